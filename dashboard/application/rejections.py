@@ -49,7 +49,6 @@ from dashboard.store.rejections.search import (
     UnparsedReason,
     latest_reasons,
     search,
-    search_page,
     unparsed_reasons,
 )
 from dashboard.wire.exclusion import encode_record
@@ -197,7 +196,7 @@ class Rejections(ApplicationSubject):
         """Return one page of what fits in a time, counted from 1, the latest first."""
         within = self.window(shown).within(wanted)
         with self._context.store.read() as connection:
-            return tuple(search_page(connection, within, rows, (number - 1) * rows))
+            return tuple(search(connection, within, rows, (number - 1) * rows))
 
     def latest(self, wanted: RejectionFilter, limit: int) -> list[StoredRejection]:
         """Return what fits, ever, the latest first."""

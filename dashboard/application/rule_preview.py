@@ -32,7 +32,7 @@ from dashboard.errors import InputError
 from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES
-from dashboard.store.fees.rollups import summaries_between
+from dashboard.store.fees.rollups import read_rollups
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.rejections.rates import (
@@ -157,10 +157,12 @@ def _minutes(
 ) -> Iterator[FeeSpread]:
     since, until = map(milliseconds_of, between)
     minute = RollupLevel.MINUTE
-    for row in summaries_between(
-        connection, key, minute, minute.begin_of(since), minute.begin_of(until)
+    first, last = minute.begin_of(since), minute.begin_of(until)
+    found = read_rollups(connection, key, minute, first, last, with_histograms=False)
+    columns = (found.first, found.last, found.lowest, found.highest)
+    for first_at, last_at, lowest, highest in zip(
+        *(each.tolist() for each in columns), strict=True
     ):
-        first_at, last_at, lowest, highest = row[:4]
         yield FeeSpread(moment_of(first_at), moment_of(last_at), Wei(lowest), Wei(highest))
 
 

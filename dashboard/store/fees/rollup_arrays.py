@@ -43,12 +43,24 @@ class RollupArrays:
     def of_rows(cls, rows: Sequence[Row]) -> Self:
         """Take rows with all columns; without the last, the histograms count nothing."""
         columns: list[Any] = list(zip(*rows, strict=True))[3:] or [()] * 13
+        begins, first, last, lowest, highest = map(_integers, columns[:5])
         totals = [int.from_bytes(each, "big") for each in columns[5]]
+        seen, estimated, median, p90, last_fee, gap = map(_integers, columns[6:12])
+        histograms, *_ = columns[12:] or [[b""] * len(rows)]
         return cls(
-            *map(_integers, columns[:5]),
+            begins,
+            first,
+            last,
+            lowest,
+            highest,
             np.array(totals, dtype=object),
-            *map(_integers, columns[6:12]),
-            Histograms.decode(columns[12] if len(columns) > 12 else [b""] * len(rows)),  # noqa: PLR2004 - all columns
+            seen,
+            estimated,
+            median,
+            p90,
+            last_fee,
+            gap,
+            Histograms.decode(histograms),
         )
 
     @classmethod

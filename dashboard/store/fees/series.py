@@ -210,8 +210,8 @@ def _opened(
     """
     since = int(cut.begins[0])
     until = since + level.length
+    finer = level
     if level is RollupLevel.MINUTE:
-        finer = level
         parts = RollupArrays.of_fees(fee_values(connection, key, since, until))
     else:
         finer = RollupLevel(level - 1)

@@ -226,7 +226,7 @@ def partial_counts(
     last = None if wanted.until is None else _day_of(milliseconds_of(wanted.until) + 1)
     is_cut = length is not None and length % DAY_LENGTH != 0
     is_short = first is not None and last is not None and first >= last
-    if is_cut or is_short or not counts_by_day(wanted):
+    if is_cut or is_short or not _counts_by_day(wanted):
         return _count_rows(wanted, names, length).subquery()
     parts = [_count_days(wanted, (first, last), names, length)]
     if first is not None:
@@ -237,7 +237,7 @@ def partial_counts(
     return union_all(*parts).subquery()
 
 
-def counts_by_day(wanted: RejectionFilter) -> bool:
+def _counts_by_day(wanted: RejectionFilter) -> bool:
     """Whether counters of days say how many rejections fit."""
     return all(getattr(wanted, name) == getattr(_ANYTHING, name) for name in _NOT_COUNTED)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection, func, literal_column, select
@@ -12,10 +12,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.upsert import without_index
-from dashboard.store.rejections.counts import counts_by_day, partial_counts
 from dashboard.store.rejections.filter import latest_first
 from dashboard.store.schema import rejections
-from dashboard.store.schema.columns import Moment, moment_of
+from dashboard.store.schema.columns import Moment
 from dashboard.store.schema.rejections import stored_rejection
 
 
@@ -33,29 +32,6 @@ def search(
 def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) -> list[str]:
     """Return the reasons, as they were sent, of the latest `limit` rejections that fit."""
     return list(connection.scalars(latest_first(wanted, rejections.c.reason_message).limit(limit)))
-
-
-_MOST_SKIPPED: Final = 500
-"""Rows that are skipped one by one; beyond, counters find the day of the page."""
-
-_DAY: Final = timedelta(days=1)
-
-
-def search_page(
-    connection: Connection, wanted: RejectionFilter, limit: int, skipped: int
-) -> list[StoredRejection]:
-    """Return what `search` returns, fast for late pages too: counters say where they begin."""
-    if skipped <= _MOST_SKIPPED or not counts_by_day(wanted):
-        return search(connection, wanted, limit, skipped)
-    begins, many = partial_counts(wanted, ("begins",), _DAY).c
-    query = select(begins, func.sum(many)).group_by(begins).order_by(begins.desc())
-    for begin, of_day in connection.execute(query):
-        if of_day > skipped:
-            end = moment_of(begin) + _DAY - timedelta(milliseconds=1)
-            until = end if wanted.until is None else min(end, wanted.until)
-            return search(connection, replace(wanted, until=until), limit, int(skipped))
-        skipped -= of_day
-    return []
 
 
 LATEST_READ: Final = 2000

@@ -12,20 +12,27 @@ from sqlalchemy import (
     Index,
     Integer,
     String,
-    Table,
     Text,
     Uuid,
 )
 
-from dashboard.store.schema.columns import Digest, ForeignText, Moment, RowId, key, metadata, needed
+from dashboard.store.schema.columns import (
+    Digest,
+    ForeignText,
+    Moment,
+    RowId,
+    key,
+    needed,
+    partial_index,
+    table,
+)
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
 # keys were changed, when a backup was restored last, how far a move is or where it went, before
 # when the audit log may be purged, with what links in messages are signed, when the heartbeat was
 # taken, and when the store was last purged and backed up.
-installation = Table(
+installation = table(
     "installation",
-    metadata,
     key("installation_id", Uuid),
     needed("last_token", BigInteger),
     needed("api_keys_version", BigInteger, server_default="0"),
@@ -39,9 +46,8 @@ installation = Table(
     Column("backed_up_at", Moment),
 )
 
-leases = Table(
+leases = table(
     "leases",
-    metadata,
     key("name", String(64)),
     Column("holder", String(200)),
     needed("token", BigInteger),
@@ -51,9 +57,8 @@ leases = Table(
 )
 
 
-api_keys = Table(
+api_keys = table(
     "api_keys",
-    metadata,
     key("api_key_id", RowId),
     needed("name", String(64)),
     Column("network_ids", JSON(none_as_null=True)),
@@ -67,18 +72,16 @@ api_keys = Table(
 )
 
 # A name is free again when its key was revoked; the row stays and says who could call until then.
-Index(
+partial_index(
     "ix_api_keys_name_in_use",
     api_keys.c.name,
     unique=True,
-    sqlite_where=api_keys.c.revoked_at.is_(None),
-    postgresql_where=api_keys.c.revoked_at.is_(None),
+    where=api_keys.c.revoked_at.is_(None),
 )
 
 # What a caller presents; a key has two of them while one takes over from the other.
-api_key_credentials = Table(
+api_key_credentials = table(
     "api_key_credentials",
-    metadata,
     key("key_digest", Digest),
     needed("secret_digest", Digest),
     needed("api_key_id", RowId, ForeignKey("api_keys.api_key_id"), index=True),
@@ -87,9 +90,8 @@ api_key_credentials = Table(
 )
 
 # Counts what keys of settings files did as well, which have no other row.
-api_key_uses = Table(
+api_key_uses = table(
     "api_key_uses",
-    metadata,
     key("key_digest", Digest),
     needed("last_used_at", Moment),
     needed("calls", BigInteger),
@@ -97,9 +99,8 @@ api_key_uses = Table(
 )
 
 
-people = Table(
+people = table(
     "people",
-    metadata,
     key("person_id", RowId),
     needed("name", ForeignText),
     needed("role", String(16)),
@@ -112,28 +113,25 @@ people = Table(
 )
 
 # A name is free again when its person was removed; the row stays, since sessions refer to it.
-Index(
+partial_index(
     "ix_people_name_in_use",
     people.c.name,
     unique=True,
-    sqlite_where=people.c.removed_at.is_(None),
-    postgresql_where=people.c.removed_at.is_(None),
+    where=people.c.removed_at.is_(None),
 )
 
 # Whom an issuer knows by this subject; names of people at issuers may change.
-Index(
+partial_index(
     "ix_people_subject_in_use",
     people.c.issuer,
     people.c.subject,
     unique=True,
-    sqlite_where=people.c.removed_at.is_(None),
-    postgresql_where=people.c.removed_at.is_(None),
+    where=people.c.removed_at.is_(None),
 )
 
 # A link with which a person sets a password; it is deleted when it is used.
-invitations = Table(
+invitations = table(
     "invitations",
-    metadata,
     key("token_digest", Digest),
     needed("person_id", RowId, ForeignKey("people.person_id"), index=True),
     needed("ends_at", Moment),
@@ -141,9 +139,8 @@ invitations = Table(
 
 # `ends_at` is the absolute end, or when the session was ended; `sid` is how an issuer calls its own
 # session, which ends this one as well.
-sessions = Table(
+sessions = table(
     "sessions",
-    metadata,
     key("session_id", Uuid),
     needed("secret_digest", Digest, unique=True),
     needed("person_id", RowId, ForeignKey("people.person_id"), index=True),
@@ -156,9 +153,8 @@ sessions = Table(
 )
 
 # What programs present to the management API; `subjects` are those that it opens, null is all.
-api_tokens = Table(
+api_tokens = table(
     "api_tokens",
-    metadata,
     key("token_id", RowId),
     needed("token_digest", Digest, unique=True),
     needed("name", String(64)),
@@ -172,9 +168,8 @@ api_tokens = Table(
 )
 
 # What was answered to a request with an Idempotency-Key, saved in the transaction of its act.
-api_replies = Table(
+api_replies = table(
     "api_replies",
-    metadata,
     key("token_id", RowId, ForeignKey("api_tokens.token_id")),
     key("request_key", Text),
     needed("request_digest", Digest),
@@ -186,9 +181,8 @@ api_replies = Table(
 
 # Triggers allow to delete only rows older than `audit_log_kept_since` of the installation, and
 # log by themselves that this moment was moved.
-audit_log = Table(
+audit_log = table(
     "audit_log",
-    metadata,
     key("audit_id", RowId),
     needed("at", Moment),
     needed("actor", ForeignText),

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Integer,
     SmallInteger,
     String,
-    Table,
     Text,
     Uuid,
     false,
@@ -26,13 +25,13 @@ from dashboard.store.schema.columns import (
     Network,
     RowId,
     key,
-    metadata,
     needed,
+    partial_index,
+    table,
 )
 
-conditions = Table(
+conditions = table(
     "conditions",
-    metadata,
     key("subject", String(200)),
     needed("kind", String(20)),
     needed("network_id", Network),
@@ -49,9 +48,8 @@ conditions = Table(
     Index(None, "tx_hash", "network_id"),
 )
 
-transitions = Table(
+transitions = table(
     "transitions",
-    metadata,
     key("transition_id", Uuid),
     needed("subject", String(200)),
     needed("kind", String(20)),
@@ -73,32 +71,28 @@ transitions = Table(
 
 for _table in (conditions, transitions):
     _refers = _table.c.rejection_id.is_not(None)
-    Index(
+    partial_index(
         f"ix_{_table.name}_rejection_id",
         _table.c.rejection_id,
-        sqlite_where=_refers,
-        postgresql_where=_refers,
+        where=_refers,
     )
 
-outbox = Table(
+outbox = table(
     "outbox",
-    metadata,
     key("outbox_id", RowId),
     needed("transition_id", Uuid, ForeignKey("transitions.transition_id"), unique=True),
     Column("expanded_at", Moment),
     sqlite_autoincrement=True,
 )
 
-Index(
+partial_index(
     "ix_outbox_pending",
     outbox.c.outbox_id,
-    sqlite_where=outbox.c.expanded_at.is_(None),
-    postgresql_where=outbox.c.expanded_at.is_(None),
+    where=outbox.c.expanded_at.is_(None),
 )
 
-notifications = Table(
+notifications = table(
     "notifications",
-    metadata,
     key("notification_id", Uuid),
     # Its first member; the others stand in `notification_members`.
     needed("transition_id", Uuid, ForeignKey("transitions.transition_id")),
@@ -136,26 +130,23 @@ notifications = Table(
     Index(None, "channel", "address", "closed_at"),
 )
 
-Index(
+partial_index(
     "ix_notifications_pending",
     notifications.c.channel,
     notifications.c.address,
     notifications.c.attempts,
     notifications.c.created_at,
-    sqlite_where=notifications.c.state == "pending",
-    postgresql_where=notifications.c.state == "pending",
+    where=notifications.c.state == "pending",
 )
 
-Index(
+partial_index(
     "ix_notifications_held",
     notifications.c.created_at,
-    sqlite_where=notifications.c.state == "held",
-    postgresql_where=notifications.c.state == "held",
+    where=notifications.c.state == "held",
 )
 
-incidents = Table(
+incidents = table(
     "incidents",
-    metadata,
     key("incident_id", Uuid),
     # What no two open incidents share; null once it is over.
     Column("open_key", String(64), unique=True),
@@ -184,18 +175,16 @@ incidents = Table(
     Index(None, "resolved_at"),
 )
 
-incident_transitions = Table(
+incident_transitions = table(
     "incident_transitions",
-    metadata,
     key("incident_id", Uuid, ForeignKey("incidents.incident_id")),
     key("transition_id", Uuid, ForeignKey("transitions.transition_id")),
     Index(None, "transition_id"),
     sqlite_with_rowid=False,
 )
 
-incident_events = Table(
+incident_events = table(
     "incident_events",
-    metadata,
     key("event_id", RowId),
     needed("incident_id", Uuid, ForeignKey("incidents.incident_id")),
     needed("at", Moment),
@@ -209,9 +198,8 @@ incident_events = Table(
 )
 
 # Each transition reaches each recipient once: in a notification, or not at all, with the reason.
-notification_members = Table(
+notification_members = table(
     "notification_members",
-    metadata,
     key("transition_id", Uuid, ForeignKey("transitions.transition_id")),
     key("channel", String(40)),
     key("address", ForeignText),
@@ -225,18 +213,16 @@ notification_members = Table(
 )
 
 # Which incidents a notification is about.
-notification_incidents = Table(
+notification_incidents = table(
     "notification_incidents",
-    metadata,
     key("notification_id", Uuid, ForeignKey("notifications.notification_id")),
     key("incident_id", Uuid, ForeignKey("incidents.incident_id")),
     Index(None, "incident_id"),
     sqlite_with_rowid=False,
 )
 
-deliveries = Table(
+deliveries = table(
     "deliveries",
-    metadata,
     key("delivery_id", RowId),
     needed("notification_id", Uuid),
     needed("attempted_at", Moment),
@@ -249,9 +235,8 @@ deliveries = Table(
 
 
 # One that ended before it was reported has both times of reports, so that nobody hears of it.
-mail_outages = Table(
+mail_outages = table(
     "mail_outages",
-    metadata,
     key("after_delivery", RowId),
     needed("since", Moment),
     Column("reported_at", Moment),
@@ -260,9 +245,8 @@ mail_outages = Table(
 )
 
 
-rules = Table(
+rules = table(
     "rules",
-    metadata,
     key("name", String(64)),
     needed("position", Integer),
     needed("body", JSON),
@@ -273,9 +257,8 @@ rules = Table(
 
 # It lasts only in the hours `weekly` of every week, in `zone`; without any it lasts throughout.
 # `request_id` is chosen by the caller, so that a repeated request finds what the first one made.
-silences = Table(
+silences = table(
     "silences",
-    metadata,
     key("silence_id", RowId),
     needed("request_id", Uuid, unique=True),
     needed("kind", String(20)),
@@ -294,9 +277,8 @@ silences = Table(
 )
 
 
-addresses_off = Table(
+addresses_off = table(
     "addresses_off",
-    metadata,
     key("channel", String(40)),
     key("address", ForeignText),
     needed("cause", String(20)),
@@ -306,9 +288,8 @@ addresses_off = Table(
     sqlite_with_rowid=False,
 )
 
-suspect_addresses = Table(
+suspect_addresses = table(
     "suspect_addresses",
-    metadata,
     key("channel", String(40)),
     key("address", ForeignText),
     needed("since", Moment),
@@ -317,9 +298,8 @@ suspect_addresses = Table(
     sqlite_with_rowid=False,
 )
 
-recipients = Table(
+recipients = table(
     "recipients",
-    metadata,
     key("channel", String(40)),
     key("address", ForeignText),
     Column("requested_at", Moment),

@@ -7,7 +7,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import BigInteger, Column, Dialect, Integer, LargeBinary, MetaData, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Dialect,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from dashboard.domain.quantity import Address, TxHash
@@ -108,6 +119,18 @@ metadata = MetaData(
         "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     }
 )
+
+
+def table(name: str, *items: Any, **options: Any) -> Table:  # noqa: ANN401 - as SQLAlchemy's Table takes them
+    """Add a table to those of the store."""
+    return Table(name, metadata, *items, **options)
+
+
+def partial_index(
+    name: str, *columns: ColumnElement[Any], where: ColumnElement[bool], unique: bool = False
+) -> Index:
+    """Index those rows of a table that fulfil a condition."""
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
 def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them

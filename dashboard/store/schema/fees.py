@@ -14,7 +14,6 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     String,
-    Table,
 )
 
 from dashboard.domain.fees.gas import GasSource
@@ -26,8 +25,8 @@ from dashboard.store.schema.columns import (
     Network,
     WeiAmount,
     key,
-    metadata,
     needed,
+    table,
 )
 
 _LEVELS: Final = tuple(
@@ -47,9 +46,8 @@ def source() -> Column[Any]:
     return Column("source", String(20), nullable=False, server_default=GasSource.GAS_API)
 
 
-suggested_gas_fees = Table(
+suggested_gas_fees = table(
     "suggested_gas_fees",
-    metadata,
     key("network_id", Network),
     key("asked_at", Moment),
     *_LEVELS,
@@ -69,27 +67,24 @@ suggested_gas_fees = Table(
 )
 
 # Base fees from before we watched, or from a gap, with the time they probably had.
-estimated_base_fees = Table(
+estimated_base_fees = table(
     "estimated_base_fees",
-    metadata,
     key("network_id", Network),
     key("at", Moment),
     needed("base_fee", WeiAmount),
     sqlite_with_rowid=False,
 )
 
-base_fee_histories = Table(
+base_fee_histories = table(
     "base_fee_histories",
-    metadata,
     key("network_id", Network),
     needed("asked_at", Moment),
     needed("base_fees", JSON),
 )
 
 # Since when a network was busy and until when, as far as somebody watched; without an end it is.
-busy_spells = Table(
+busy_spells = table(
     "busy_spells",
-    metadata,
     key("network_id", Network),
     key("begins_at", Moment),
     Column("ends_at", Moment),
@@ -98,9 +93,8 @@ busy_spells = Table(
 )
 
 # baseFeePercentile and busyThreshold.
-fee_percentiles = Table(
+fee_percentiles = table(
     "fee_percentiles",
-    metadata,
     key("network_id", Network),
     key("operation", String(40)),
     key("asked_at", Moment),
@@ -119,9 +113,8 @@ Total: Final = Exact(
 
 # Times are bare milliseconds here, since rows are read by the thousand. `median` and `p90` follow
 # from the histogram and are kept beside it, so that a year is read without opening histograms.
-fee_rollups = Table(
+fee_rollups = table(
     "fee_rollups",
-    metadata,
     key("network_id", Network),
     key("series", SmallInteger),
     key("level", SmallInteger),

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, String, Table
+from sqlalchemy import BigInteger, Column, Index, Integer, String
 
 from dashboard.domain.health.observation import LIMITS
-from dashboard.store.schema.columns import ForeignText, Moment, Network, key, metadata, needed
+from dashboard.store.schema.columns import (
+    ForeignText,
+    Moment,
+    Network,
+    key,
+    needed,
+    partial_index,
+    table,
+)
 
 # Since when a part of a network is watched without a pause, until when it surely was, and when that
 # began for the first time.
-coverage = Table(
+coverage = table(
     "coverage",
-    metadata,
     key("network_id", Network),
     key("watched", String(20)),
     needed("since", Moment),
@@ -22,9 +29,8 @@ coverage = Table(
     sqlite_with_rowid=False,
 )
 
-coverage_gaps = Table(
+coverage_gaps = table(
     "coverage_gaps",
-    metadata,
     key("network_id", Network),
     key("watched", String(20)),
     key("begins_at", Moment),
@@ -35,18 +41,16 @@ coverage_gaps = Table(
     sqlite_with_rowid=False,
 )
 
-Index(
+partial_index(
     "ix_coverage_gaps_open",
     coverage_gaps.c.network_id,
     coverage_gaps.c.watched,
-    sqlite_where=coverage_gaps.c.ends_at.is_(None),
-    postgresql_where=coverage_gaps.c.ends_at.is_(None),
+    where=coverage_gaps.c.ends_at.is_(None),
 )
 
 # Calls of each hour, and the credits that they cost where upstream counts them.
-credit_ledger = Table(
+credit_ledger = table(
     "credit_ledger",
-    metadata,
     key("hour", Moment),
     key("network_id", Network),
     key("operation", String(64)),
@@ -60,9 +64,8 @@ TIMES: Final = tuple(f"times_{place}" for place in range(len(LIMITS) + 1))
 """Columns that count answers by how long they took, the fastest first."""
 
 # What became of the questions of each quarter of an hour.
-answer_counts = Table(
+answer_counts = table(
     "answer_counts",
-    metadata,
     key("quarter", Moment),
     key("network_id", Network),
     key("operation", String(64)),
@@ -70,17 +73,15 @@ answer_counts = Table(
     sqlite_with_rowid=False,
 )
 
-store_sizes = Table(
+store_sizes = table(
     "store_sizes",
-    metadata,
     key("day", Moment),
     needed("measured_at", Moment),
     needed("bytes", BigInteger),
 )
 
-standing_failures = Table(
+standing_failures = table(
     "standing_failures",
-    metadata,
     key("network_id", Network),
     key("operation", String(40)),
     needed("failing_since", Moment),

@@ -10,7 +10,6 @@ from sqlalchemy import (
     LargeBinary,
     RowMapping,
     String,
-    Table,
     UniqueConstraint,
 )
 
@@ -31,14 +30,14 @@ from dashboard.store.schema.columns import (
     RowId,
     Unsigned,
     key,
-    metadata,
     needed,
+    partial_index,
+    table,
 )
 
 # Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.
-rejections = Table(
+rejections = table(
     "rejections",
-    metadata,
     key("rejection_id", RowId),
     needed("network_id", Network),
     needed("tx_hash", Hash),
@@ -77,16 +76,14 @@ _COUNTED = rejections.c[
 Index("ix_rejections_arrival", *_COUNTED)
 Index("ix_rejections_sender", rejections.c.sender, *_COUNTED)
 
-Index(
+partial_index(
     "ix_rejections_unparsed",
     rejections.c.first_seen_at,
-    sqlite_where=rejections.c.reason_kind == "unparsed",
-    postgresql_where=rejections.c.reason_kind == "unparsed",
+    where=rejections.c.reason_kind == "unparsed",
 )
 
-signed_transactions = Table(
+signed_transactions = table(
     "signed_transactions",
-    metadata,
     key("tx_hash", Hash),
     Column("recipient", Account),
     Column("chain_id", Network),
@@ -95,9 +92,8 @@ signed_transactions = Table(
 
 
 # How many rejections arrived on each day in UTC. An empty `module` stands for none.
-rejection_days = Table(
+rejection_days = table(
     "rejection_days",
-    metadata,
     key("day", Moment),
     key("module", String(64)),
     key("reason_kind", String(20)),

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     String,
-    Table,
     false,
     or_,
 )
@@ -29,8 +28,9 @@ from dashboard.store.schema.columns import (
     RowId,
     Unsigned,
     key,
-    metadata,
     needed,
+    partial_index,
+    table,
 )
 
 POLL_RESULT_COLUMNS: Final = (
@@ -46,9 +46,8 @@ POLL_RESULT_COLUMNS: Final = (
 # Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
 # none ever joins. Ids count up in the order of commits. `is_rejected`: a rejection record is stored
 # of each of them, even if of a network where it is not watched.
-cohorts = Table(
+cohorts = table(
     "cohorts",
-    metadata,
     key("cohort_id", RowId),
     needed("tracked_at", Moment),
     needed("size", Integer),
@@ -68,9 +67,8 @@ def _poll_result_columns() -> list[Column[Any]]:
 # A cohort on one of its networks, and the poll results there of all its hashes.
 # `watch_id` is the cohort in which the watch began, which it keeps through every split.
 # `born_at` is when the age of the youngest began; `is_rejected`: all have a record there.
-watched_cohorts = Table(
+watched_cohorts = table(
     "watched_cohorts",
-    metadata,
     key("cohort_id", RowId, ForeignKey("cohorts.cohort_id")),
     key("network_id", Network),
     needed("watch_id", RowId),
@@ -87,23 +85,20 @@ UNANSWERED: Final = or_(
 """The last question was not answered, or none was; written so that its index is used."""
 
 Index("ix_watched_cohorts_born_at", watched_cohorts.c.born_at)
-Index(
+partial_index(
     "ix_watched_cohorts_unanswered",
     watched_cohorts.c.born_at,
-    sqlite_where=UNANSWERED,
-    postgresql_where=UNANSWERED,
+    where=UNANSWERED,
 )
-Index(
+partial_index(
     "ix_watched_cohorts_rejected",
     watched_cohorts.c.cohort_id,
-    sqlite_where=watched_cohorts.c.is_rejected,
-    postgresql_where=watched_cohorts.c.is_rejected,
+    where=watched_cohorts.c.is_rejected,
 )
 
 # `tags` are all words with # of the label and the note, and those given as tags: `#a #b`.
-tracked_hashes = Table(
+tracked_hashes = table(
     "tracked_hashes",
-    metadata,
     key("tracked_id", RowId),
     needed("tx_hash", Hash, unique=True),
     needed("cohort_id", RowId, ForeignKey("cohorts.cohort_id"), index=True),
@@ -117,34 +112,30 @@ tracked_hashes = Table(
 
 # With the cohort, so that those of a status are found in the index alone.
 for _name in ("label", "case_id", "owner"):
-    Index(
+    partial_index(
         f"ix_tracked_hashes_{_name}",
         *tracked_hashes.c[_name, "tracked_id", "cohort_id"],
-        sqlite_where=tracked_hashes.c[_name] != "",
-        postgresql_where=tracked_hashes.c[_name] != "",
+        where=tracked_hashes.c[_name] != "",
     )
 
 # Hashes with a note, since people look for words in it.
-Index(
+partial_index(
     "ix_tracked_hashes_noted",
     tracked_hashes.c.tracked_id,
-    sqlite_where=tracked_hashes.c.note != "",
-    postgresql_where=tracked_hashes.c.note != "",
+    where=tracked_hashes.c.note != "",
 )
 
 # The hashes of each tag, as `tags` of the hash names them.
-tracked_tags = Table(
+tracked_tags = table(
     "tracked_tags",
-    metadata,
     key("tag", String(40)),
     key("tracked_id", RowId, index=True),
     sqlite_with_rowid=False,
 )
 
 # Filters of the page Tracked that people named; `parameters` are those of its address.
-saved_filters = Table(
+saved_filters = table(
     "saved_filters",
-    metadata,
     key("name", ForeignText),
     needed("parameters", JSON),
     needed("saved_at", Moment),
@@ -153,18 +144,16 @@ saved_filters = Table(
 )
 
 # How many hashes carry each label that is not empty.
-tracked_labels = Table(
+tracked_labels = table(
     "tracked_labels",
-    metadata,
     key("label", ForeignText),
     needed("many", BigInteger),
     sqlite_with_rowid=False,
 )
 
 # The poll results of a hash on a network where it is not watched.
-checks = Table(
+checks = table(
     "checks",
-    metadata,
     key("tx_hash", Hash),
     key("network_id", Network),
     needed("last_asked_at", Moment),
@@ -173,9 +162,8 @@ checks = Table(
 )
 
 # When an operation of a network was answered last, whatever the answer was.
-last_answers = Table(
+last_answers = table(
     "last_answers",
-    metadata,
     key("network_id", Network),
     key("operation", String(40)),
     needed("answered_at", Moment),
@@ -184,18 +172,16 @@ last_answers = Table(
 
 # What somebody looked up, under an id that is a digest of the hashes; these are stored in their
 # order, 32 bytes each. `asked_at` is when they were looked up last.
-saved_lookups = Table(
+saved_lookups = table(
     "saved_lookups",
-    metadata,
     key("lookup_id", String(32)),
     needed("hashes", LargeBinary),
     needed("asked_at", Moment, index=True),
 )
 
 # Links that show one transaction to whoever has them; `ends_at` is also when one was revoked.
-share_links = Table(
+share_links = table(
     "share_links",
-    metadata,
     key("link_id", RowId),
     needed("secret_digest", Digest, unique=True),
     needed("tx_hash", Hash),
@@ -207,9 +193,8 @@ share_links = Table(
 )
 
 # Addresses whose rejected transactions become tracked ones when a node reports them.
-watched_senders = Table(
+watched_senders = table(
     "watched_senders",
-    metadata,
     key("sender", Account),
     key("network_id", Network),
     needed("watched_at", Moment),
@@ -219,9 +204,8 @@ watched_senders = Table(
 
 
 # Times are those of our asking; `settled_at` is set once nothing can change any more.
-follow_ups = Table(
+follow_ups = table(
     "follow_ups",
-    metadata,
     key("tx_hash", Hash),
     key("network_id", Network),
     needed("last_asked_at", Moment),

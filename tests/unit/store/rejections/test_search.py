@@ -10,7 +10,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.rejections.counts import count_rejections
+from dashboard.store.rejections.counts import count_rejections, rank_senders
 from dashboard.store.rejections.search import latest_reasons, search
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
@@ -53,37 +53,41 @@ def store(store: Store) -> Store:
     return store
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        (RejectionFilter(), [5, 4, 3, 2, 1]),
-        (RejectionFilter(network_id=A_NETWORK), [2, 1]),
-        (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [5, 4, 3, 1]),
-        (RejectionFilter(module="HUB"), [2]),
-        (RejectionFilter(module="hub"), []),
-        (RejectionFilter(reason_kind=ReasonKind.OVER_LIMIT, module="HUB"), [2]),
-        (RejectionFilter(reason_kind=ReasonKind.UNPARSED), [4]),
-        (RejectionFilter(module="%"), []),
-        (RejectionFilter(sender=an_address(9)), [2]),
-        (RejectionFilter(tx_hash=a_hash(1)), [1]),
-        (RejectionFilter(since=A_MOMENT + seconds(1)), [5, 4, 3, 2]),
-        (RejectionFilter(until=A_MOMENT + seconds(1)), [2, 1]),
-        (RejectionFilter(network_id=ANOTHER_NETWORK, module="HUB"), []),
-        (RejectionFilter(text="overflow(hub)"), [2]),
-        (RejectionFilter(text=r"c:\TEMP"), [4]),
-        (RejectionFilter(text="100%"), [4]),
-        (RejectionFilter(text="1%1"), []),
-        (RejectionFilter(module="", reason_kind=ReasonKind.OVER_LIMIT), [5]),
-        (RejectionFilter(module=""), [5, 4]),
-    ],
+FOUND: tuple[tuple[RejectionFilter, list[int]], ...] = (
+    (RejectionFilter(), [5, 4, 3, 2, 1]),
+    (RejectionFilter(network_id=A_NETWORK), [2, 1]),
+    (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [5, 4, 3, 1]),
+    (RejectionFilter(module="HUB"), [2]),
+    (RejectionFilter(module="hub"), []),
+    (RejectionFilter(reason_kind=ReasonKind.OVER_LIMIT, module="HUB"), [2]),
+    (RejectionFilter(reason_kind=ReasonKind.UNPARSED), [4]),
+    (RejectionFilter(module="%"), []),
+    (RejectionFilter(sender=an_address(9)), [2]),
+    (RejectionFilter(tx_hash=a_hash(1)), [1]),
+    (RejectionFilter(since=A_MOMENT + seconds(1)), [5, 4, 3, 2]),
+    (RejectionFilter(until=A_MOMENT + seconds(1)), [2, 1]),
+    (RejectionFilter(network_id=ANOTHER_NETWORK, module="HUB"), []),
+    (RejectionFilter(text="overflow(hub)"), [2]),
+    (RejectionFilter(text=r"c:\TEMP"), [4]),
+    (RejectionFilter(text="100%"), [4]),
+    (RejectionFilter(text="1%1"), []),
+    (RejectionFilter(module="", reason_kind=ReasonKind.OVER_LIMIT), [5]),
+    (RejectionFilter(module=""), [5, 4]),
 )
-def test_search_finds_what_fits_and_nothing_else(
-    store: Store, wanted: RejectionFilter, found: list[int]
-) -> None:
-    with store.read() as connection:
-        hashes = [each.record.tx_hash for each in search(connection, wanted)]
+"""What is searched for, and the numbers of the rejections that fit."""
 
-    assert hashes == [a_hash(number) for number in found]
+
+def test_search_finds_what_fits_and_nothing_else(store: Store) -> None:
+    with store.read() as connection:
+        found = [
+            (
+                wanted,
+                [int.from_bytes(each.record.tx_hash, "big") for each in search(connection, wanted)],
+            )
+            for wanted, _ in FOUND
+        ]
+
+    assert found == list(FOUND)
 
 
 def test_latest_reasons_come_as_they_were_sent(store: Store) -> None:
@@ -108,3 +112,19 @@ def test_rejections_are_found_by_the_label_of_what_is_tracked(store: Store) -> N
 
     assert [each.record.tx_hash for each in found] == [a_hash(2), a_hash(1)]
     assert many == 1
+
+
+def test_senders_are_ranked_among_the_latest(store: Store) -> None:
+    with store.read() as connection:
+        counted = rank_senders(connection, RejectionFilter(), 1, among=4)
+
+    assert (counted.total, counted.of) == (4, 2)
+    assert [group.count for group in counted.groups] == [3]
+
+
+def test_pages_follow_each_other(store: Store) -> None:
+    with store.read() as connection:
+        pages = [search(connection, RejectionFilter(), 2, skipped) for skipped in (0, 2, 4, 6)]
+
+    numbers = [[int.from_bytes(each.record.tx_hash, "big") for each in page] for page in pages]
+    assert numbers == [[5, 4], [3, 2], [1], []]
