@@ -1,6 +1,7 @@
 """Run the roles of one machine: start in turn, start again what died, stop together.
 
-systemd, if it started us, is notified of what it waits for.
+Each role is a process forked from this one, which has imported what roles share: they start at
+once, and share its memory. systemd, if it started us, is notified of what it waits for.
 """
 
 from __future__ import annotations
@@ -9,16 +10,24 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Final, NoReturn, TypeAlias
 
 from dashboard.logs import get_logger
 from dashboard.wiring.roles import Role, RoleDeaths
 
-_LOOKS: Final = (0.05, 1.0)
+_PAUSES: Final = (0.05, 1.0)
 """Seconds between two checks whether a role is ready: at first, and at most."""
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+RunRole: TypeAlias = Callable[[str], None]
+"""Does the work of the role of this name until it is asked to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +50,20 @@ _log = get_logger("supervise")
 
 
 async def supervise(
-    roles: Sequence[Role], stop: asyncio.Event, deaths: RoleDeaths, patience: Patience = Patience()
+    roles: Sequence[Role],
+    run: RunRole,
+    stop: asyncio.Event,
+    deaths: RoleDeaths,
+    patience: Patience = Patience(),
 ) -> None:
     """Start each role when those that it comes after are ready, and keep all running until `stop`.
 
     A role that dies is started again, later each time, and touches no other. One that is slow to
-    be ready is waited for: only `stop` ends anything.
+    be ready is waited for: only `stop` ends anything. `run` does the work of a role in its own
+    process, whose standard input ends when this process does, however it dies.
     """
-    keepers = {role.name: _Keeper(role, deaths, patience) for role in roles}
+    ends, held = os.pipe()
+    keepers = {role.name: _Keeper(role, run, (ends, held), deaths, patience) for role in roles}
     working = [
         asyncio.create_task(keeper.run([keepers[name].tried for name in keeper.role.after]))
         for keeper in keepers.values()
@@ -63,6 +78,8 @@ async def supervise(
         deadline = asyncio.get_running_loop().time() + patience.grace
         await asyncio.gather(*(keeper.end(deadline) for keeper in keepers.values()))
         deaths.close()
+        os.close(ends)
+        os.close(held)
     for task in done - {stopped}:
         task.result()
 
@@ -72,10 +89,12 @@ class _Keeper:
     """One role and its present process, if any; `tried` is set once it was ready or has died."""
 
     role: Role
+    run_role: RunRole
+    parent: tuple[int, int]
     deaths: RoleDeaths
     patience: Patience
     tried: asyncio.Event = field(default_factory=asyncio.Event)
-    process: asyncio.subprocess.Process | None = None
+    process: ForkedProcess | None = None
     count: int = 0
 
     async def run(self, before: Sequence[asyncio.Event]) -> None:
@@ -90,27 +109,23 @@ class _Keeper:
             await asyncio.sleep(self._pause(why))
 
     async def _live(self) -> str:
-        """Start the role's process; return why it ended when it has.
-
-        The child's standard input is a pipe whose other end only this process holds: when
-        this process dies, however it dies, the child sees the end of the pipe and stops.
-        """
+        """Start the role's process; return why it ended when it has."""
         try:
-            self.process = await asyncio.create_subprocess_exec(
-                *self.role.command, stdin=asyncio.subprocess.PIPE, start_new_session=True
-            )
+            self.process = fork(self.role.name, self.run_role, self.parent)
         except OSError as error:
             return f"cannot start: {error.strerror}"
         watching = asyncio.create_task(self._watch())
         try:
-            return _ending(await self.process.wait())
+            status = await self.process.wait()
         finally:
             watching.cancel()
+        self.process = None
+        return _ending(status)
 
     async def _watch(self) -> None:
         """Wait until the role is ready, and then until it is steady."""
-        pause, longest = _LOOKS
-        while not await asyncio.to_thread(self.role.is_ready):
+        pause, longest = _PAUSES
+        while not await self.role.is_ready():
             await asyncio.sleep(pause)
             pause = min(longest, 1.5 * pause)
         _log.info("role is ready", started=self.role.name)
@@ -130,21 +145,97 @@ class _Keeper:
 
     async def end(self, deadline: float) -> None:
         """Ask the process to end, and kill it at the deadline (in the loop's time)."""
-        process = self.process
-        if process is None or process.returncode is not None:
+        if self.process is None:
             return
-        process.send_signal(signal.SIGTERM)
+        os.kill(self.process.pid, signal.SIGTERM)
         try:
             async with asyncio.timeout_at(deadline):
-                await process.wait()
+                await self.process.wait()
         except TimeoutError:
             _log.warning("role was killed", killed=self.role.name)
-            process.kill()
-            await process.wait()
+            os.kill(self.process.pid, signal.SIGKILL)
+            await self.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class ForkedProcess:
+    """A child; the pipe `life`, whose other end it alone holds, ends when the child does."""
+
+    pid: int
+    life: int
+
+    async def wait(self) -> int:
+        """Return the status once it has ended; a number below zero is that of a signal."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self.life, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(self.life)
+        return self.join()
+
+    def join(self) -> int:
+        """Do as `wait` does, and let nothing else happen meanwhile."""
+        os.close(self.life)
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
+
+def fork(name: str, run: RunRole, parent: tuple[int, int] | None = None) -> ForkedProcess:
+    """Start a process that does the work of this name and then ends.
+
+    Its standard input is the one end of `parent`, whose other end this process alone holds. Signals
+    wait meanwhile: until the child has its own handlers, it would pass them on to our event loop.
+    """
+    life, alive = os.pipe()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become(name, run, parent)
+    except OSError:
+        os.close(life)
+        raise
+    finally:
+        os.close(alive)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return ForkedProcess(pid, life)
+
+
+def _become(name: str, run: RunRole, parent: tuple[int, int] | None) -> NoReturn:
+    """Do the work in a child, and end it; nothing of it may return into the parent's loop."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in _SIGNALS:
+            signal.signal(number, _end)  # until the event loop of the role takes them
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        os.setsid()
+        if parent is not None:
+            ends, held = parent
+            os.dup2(ends, 0)
+            os.close(held)
+        with suppress(OSError):
+            Path("/proc/self/comm").write_text(f"lw-{name}", encoding="ascii")  # for top and pgrep
+        run(name)
+        status = 0
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:  # noqa: BLE001 - it is the last thing that this process does
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(status)
+
+
+def _end(*_: object) -> NoReturn:
+    sys.exit(0)
 
 
 def _ending(status: int) -> str:
-    """Say how a process ended; a number below zero is that of a signal."""
+    """Say how a process ended."""
     if status >= 0:
         return f"ended with status {status}"
     try:
@@ -155,7 +246,9 @@ def _ending(status: int) -> str:
 
 
 async def notify_systemd(
-    is_ready: Callable[[], bool], is_alive: Callable[[], bool], stop: asyncio.Event
+    is_ready: Callable[[], Awaitable[bool]],
+    is_alive: Callable[[], Awaitable[bool]],
+    stop: asyncio.Event,
 ) -> None:
     """Notify systemd, if it waits for that, when we are ready, that we live on, and that we stop.
 
@@ -166,15 +259,15 @@ async def notify_systemd(
     if not address:
         return
     stopping = asyncio.create_task(stop.wait())
-    pause, longest = _LOOKS
-    while not stop.is_set() and not await asyncio.to_thread(is_ready):
+    pause, longest = _PAUSES
+    while not stop.is_set() and not await is_ready():
         await asyncio.wait([stopping], timeout=pause)
         pause = min(longest, 1.5 * pause)
     if not stop.is_set():
         _notify(address, "READY=1")
     within = int(os.environ.get("WATCHDOG_USEC", "0")) / 1_000_000
     while within and not stop.is_set():
-        if await asyncio.to_thread(is_alive):
+        if await is_alive():
             _notify(address, "WATCHDOG=1")
         await asyncio.wait([stopping], timeout=within / 3)
     await stopping

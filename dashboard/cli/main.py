@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 import click
 
-from dashboard.errors import InputError, LinewatchError
+from dashboard.errors import LinewatchError
 
 
 class LazyCommand(NamedTuple):
@@ -177,29 +176,14 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         linewatch()
-    except LinewatchError as error:
-        _fail(str(error), is_input=isinstance(error, InputError))
-    except OSError as error:
-        _drop_output()
-        _fail(f"cannot go on: {error}", is_input=False)
+    except (LinewatchError, OSError) as error:
+        from dashboard.cli.output import fail  # noqa: PLC0415 - not for a help
 
-
-def _fail(message: str, *, is_input: bool) -> NoReturn:
-    from dashboard.cli.output import FAILED, WRONG_INPUT, warn  # noqa: PLC0415 - not for a help
-
-    warn(message)
-    sys.exit(WRONG_INPUT if is_input else FAILED)
+        fail(error)
 
 
 def _end(*_: object) -> NoReturn:
     sys.exit(0)
-
-
-def _drop_output() -> None:
-    """Discard what was not written, or the interpreter tries once more and complains."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device, not a file
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from functools import wraps
+from io import TextIOWrapper
 from itertools import zip_longest
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import click
 
 from dashboard.application.listing import Item, Json, Listing
 from dashboard.cli.options import as_json
 from dashboard.domain.markup import visible
-from dashboard.errors import InputError
+from dashboard.errors import InputError, LinewatchError
 
 FOUND: Final = 3
 """The status with --exit-code where something was found."""
@@ -38,6 +41,23 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """Print one line to standard error, so that an answer stays what it is."""
     click.echo(f"linewatch: {visible(text)}", err=True)
+
+
+def fail(error: LinewatchError | OSError) -> NoReturn:
+    """End with one line of what an operator can correct: a person's mistake, or what failed."""
+    if isinstance(error, OSError):
+        _drop_output()
+        warn(f"cannot go on: {error}")
+    else:
+        warn(str(error))
+    sys.exit(WRONG_INPUT if isinstance(error, InputError) else FAILED)
+
+
+def _drop_output() -> None:
+    """Discard what was not written, or the interpreter tries once more and complains."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device, not a file
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def print_json(value: Json) -> None:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, cast
 
 import click
 
+from dashboard.errors import LinewatchError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.supervise import Patience, notify_systemd, supervise
+from dashboard.supervise import Patience, fork, notify_systemd, supervise
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.roles import OUR_COMMAND, RoleDeaths, refuse_taken_ports, roles_of
+from dashboard.wiring.roles import RoleDeaths, refuse_taken_ports, roles_of
 
 _BEYOND_STOPPING: Final = 3.0
 """Seconds that a role may take to end beyond what requests under way are given."""
@@ -43,24 +44,61 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     settings = load_settings()
     roles = roles_of(settings, with_pages=not no_pages)
     refuse_taken_ports(roles)
-    _migrate_store()
+    migrating = fork("migrate", lambda _: _migrate_store(settings))
+    _import_what_roles_share(settings)
+    if status := migrating.join():
+        sys.exit(status)
     _greet(settings, with_pages=not no_pages)
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
     deaths = RoleDeaths(settings.home, utc_now)
+
+    async def all_ready() -> bool:
+        return all([await role.is_ready() for role in roles])
+
     _run(
         "up",
-        lambda stop: supervise(roles, stop, deaths, patience),
-        lambda: all(role.is_ready() for role in roles),
+        lambda stop: supervise(roles, _run_forked, stop, deaths, patience),
+        all_ready,
         _always,
         until_stdin_closes=until_stdin_closes,
     )
 
 
-def _migrate_store() -> None:
-    """Bring the store to our schema in a process of its own: this one lives on, and stays small."""
-    done = subprocess.run([*OUR_COMMAND, "migrate"], stdout=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        sys.exit(done.returncode)
+def _migrate_store(settings: Settings) -> None:
+    from dashboard.wiring.store import migrate_store  # noqa: PLC0415 - in a process of its own
+
+    with _failures_said():
+        migrate_store(settings)
+
+
+@contextmanager
+def _failures_said() -> Iterator[None]:
+    """End a forked process as a command ends."""
+    try:
+        yield
+    except (LinewatchError, OSError) as error:
+        from dashboard.cli.output import fail  # noqa: PLC0415 - not for what ends well
+
+        fail(error)
+
+
+def _import_what_roles_share(settings: Settings) -> None:
+    """Import it before roles are forked; the pages import more.
+
+    Python looks for no garbage among all that, in no role: it would write into each object, and so
+    copy the memory that they share. NumPy may start no thread, which a fork would not have.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
+    for name in ("serve", "worker", "devnet") if settings.has_devnet else ("serve", "worker"):
+        _role(name)
+    gc.enable()
+    gc.freeze()
+
+
+def _run_forked(name: str) -> None:
+    with _failures_said():
+        _run_role(name, until_stdin_closes=True)
 
 
 @click.command()
@@ -114,26 +152,28 @@ def _role(name: str) -> RunRole:
 def _run(
     name: str,
     work: Callable[[asyncio.Event], Awaitable[None]],
-    is_ready: Callable[[], bool],
-    is_alive: Callable[[], bool],
+    is_ready: Callable[[], Awaitable[bool]],
+    is_alive: Callable[[], Awaitable[bool]],
     *,
     until_stdin_closes: bool,
 ) -> None:
     configure_logs(name)
-    if until_stdin_closes:
-        threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-    asyncio.run(_until_signalled(work, is_ready, is_alive))
+    asyncio.run(_until_signalled(work, is_ready, is_alive, until_stdin_closes=until_stdin_closes))
 
 
 async def _until_signalled(
     work: Callable[[asyncio.Event], Awaitable[None]],
-    is_ready: Callable[[], bool],
-    is_alive: Callable[[], bool],
+    is_ready: Callable[[], Awaitable[bool]],
+    is_alive: Callable[[], Awaitable[bool]],
+    *,
+    until_stdin_closes: bool,
 ) -> None:
-    """Do the work; SIGINT and SIGTERM set the event that asks it to end."""
-    stop = asyncio.Event()
+    """Do the work; SIGINT, SIGTERM or the end of standard input set the event that asks to end."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    if until_stdin_closes:
+        loop.add_reader(0, _end_with_parent, stop)
     telling = asyncio.create_task(notify_systemd(is_ready, is_alive, stop))
     try:
         await work(stop)
@@ -141,18 +181,15 @@ async def _until_signalled(
         telling.cancel()
 
 
-def _always() -> bool:
+async def _always() -> bool:
     return True
 
 
-def _end_with_parent() -> None:
-    """Wait for the end of standard input, then ask this process to end.
-
-    Reads the descriptor itself: `sys.stdin` would still be locked by this thread at exit.
-    """
-    while os.read(0, 4096):
-        continue
-    os.kill(os.getpid(), signal.SIGTERM)
+def _end_with_parent(stop: asyncio.Event) -> None:
+    """Ask this process to end where standard input has ended, and read what it holds otherwise."""
+    if not os.read(0, 4096):
+        asyncio.get_running_loop().remove_reader(0)
+        stop.set()
 
 
 def _greet(settings: Settings, *, with_pages: bool) -> None:

@@ -22,7 +22,6 @@ from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 _SLOW: Final = (
-    "pandas",
     "pyarrow",
     "plotly.graph_objects",
     "plotly.io",

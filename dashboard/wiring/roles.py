@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import os
 import socket
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -22,21 +21,20 @@ from dashboard.errors import RoleError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
 
-OUR_COMMAND: Final = (sys.executable, "-m", "dashboard.cli.main")
-"""`linewatch`, run by the Python that runs us."""
+_PATIENCE: Final = 10
+"""Seconds that a role has to answer whether it is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One process of Linewatch: how to start it, and how to see that it is ready.
+    """One process of Linewatch, and how to see that it is ready.
 
     It starts when the roles named in `after` are ready. `address` is where it listens, if it
     does, and `port_variable` names the setting of that port for messages.
     """
 
     name: str
-    command: tuple[str, ...]
-    is_ready: Callable[[], bool]
+    is_ready: Callable[[], Awaitable[bool]]
     after: tuple[str, ...] = ()
     address: tuple[str, int] | None = None
     port_variable: str = ""
@@ -49,7 +47,7 @@ def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]
         roles.append(_listening("devnet", (settings.devnet.host, settings.devnet.port), "/"))
     serve = _listening("serve", (settings.serve.host, settings.serve.port), "/live")
     roles.append(replace(serve, after=tuple(role.name for role in roles)))
-    roles.append(Role("worker", _command("worker"), _runs, after=("serve",)))
+    roles.append(Role("worker", _runs, after=("serve",)))
     if with_pages:
         address = (settings.pages.host, settings.pages.port)
         roles.append(_listening("pages", address, "/live"))
@@ -77,29 +75,27 @@ def refuse_taken_ports(roles: Sequence[Role]) -> None:
 def _listening(name: str, address: tuple[str, int], path: str) -> Role:
     variable = f"LINEWATCH_{name.upper()}_PORT"
     is_ready = partial(_answers, address, path)
-    return Role(name, _command(name), is_ready, address=address, port_variable=variable)
+    return Role(name, is_ready, address=address, port_variable=variable)
 
 
-def _command(name: str) -> tuple[str, ...]:
-    return (*OUR_COMMAND, name, "--until-stdin-closes")
-
-
-def _runs() -> bool:
+async def _runs() -> bool:
     """Nothing comes after the worker and nobody connects to it, so it is ready once it runs."""
     return True
 
 
-def _answers(address: tuple[str, int], path: str) -> bool:
+async def _answers(address: tuple[str, int], path: str) -> bool:
     """Whether something answers HTTP at the address, with whatever status."""
-    connection = http.client.HTTPConnection(*address, timeout=10)
+    host, port = address
     try:
-        connection.request("GET", path)
-        connection.getresponse()
-    except (OSError, http.client.HTTPException):
+        async with asyncio.timeout(_PATIENCE):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode())
+                return (await reader.readline()).startswith(b"HTTP/")
+            finally:
+                writer.close()
+    except (OSError, ValueError):
         return False
-    finally:
-        connection.close()
-    return True
 
 
 _FILE: Final = "failing-roles.json"

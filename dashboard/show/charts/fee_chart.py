@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dashboard.application.fee_timeline import NO_MARKS, Booleans, Counts, FeeMarks, FeeTimeline
 from dashboard.application.fees import FeeView
@@ -22,6 +21,7 @@ from dashboard.show.charts.figure import (
     LINE,
     MEDIAN,
     REJECTED,
+    Columns,
     Drawing,
     DrawnFigure,
     LevelStyle,
@@ -254,18 +254,10 @@ def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> PlotlyJ
     return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}
 
 
-FOUR_DIGITS: Final = "%.4g"
-"""How a table shows a fee; what is copied or downloaded from it has every digit."""
-
-
-def fee_table(timeline: FeeTimeline) -> pd.DataFrame:
-    """Lay the steps out for reading, newest first.
-
-    DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
-    to, Usual, Busy above [float64 in the unit that the column names], Busy [str].
-    """
+def fee_table(timeline: FeeTimeline) -> Columns:
+    """Lay the steps out for reading, newest first; a column names its unit."""
     steps, wei_per_unit, unit = timeline.steps, *unit_of(timeline.largest)
-    columns: dict[str, object] = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
+    columns: Columns = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
     for name, values in (
         ("Mean", steps.means),
         ("Lowest", steps.lowest),
@@ -275,8 +267,10 @@ def fee_table(timeline: FeeTimeline) -> pd.DataFrame:
         ("Usual", timeline.usual),
         ("Busy above", timeline.threshold),
     ):
-        columns[f"{name}, {unit}"] = np.nan if values is None else values / wei_per_unit
+        columns[f"{name}, {unit}"] = (
+            np.full(len(steps.means), np.nan) if values is None else values / wei_per_unit
+        )
     columns["Busy"] = [
         "" if np.isnan(part) else share(part) for part in timeline.busy_parts.tolist()
     ]
-    return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
+    return {name: each[::-1] for name, each in columns.items()}

@@ -22,6 +22,9 @@ from dashboard.domain.markup import visible
 PlotlyJson: TypeAlias = dict[str, Any]
 """A trace, a layout or an annotation, as Plotly's JSON has it."""
 
+Columns: TypeAlias = dict[str, npt.NDArray[Any] | list[str]]
+"""What is shown as a table in place of a figure, by the name of each column; NaN is empty."""
+
 _NAMES: Final = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
 
 

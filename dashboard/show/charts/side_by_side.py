@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
 from dashboard.application.fees import FeeLines, NetworkLine
 from dashboard.domain.markup import visible
@@ -16,6 +15,7 @@ from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
     LONGEST_NAME,
+    Columns,
     Drawing,
     DrawnFigure,
     PlotlyJson,
@@ -60,25 +60,16 @@ def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime)
     return Drawing(figure, words)
 
 
-def lines_table(lines: Sequence[NetworkLine]) -> pd.DataFrame:
-    """Lay the lines out for reading, one after the other.
-
-    DataFrame: index range, columns Time (UTC) [datetime], Network, Fee [str], Mean, gwei [float64].
-    """
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "Time (UTC)": each.steps.first_at.astype("datetime64[ms]"),
-                    "Network": visible(each.name, LONGEST_NAME),
-                    "Fee": str(each.of),
-                    "Mean, gwei": each.steps.means / WEI_PER_GWEI,
-                }
-            )
-            for each in lines
-        ],
-        ignore_index=True,
-    )
+def lines_table(lines: Sequence[NetworkLine]) -> Columns:
+    """Lay the lines out for reading, one after the other."""
+    steps = [(each, len(each.steps.first_at)) for each in lines]
+    times = np.concatenate([each.steps.first_at for each in lines])
+    return {
+        "Time (UTC)": times.astype("datetime64[ms]"),
+        "Network": [visible(each.name, LONGEST_NAME) for each, many in steps for _ in range(many)],
+        "Fee": [str(each.of) for each, many in steps for _ in range(many)],
+        "Mean, gwei": np.concatenate([each.steps.means for each in lines]) / WEI_PER_GWEI,
+    }
 
 
 def lines_csv(lines: Sequence[NetworkLine]) -> str:

@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dashboard.application.text import fee, unit_of
 from dashboard.domain.fees.cheap_hours import CHEAP_LENGTH, WEEKDAYS, UsualWeek
@@ -17,6 +16,7 @@ from dashboard.show.charts.figure import (
     BUTTONS,
     LINE,
     REJECTED,
+    Columns,
     Drawing,
     DrawnFigure,
     PlotlyJson,
@@ -141,17 +141,16 @@ def _cheapest(week: UsualWeek) -> Iterator[PlotlyJson]:
             }
 
 
-def week_table(week: UsualWeek) -> pd.DataFrame:
+def week_table(week: UsualWeek) -> Columns:
     """Lay the week out for reading.
 
-    DataFrame: index range, columns Hour [str], then one for each weekday [float64 in the unit that
-    its name says], NaN where too little is known.
+    Hour, then one column for each weekday in the unit that its name says.
     """
     values, unit = _values(week)
-    columns: dict[str, object] = {"Hour": [_hour(week, hour) for hour in range(_HOURS)]}
+    columns: Columns = {"Hour": [_hour(week, hour) for hour in range(_HOURS)]}
     for weekday, row in zip(WEEKDAYS, values, strict=True):
         columns[f"{weekday}, {unit}"] = row
-    return pd.DataFrame(columns)
+    return columns
 
 
 def week_csv(week: UsualWeek, network_id: NetworkId, zone_name: str) -> str:

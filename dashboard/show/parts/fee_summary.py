@@ -22,13 +22,12 @@ from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
-from dashboard.show.charts.fee_chart import FOUR_DIGITS
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import data_table, table
 from dashboard.store.fees.steps import FeeStep
 
 _TREND_LENGTH = 40
@@ -291,11 +290,7 @@ def cheap_hours(
         )
         return
     if is_table:
-        rows = week_table(week)
-        fees = {
-            each: st.column_config.NumberColumn(format=FOUR_DIGITS) for each in rows.columns[1:]
-        }
-        st.dataframe(rows, hide_index=True, column_config=fees)
+        data_table(week_table(week))
     else:
         _map(status, week, now, zone)
     _below(week, status.profile.network_id, zone[1])

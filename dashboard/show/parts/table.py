@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal
+
+import streamlit as st
 
 from dashboard.application.listing import Cell, Item, Listing
 from dashboard.application.text import short_hash
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import TxHash
+from dashboard.show.charts.figure import Columns
+
+_FOUR_DIGITS: Final = "%.4g"
+"""How a table shows a fee; what is copied or downloaded from it has every digit."""
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
@@ -89,3 +95,16 @@ def lookup_link(tx_hash: TxHash) -> Markup:
         title=str(tx_hash),
         class_="lw-mono",
     )
+
+
+def data_table(columns: Columns, height: int | Literal["auto"] = "auto") -> None:
+    """Show the figures behind a chart, to sort and to copy."""
+    import pandas as pd  # noqa: PLC0415 - 25 MB, for those who open such a table
+
+    rows = pd.DataFrame(columns)
+    fees = {
+        name: st.column_config.NumberColumn(format=_FOUR_DIGITS)
+        for name in rows.select_dtypes("number").columns
+    }
+    times = {"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
+    st.dataframe(rows, hide_index=True, height=height, column_config=times | fees)

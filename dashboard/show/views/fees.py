@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-import pandas as pd
 import streamlit as st
 
 from dashboard.application import application
@@ -19,7 +18,7 @@ from dashboard.application.text import moment
 from dashboard.application.time_ranges import TimeRange, Zoom
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
-from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_table
+from dashboard.show.charts.fee_chart import HEIGHT, drawing_of, fee_table
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import (
     cheap_hours,
@@ -44,6 +43,7 @@ from dashboard.show.parts.network_strip import (
     network_head,
 )
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.table import data_table
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
@@ -151,7 +151,7 @@ def _fees(
         )
         return
     if is_table:
-        _table_of(fee_table(view.timeline))
+        data_table(fee_table(view.timeline), HEIGHT)
     else:
         _chart(view, profile, zoom, now)
     with in_line(f"beside-{profile.network_id}"):
@@ -176,15 +176,6 @@ def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datet
     file_name = _file_name(view, profile, "chart")
     key = f"fees-{profile.network_id}"
     chart(drawing_of(view), key, HEIGHT, file_name, dragging(zoom, now))
-
-
-def _table_of(rows: pd.DataFrame) -> None:
-    fees = {
-        each: st.column_config.NumberColumn(format=FOUR_DIGITS)
-        for each in rows.select_dtypes("number").columns
-    }
-    times = {"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
-    st.dataframe(rows, hide_index=True, height=HEIGHT, column_config=times | fees)
 
 
 def _many(
@@ -212,7 +203,7 @@ def _many(
         if not found.lines:
             empty(f"No fee seen in the {shown}", "Choose a longer time.")
         elif is_table:
-            _table_of(side_by_side.lines_table(found.lines))
+            data_table(side_by_side.lines_table(found.lines), HEIGHT)
         else:
             height = side_by_side.HEIGHT
             drawing = side_by_side.drawing_of(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import timedelta
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -17,7 +20,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from tests.bench.pages_store import TWELVE, made_paged_store
-from tests.bench.processes import Server, cores, free_port, running, unpin
+from tests.bench.processes import PROJECT, Server, cores, free_port, running, unpin
 from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 from tests.faults.hosted_apis import hosted_apis
@@ -30,6 +33,8 @@ _SETTLED: Final = 60.0
 _STARTS: Final = 3
 _OBSERVED: Final = 30.0
 """Seconds over which the CPU at rest is taken."""
+
+_LOCKS: Final = PROJECT / "requirements"
 
 _ONE_COMMAND: Final = (
     "import click\n@click.command()\ndef main():\n    'Say nothing.'\nmain(['--help'])"
@@ -69,10 +74,11 @@ def run(scene: Scene) -> Result:
     """Weigh everything at rest, a production install, the start, and two commands."""
     unpin()  # five processes start at once, as on any machine
     with TemporaryDirectory() as folder:
-        started, at_rest = _up(Path(folder))
-        hello = _streamlit_hello(Path(folder))
-        production = _production(scene, Path(folder))
-        commands = _commands(scene, Path(folder))
+        hidden = {"PYTHONPATH": _without_tools(Path(folder))}
+        started, at_rest = _up(Path(folder), hidden)
+        hello = _streamlit_hello(Path(folder), hidden)
+        production = _production(scene, Path(folder), hidden)
+        commands = _commands(scene, Path(folder), hidden)
     start = f"`linewatch up` until pages and serve are ready: × `streamlit hello` ({hello:.1f} s)"
     return Result(
         title="W1–W4: weight",
@@ -97,8 +103,26 @@ def run(scene: Scene) -> Result:
                 f"It is taken {_SETTLED:.0f} s after the start, the CPU over the "
                 f"{_OBSERVED:.0f} s that follow, with no page open."
             ),
+            (
+                "Packages of development are hidden: structlog would import rich, and SQLAlchemy "
+                "greenlet."
+            ),
         ],
     )
+
+
+def _without_tools(folder: Path) -> str:
+    """Return a folder for PYTHONPATH that hides what is installed for development only."""
+    run, dev = (
+        set(re.findall(r"^([a-z0-9._-]+)==", (_LOCKS / name).read_text(), re.MULTILINE))
+        for name in ("run.lock", "dev.lock")
+    )
+    hidden = folder / "hidden"
+    hidden.mkdir()
+    for module, packages in packages_distributions().items():
+        if dev - run >= {each.lower().replace("_", "-") for each in packages}:
+            (hidden / f"{module}.py").write_text(f"raise ModuleNotFoundError(name={module!r})\n")
+    return str(hidden)
 
 
 def _promises_of_commands(commands: dict[str, list[Cost]]) -> list[Promise]:
@@ -125,12 +149,12 @@ def _lines(what: str, weight: Weight) -> list[list[str]]:
     return [*roles, [what, f"{number(weight.megabytes)} MB", f"{weight.busy:.1%}"]]
 
 
-def _up(folder: Path) -> tuple[float, Weight]:
+def _up(folder: Path, hidden: dict[str, str]) -> tuple[float, Weight]:
     """Return the median seconds until everything is ready, and the weight of the last start."""
     took = []
     weight = Weight({}, 0.0)
     for attempt in range(_STARTS):
-        installation = new_installation(folder / f"up-{attempt}")
+        installation = new_installation(folder / f"up-{attempt}", **hidden)
         begun = time.perf_counter()
         with installation.start(command("up"), folder / "up.log"):
             for address in (f"{installation.pages}/_stcore/health", f"{installation.serve}/ready"):
@@ -141,7 +165,7 @@ def _up(folder: Path) -> tuple[float, Weight]:
     return statistics.median(took), weight
 
 
-def _streamlit_hello(folder: Path) -> float:
+def _streamlit_hello(folder: Path, hidden: dict[str, str]) -> float:
     """Return the median seconds until `streamlit hello` says that it is healthy."""
     took = []
     for _ in range(_STARTS):
@@ -151,6 +175,7 @@ def _streamlit_hello(folder: Path) -> float:
         with subprocess.Popen(
             [sys.executable, "-m", "streamlit", "hello", *options],
             cwd=folder,
+            env={**os.environ, **hidden},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as process:
@@ -160,7 +185,7 @@ def _streamlit_hello(folder: Path) -> float:
     return statistics.median(took)
 
 
-def _production(scene: Scene, folder: Path) -> Weight:
+def _production(scene: Scene, folder: Path, hidden: dict[str, str]) -> Weight:
     """Return the weight of three roles that watch twelve networks, on the store of a day."""
     paged = made_paged_store(scene.folder, 10_000, scene.day, timedelta(days=1))
     with hosted_apis() as hosted, ExitStack() as roles:
@@ -168,7 +193,7 @@ def _production(scene: Scene, folder: Path) -> Weight:
         home.mkdir()
         (home / "linewatch.toml").write_text(_twelve_networks(hosted.port), encoding="utf-8")
         store = f"sqlite:///{paged.file}"
-        installation = new_installation(home, LINEWATCH_STORE_URL=store)
+        installation = new_installation(home, LINEWATCH_STORE_URL=store, **hidden)
         installation.run("join")
         processes = [
             roles.enter_context(
@@ -202,7 +227,10 @@ def _weigh(processes: Sequence[int]) -> Weight:
 
 
 def _role_of(pid: int) -> str:
-    """Return the command of a process: `up` is the supervisor."""
+    """Return the role of a process: `up` is the supervisor, which names those that it forks."""
+    name = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()
+    if name.startswith("lw-"):
+        return name.removeprefix("lw-")
     arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
     named = [each for each in arguments[1:] if each and not each.startswith("-")]
     return next((each for each in named if "." not in each), named[-1])
@@ -211,9 +239,9 @@ def _role_of(pid: int) -> str:
 _COMMANDS: Final = ("a click program", "linewatch --help", "linewatch lookup")
 
 
-def _commands(scene: Scene, folder: Path) -> dict[str, list[Cost]]:
+def _commands(scene: Scene, folder: Path, hidden: dict[str, str]) -> dict[str, list[Cost]]:
     """Run a click program, `--help`, and a question to the store in turn."""
-    installation = new_installation(folder / "commands")
+    installation = new_installation(folder / "commands", **hidden)
     installation.run("migrate")
     lines = (
         [sys.executable, "-c", _ONE_COMMAND],

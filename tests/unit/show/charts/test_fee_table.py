@@ -16,8 +16,8 @@ from tests.unit.show.fee_timelines import a_step, a_timeline, busy
 def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
     table = fee_table(a_timeline(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
 
-    assert table["Mean, gwei"].tolist() == [3.0, 2.0]
-    assert table["Busy"].tolist() == ["100%", "100%"]
+    assert list(table["Mean, gwei"]) == [3.0, 2.0]
+    assert table["Busy"] == ["100%", "100%"]
 
 
 def test_csv_has_every_digit_in_wei() -> None:
@@ -39,4 +39,4 @@ def test_step_that_was_not_watched_has_no_share() -> None:
     rows = csv.DictReader(StringIO(fee_csv(timeline, A_NETWORK)))
 
     assert [row["busy_share"] for row in rows] == ["", "0.25", "0"]
-    assert fee_table(timeline)["Busy"].tolist() == ["0%", "25%", ""]
+    assert fee_table(timeline)["Busy"] == ["0%", "25%", ""]
