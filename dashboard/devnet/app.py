@@ -11,12 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.methods import Methods
 from dashboard.devnet.node import Node
 from dashboard.domain.clock import Clock
-from dashboard.errors import InputError, StoreError, WireError
+from dashboard.errors import InputError, WireError
 from dashboard.logs import get_logger
 from dashboard.wire import jsonrpc
 from dashboard.wire.jsonrpc import ErrorReply, RpcError
@@ -28,9 +27,9 @@ _REFUSED: Final = -32000
 _log = get_logger(__name__)
 
 
-def build_app(chain: Chain, accepted: AcceptedTransactions, clock: Clock) -> ASGIApp:
-    """Return the app of a devnet; the caller closes `accepted`."""
-    methods = Methods(Node(chain, accepted, clock))
+def build_app(chain: Chain, clock: Clock) -> ASGIApp:
+    """Return the app of a devnet."""
+    methods = Methods(Node(chain, clock))
 
     async def post(request: Request) -> Response:
         try:
@@ -79,7 +78,7 @@ def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
         return method(params)
     except WireError as error:
         return RpcError.invalid_params(str(error))
-    except (InputError, StoreError) as error:
+    except InputError as error:
         return RpcError(_REFUSED, str(error))
     except Exception:  # noqa: BLE001 - one broken answer must not end the node
         _log.exception("A call failed unexpectedly", method=request.method)

@@ -16,6 +16,12 @@ from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.transaction import encode_integer, encode_list
 
+# EIP-2028 and the Yellow Paper's appendix G.
+PLAIN_TRANSFER_GAS: Final = 21_000
+_DEPLOYMENT_GAS: Final = 32_000
+_ZERO_BYTE_GAS: Final = 4
+_BYTE_GAS: Final = 16
+
 _TYPE_1559: Final = b"\x02"
 _NO_ACCESS_LIST: Final = encode_list(b"")
 _LONGEST_SHORT: Final = 55
@@ -35,6 +41,17 @@ class Payment:
     gas: int
     max_fee_per_gas: Wei
     max_priority_fee_per_gas: Wei
+
+    def tip(self, base_fee_per_gas: Wei) -> Wei:
+        """Return the priority fee per gas that it pays above `base_fee_per_gas`."""
+        return Wei(min(self.max_priority_fee_per_gas, self.max_fee_per_gas - base_fee_per_gas))
+
+    def intrinsic_gas(self) -> int:
+        """Return the gas that is used before code runs; devnet runs none."""
+        zeros = self.data.count(0)
+        deployment = _DEPLOYMENT_GAS if self.recipient is None else 0
+        data = zeros * _ZERO_BYTE_GAS + (len(self.data) - zeros) * _BYTE_GAS
+        return PLAIN_TRANSFER_GAS + deployment + data
 
 
 class SimulatedAccount:
@@ -84,7 +101,6 @@ def _encode_bytes(content: bytes) -> bytes:
     return bytes((0x80 + len(content),)) + content
 
 
-PLAIN_TRANSFER_GAS: Final = 21_000
 SENDERS: Final = 64
 """More than a block has transactions, so that no account sends twice in one block."""
 
@@ -97,7 +113,7 @@ class Slot:
     """One of the chain's own transactions, before it is signed.
 
     `tip` is the priority fee per gas that it really pays. `gas_used` is less than what its
-    block once planned where transactions from outside take their share of the block.
+    block once planned where transactions of the traffic take their share of the block.
     """
 
     sender: int
@@ -156,11 +172,6 @@ class Blockspace:
             max_priority_fee_per_gas=tip,
         )
         return Slot(sender, payment, actual, tip)
-
-
-def capacity(block: Block) -> int:
-    """Return how much of the block's gas transactions from outside may use."""
-    return block.gas_used - block.transaction_count * PLAIN_TRANSFER_GAS
 
 
 def _shares(gas: int, weights: list[int]) -> list[int]:

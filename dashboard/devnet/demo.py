@@ -328,8 +328,8 @@ class DemoReports:
             for pick in range(self._rejections_in(hour, price)):
                 draw = self._random.draw(f"pick {pick}", hour, 4)
                 number = (hour * _HOUR + between(0, _HOUR - 1, draw)) // REJECTION_SECONDS
-                for action in self._traffic.rejection(number).actions:
-                    if isinstance(action, SubmitReport) and self._since < action.at <= self._until:
+                for action in self._traffic.rejection(number).reports:
+                    if self._since < action.at <= self._until:
                         yield action
 
     def _rejections_in(self, hour: int, price: Wei) -> int:

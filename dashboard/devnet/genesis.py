@@ -69,10 +69,10 @@ def _write_once(path: Path, stored: _Stored) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-    sync_folder(path.parent)
+    _sync_folder(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Make new files in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -7,32 +7,18 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
+import msgspec
 from eth_hash.auto import keccak
 from msgspec import Raw
 
-from dashboard.devnet.admission import TransactionFields, read_fields
 from dashboard.devnet.chain import GAS_LIMIT, Block
 from dashboard.devnet.genesis import DEVNET_ID, Genesis
 from dashboard.devnet.node import IncludedTransaction, Node
-from dashboard.domain.quantity import (
-    Address,
-    TxHash,
-    Wei,
-    parse_hex_bytes,
-    parse_hex_quantity,
-    shorten,
-)
+from dashboard.domain.quantity import Address, TxHash, Wei, parse_hex_quantity, shorten
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.errors import InputError, WireError
-from dashboard.wire.inclusion import (
-    BlockPosition,
-    Receipt,
-    TransactionView,
-    encode_receipt,
-    encode_transaction,
-)
 from dashboard.wire.node import BlockHeader, encode_block, encode_fee_history, encode_quantity
-from dashboard.wire.transaction import encode_integer, encode_list
+from dashboard.wire.transaction import encode_integer, encode_list, items_of, whole_item
 
 CLIENT_VERSION: Final = b'"Linewatch/devnet"'
 
@@ -46,7 +32,7 @@ class Methods:
     def __init__(self, node: Node) -> None:
         """Answer from `node`."""
         self._node = node
-        self._results = RpcResults(node.chain.genesis)
+        self._hash_of = block_hashes(node.chain.genesis)
         self.by_name: dict[str, Callable[[Params], bytes]] = {
             "eth_chainId": self._chain_id,
             "net_version": self._net_version,
@@ -57,7 +43,6 @@ class Methods:
             "eth_getTransactionByHash": self._transaction_by_hash,
             "eth_getTransactionReceipt": self._transaction_receipt,
             "eth_getTransactionCount": self._transaction_count,
-            "eth_sendRawTransaction": self._send_raw_transaction,
         }
 
     def _chain_id(self, params: Params) -> bytes:
@@ -85,14 +70,11 @@ class Methods:
         if number > head and not is_pending:
             return b"null"
         block = self._node.chain.block(number)
-        contents = self._node.pending_block() if is_pending else self._node.inclusions(number)
         transactions: list[TxHash | Raw] = [
-            Raw(encode_transaction(self._results.included(each, block)))
-            if is_whole
-            else each.transaction.tx_hash
-            for each in contents
+            Raw(encode(self._transaction(each))) if is_whole else each.transaction.tx_hash
+            for each in self._node.inclusions(number)
         ]
-        return encode_block(self._results.header(block), transactions)
+        return encode_block(self._header(block), transactions)
 
     def _fee_history(self, params: Params) -> bytes:
         check_count(params, 2, 3)
@@ -110,40 +92,88 @@ class Methods:
 
     def _transaction_by_hash(self, params: Params) -> bytes:
         check_count(params, 1, 1)
-        asked = tx_hash(params, 0)
-        inclusion = self._node.find(asked)
-        if inclusion is not None:
-            block = self._node.chain.block(inclusion.block)
-            return encode_transaction(self._results.included(inclusion, block))
-        accepted = self._node.waiting(asked)
-        view = pending(accepted, read_fields(accepted.raw)) if accepted else None
-        return encode_transaction(view)
+        found = self._node.find(tx_hash(params, 0))
+        return encode(None if found is None else self._transaction(found))
 
     def _transaction_receipt(self, params: Params) -> bytes:
         check_count(params, 1, 1)
-        inclusion = self._node.find(tx_hash(params, 0))
-        if inclusion is None:
-            return encode_receipt(None)
-        block = self._node.chain.block(inclusion.block)
-        return encode_receipt(self._results.receipt(inclusion, block))
+        found = self._node.find(tx_hash(params, 0))
+        return encode(None if found is None else self._receipt(found))
 
     def _transaction_count(self, params: Params) -> bytes:
         check_count(params, 1, 2)
         head = self._node.head()
         sender = address(params, 0)
         number = block_number(params, 1, head)
-        is_pending = len(params) > 1 and params[1] == "pending"
-        if number > head and not is_pending:
+        if number > head and params[1] != "pending":
             raise InputError(f"block {number} is beyond the head block {head}")
-        return encode_quantity(self._node.next_nonce(sender, None if is_pending else number))
+        return encode_quantity(self._node.next_nonce(sender, number))
 
-    def _send_raw_transaction(self, params: Params) -> bytes:
-        check_count(params, 1, 1)
-        raw = raw_bytes(params, 0)
-        try:
-            return b'"%b"' % str(self._node.send(raw)).encode()
-        except WireError as error:
-            raise InputError(f"the transaction is unreadable: {error}") from error
+    def _header(self, block: Block) -> BlockHeader:
+        return BlockHeader(
+            number=block.number,
+            hash=self._hash_of(block.number),
+            parent_hash=self._hash_of(block.number - 1) if block.number else _NO_PARENT,
+            timestamp=block.timestamp,
+            base_fee_per_gas=block.base_fee_per_gas,
+            gas_used=block.gas_used,
+            gas_limit=GAS_LIMIT,
+        )
+
+    def _transaction(self, found: IncludedTransaction) -> dict[str, object]:
+        """Describe a transaction in its block, with the members that type 2 has (EIP-1559)."""
+        signed, payment = found.transaction, found.payment
+        parity, r, s = (
+            hex(int.from_bytes(each.content, "big"))
+            for each in items_of(whole_item(signed.raw[1:]))[-3:]
+        )
+        return {
+            "hash": str(signed.tx_hash),
+            "type": "0x2",
+            "chainId": hex(DEVNET_ID),
+            "nonce": hex(signed.nonce),
+            "blockHash": f"0x{self._hash_of(found.block).hex()}",
+            "blockNumber": hex(found.block),
+            "transactionIndex": hex(found.index),
+            "from": str(signed.sender),
+            "to": _text(signed.recipient),
+            "value": hex(payment.value),
+            "gas": hex(payment.gas),
+            "gasPrice": hex(self._price(found)),
+            "maxFeePerGas": hex(payment.max_fee_per_gas),
+            "maxPriorityFeePerGas": hex(payment.max_priority_fee_per_gas),
+            "input": f"0x{payment.data.hex()}",
+            "accessList": [],
+            "yParity": parity,
+            "v": parity,
+            "r": r,
+            "s": s,
+        }
+
+    def _receipt(self, found: IncludedTransaction) -> dict[str, object]:
+        """Describe the result of a transaction; on devnet every included one succeeds."""
+        signed = found.transaction
+        return {
+            "transactionHash": str(signed.tx_hash),
+            "transactionIndex": hex(found.index),
+            "blockHash": f"0x{self._hash_of(found.block).hex()}",
+            "blockNumber": hex(found.block),
+            "from": str(signed.sender),
+            "to": _text(signed.recipient),
+            "cumulativeGasUsed": hex(found.gas_before + found.gas_used),
+            "gasUsed": hex(found.gas_used),
+            "contractAddress": None if signed.recipient else str(contract_of(signed)),
+            "logs": [],
+            "logsBloom": f"0x{'0' * 512}",
+            "type": "0x2",
+            "effectiveGasPrice": hex(self._price(found)),
+            "status": "0x1",
+        }
+
+    def _price(self, found: IncludedTransaction) -> Wei:
+        """Return all that a transaction pays per gas."""
+        base_fee = self._node.chain.block(found.block).base_fee_per_gas
+        return Wei(base_fee + found.payment.tip(base_fee))
 
 
 LARGEST_FEE_HISTORY: Final = 1024
@@ -183,14 +213,6 @@ def address(params: Params, place: int) -> Address:
     try:
         return Address.parse(text(params, place))
     except InputError as error:
-        raise WireError(f"invalid argument {place}: {error}") from error
-
-
-def raw_bytes(params: Params, place: int) -> bytes:
-    """Return bytes from hexadecimal text."""
-    try:
-        return parse_hex_bytes(text(params, place))
-    except WireError as error:
         raise WireError(f"invalid argument {place}: {error}") from error
 
 
@@ -259,56 +281,10 @@ def _percentile(value: object) -> Fraction:
 _NO_PARENT: Final = bytes(32)
 
 
-class RpcResults:
-    """Describes one chain; hashes of blocks depend on genesis and number alone."""
-
-    def __init__(self, genesis: Genesis) -> None:
-        """Name blocks after `genesis`."""
-        self._name = f"{DEVNET_ID}:{genesis.seed}:{genesis.timestamp}"
-
-    def header(self, block: Block) -> BlockHeader:
-        """Describe a block."""
-        return BlockHeader(
-            number=block.number,
-            hash=self._hash(block.number),
-            parent_hash=self._hash(block.number - 1) if block.number else _NO_PARENT,
-            timestamp=block.timestamp,
-            base_fee_per_gas=block.base_fee_per_gas,
-            gas_used=block.gas_used,
-            gas_limit=GAS_LIMIT,
-        )
-
-    def included(self, inclusion: IncludedTransaction, block: Block) -> TransactionView:
-        """Describe a transaction in its block."""
-        price = inclusion.fields.price(block.base_fee_per_gas)
-        place = BlockPosition(self._hash(block.number), block.number, inclusion.index)
-        return _view(inclusion.transaction, inclusion.fields, price, place)
-
-    def receipt(self, inclusion: IncludedTransaction, block: Block) -> Receipt:
-        """Describe the result of a transaction; on devnet every included one succeeds."""
-        transaction = inclusion.transaction
-        return Receipt(
-            tx_hash=transaction.tx_hash,
-            block_hash=self._hash(block.number),
-            block_number=block.number,
-            transaction_index=inclusion.index,
-            sender=transaction.sender,
-            recipient=transaction.recipient,
-            gas_used=inclusion.gas_used,
-            cumulative_gas_used=inclusion.gas_before + inclusion.gas_used,
-            effective_gas_price=inclusion.fields.price(block.base_fee_per_gas),
-            is_successful=True,
-            contract_address=None if transaction.recipient else contract_of(transaction),
-            kind=inclusion.fields.kind,
-        )
-
-    def _hash(self, number: int) -> bytes:
-        return keccak(f"{self._name}:{number}".encode())
-
-
-def pending(transaction: SignedTransaction, fields: TransactionFields) -> TransactionView:
-    """Describe a transaction whose block is still to come."""
-    return _view(transaction, fields, fields.max_fee_per_gas, None)
+def block_hashes(genesis: Genesis) -> Callable[[int], bytes]:
+    """Return what gives the hash of a block, which depends on genesis and number alone."""
+    name = f"{DEVNET_ID}:{genesis.seed}:{genesis.timestamp}"
+    return lambda number: keccak(f"{name}:{number}".encode())
 
 
 def contract_of(deployment: SignedTransaction) -> Address:
@@ -317,24 +293,10 @@ def contract_of(deployment: SignedTransaction) -> Address:
     return Address(keccak(encode_list(sender + encode_integer(deployment.nonce)))[-20:])
 
 
-def _view(
-    transaction: SignedTransaction,
-    fields: TransactionFields,
-    price: Wei,
-    place: BlockPosition | None,
-) -> TransactionView:
-    return TransactionView(
-        transaction=transaction,
-        kind=fields.kind,
-        gas=fields.gas,
-        gas_price=price,
-        max_fee_per_gas=fields.max_fee_per_gas,
-        max_priority_fee_per_gas=fields.max_priority_fee_per_gas,
-        value=fields.value,
-        data=fields.data,
-        v=fields.v,
-        r=fields.r,
-        s=fields.s,
-        access_list=fields.access_list,
-        place=place,
-    )
+def encode(answer: dict[str, object] | None) -> bytes:
+    """Write an answer, or null."""
+    return msgspec.json.encode(answer)
+
+
+def _text(account: Address | None) -> str | None:
+    return None if account is None else str(account)

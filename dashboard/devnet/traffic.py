@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Never, Protocol, TypeAlias
 
 import anyio.to_thread
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, Payment, SimulatedAccount
 from dashboard.devnet.chain import Chain, between
-from dashboard.devnet.node import Node
 from dashboard.devnet.rejection_scripts import (
     LABELS,
     LIMITS,
@@ -45,6 +43,7 @@ PAYMENT_SECONDS: Final = 150
 _SAMPLED: Final = 19  # one rejection in so many is tracked: every five minutes
 _OPENING_BEFORE: Final = timedelta(seconds=40)
 _OPENING_AFTER: Final = timedelta(seconds=60)
+_LONGEST_ENDING: Final = max(script.ends_after for script in SCRIPTS)
 _SECOND: Final = timedelta(seconds=1)
 _MODULES: Final = tuple(LIMITS)
 _GENEROUS: Final = Wei(150 * WEI_PER_GWEI)
@@ -68,15 +67,16 @@ class SubmitReport:
     report: RejectionReport
 
 
+TrafficAction: TypeAlias = Track | SubmitReport
+
+
 @dataclass(frozen=True, slots=True)
-class Include:
-    """A transaction of a rejected one's sender goes into the next block."""
+class SimulatedInclusion:
+    """What uses the nonce of a rejected transaction after all, and in which block."""
 
-    at: datetime
+    block: int
+    payment: Payment
     transaction: SignedTransaction
-
-
-TrafficAction: TypeAlias = Track | SubmitReport | Include
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ class SimulatedRejection:
     sent_at: datetime
     transaction: SignedTransaction
     label: str
-    actions: tuple[SubmitReport | Include, ...]
+    reports: tuple[SubmitReport, ...]
+    inclusion: SimulatedInclusion | None
 
     def tracking(self) -> Track:
         """Return the action that tracks it from the moment of its sending."""
@@ -125,7 +126,17 @@ class Traffic:
             is_opening = opening - _OPENING_BEFORE <= rejection.sent_at <= opening + _OPENING_AFTER
             if is_opening or number % _SAMPLED == 0:
                 yield rejection.tracking()
-            yield from rejection.actions
+            yield from rejection.reports
+
+    def inclusions(self, first: int, last: int) -> Iterator[SimulatedInclusion]:
+        """Yield what is included after all in these blocks, oldest first but for neighbours."""
+        begin, end = (int(self._chain.timestamp(each).timestamp()) for each in (first, last))
+        earliest = (begin - _LONGEST_ENDING) // REJECTION_SECONDS - 1
+        for number in range(earliest, end // REJECTION_SECONDS + 1):
+            if SCRIPTS[number % len(SCRIPTS)].outcome is not FinalOutcome.STUCK:
+                inclusion = self.rejection(number).inclusion
+                if inclusion is not None and first <= inclusion.block <= last:
+                    yield inclusion
 
     def _payments(self, since: datetime, until: datetime) -> Iterator[Track]:
         """Yield regular payments, which are tracked as well and never rejected."""
@@ -146,16 +157,16 @@ class Traffic:
         payment = self._payment(octets)
         transaction = account.sign(payment)
         script = SCRIPTS[number % len(SCRIPTS)]
-        actions: list[SubmitReport | Include] = [
-            self._report(step, transaction, sent_at, octets) for step in script.steps
-        ]
-        ends_at = sent_at + script.ends_after * _SECOND
-        if script.outcome is FinalOutcome.INCLUDED:
-            actions.append(Include(ends_at, transaction))
-        if script.outcome is FinalOutcome.REPLACED:
-            actions.append(Include(ends_at, account.sign(_replacement(payment, account))))
         label = LABELS[octets[4] % len(LABELS)]
-        return SimulatedRejection(number, sent_at, transaction, label, tuple(actions))
+        reports = tuple(self._report(step, transaction, sent_at, octets) for step in script.steps)
+        block = self._chain.head(sent_at + script.ends_after * _SECOND) + 1
+        inclusion = None
+        if script.outcome is FinalOutcome.INCLUDED:
+            inclusion = SimulatedInclusion(block, payment, transaction)
+        if script.outcome is FinalOutcome.REPLACED:
+            other = _replacement(payment, account)
+            inclusion = SimulatedInclusion(block, other, account.sign(other))
+        return SimulatedRejection(number, sent_at, transaction, label, reports, inclusion)
 
     def _payment(self, octets: bytes) -> Payment:
         contract = SimulatedAccount(self._chain.random, "contract", octets[5] % 12)
@@ -215,8 +226,6 @@ BACKLOG: Final = timedelta(minutes=5)
 """Traffic of this time before the start runs at once, so that pages are not empty."""
 
 TICK_SECONDS: Final = 1.0
-FIRST_PAUSE: Final = timedelta(seconds=1)
-LONGEST_PAUSE: Final = timedelta(seconds=60)
 
 TrackTransaction: TypeAlias = Callable[[TxHash, datetime, str], object]
 """Track a hash, with the time of its attempt and a label; may block."""
@@ -234,40 +243,24 @@ class ReportReceiver(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingAction:
-    """An action that is not done yet; `tried_at` is the first failed attempt."""
-
-    action: TrafficAction
-    due: datetime
-    failures: int = 0
-    tried_at: datetime | None = None
-
-
 class TrafficRunner:
     """Acts as the simulated nodes and senders.
 
-    Actions that fail are retried for two hours, first after a second, then ever more slowly. They
-    are kept in memory only, since the traffic can be computed again.
+    Actions that fail are retried for two hours, as nodes retry their reports. They are kept in
+    memory only, since the traffic can be computed again.
     """
 
     def __init__(
-        self,
-        chain: Chain,
-        accepted: AcceptedTransactions,
-        serve: ReportReceiver,
-        track: TrackTransaction,
-        clock: Clock,
+        self, chain: Chain, serve: ReportReceiver, track: TrackTransaction, clock: Clock
     ) -> None:
         """Begin a little before the present moment."""
         self._traffic = Traffic(chain)
-        self._node = Node(chain, accepted, clock)
         self._serve = serve
         self._track = track
         self._clock = clock
         self._opening = clock()
         self._done_until = self._opening - BACKLOG
-        self._pending: list[_PendingAction] = []
+        self._pending: list[TrafficAction] = []
         self._is_failing = False
 
     @property
@@ -282,76 +275,43 @@ class TrafficRunner:
             await pause(TICK_SECONDS)
 
     async def step(self) -> None:
-        """Run all actions that are due."""
+        """Run all actions that are due; after a report that fails no other is tried."""
         now = self._clock()
         since = max(self._done_until, now - BACKLOG)
         self._done_until = max(self._done_until, now)
-        due = self._traffic.actions(since, now, self._opening)
-        self._pending = await self._run_all(
-            [*self._pending, *(_PendingAction(each, now) for each in due)], now
-        )
-
-    async def _run_all(self, pending: list[_PendingAction], now: datetime) -> list[_PendingAction]:
-        """Return what is left; reports come last, and after a refused one no other is tried."""
-        left, is_refused = [], False
-        for each in sorted(pending, key=_is_report):
-            is_report = _is_report(each)
-            if not _is_due(each, now) or (is_report and is_refused):
-                left.append(each)
-            elif await self._succeeds(each.action):
-                self._log_change(is_failing=False)
-            else:
-                is_refused = is_refused or is_report
-                left += _retry(each, now)
-        return left
+        due = [*self._traffic.actions(since, now, self._opening), *self._pending]
+        failed: list[TrafficAction] = []
+        untried: list[TrafficAction] = []
+        is_refused = False
+        for action in sorted(due, key=_is_report):
+            if is_refused:
+                untried.append(action)
+            elif not await self._succeeds(action):
+                is_refused = _is_report(action)
+                failed.append(action)
+        if self._is_failing and not failed:
+            _log.info("Simulated traffic continues")
+        self._is_failing = bool(failed)
+        left = [*untried, *failed]  # what failed comes last, so that it holds no other up
+        self._pending = [each for each in left if now - each.at < REPORTING_DELAY]
 
     async def _succeeds(self, action: TrafficAction) -> bool:
         try:
-            await self._run_action(action)
+            if isinstance(action, SubmitReport):
+                await self._serve.report(action.report)
+            else:
+                sent = action.tx_hash, action.attempted_at, action.label
+                await anyio.to_thread.run_sync(self._track, *sent)
         except LinewatchError as error:
-            self._log_change(is_failing=True, error=str(error))
+            if not self._is_failing:
+                _log.info("Simulated traffic waits", error=str(error))
+            self._is_failing = True
             return False
         except Exception:  # noqa: BLE001 - the top of the loop: the other actions go on
             _log.exception("A simulated action failed unexpectedly")
             return False
         return True
 
-    async def _run_action(self, action: TrafficAction) -> None:
-        match action:
-            case SubmitReport():
-                await self._serve.report(action.report)
-            case Include():
-                self._node.place(action.transaction)
-            case Track():
-                await anyio.to_thread.run_sync(
-                    self._track, action.tx_hash, action.attempted_at, action.label
-                )
 
-    def _log_change(self, *, is_failing: bool, error: str = "") -> None:
-        """Log a change between working and failing, not every attempt."""
-        if is_failing and not self._is_failing:
-            _log.info("Simulated traffic waits", error=error)
-        if self._is_failing and not is_failing:
-            _log.info("Simulated traffic continues")
-        self._is_failing = is_failing
-
-
-def _is_report(pending: _PendingAction) -> bool:
-    return isinstance(pending.action, SubmitReport)
-
-
-def _is_due(pending: _PendingAction, now: datetime) -> bool:
-    """Return whether to try; a clock that is set back delays it only briefly."""
-    return pending.due <= now or pending.due > now + LONGEST_PAUSE
-
-
-def _retry(pending: _PendingAction, now: datetime) -> list[_PendingAction]:
-    """Return the action with its next time; nothing once a node would give up."""
-    tried_at = pending.tried_at or now
-    if now - tried_at >= REPORTING_DELAY:
-        _log.warning("A simulated action is dropped", action=type(pending.action).__name__)
-        return []
-    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(pending.failures, 10))
-    return [
-        replace(pending, due=now + pause, failures=pending.failures + 1, tried_at=tried_at),
-    ]
+def _is_report(action: TrafficAction) -> bool:
+    return isinstance(action, SubmitReport)

@@ -25,14 +25,15 @@ from dashboard.upstream.endpoint import (
     rpc_error,
     unreadable,
 )
-from dashboard.wire.inclusion import Receipt, decode_receipt
 from dashboard.wire.jsonrpc import RpcReply, decode_replies, decode_reply, encode_batch, encode_call
 from dashboard.wire.node import (
     BlockHeader,
     FeeHistory,
+    Receipt,
     decode_block,
     decode_fee_history,
     decode_quantity,
+    decode_receipt,
 )
 
 Answer = TypeVar("Answer")

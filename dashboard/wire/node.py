@@ -1,4 +1,4 @@
-"""A node's blocks, quantities and fee history: answers to eth_* calls, read within bounds."""
+"""A node's blocks, receipts, quantities and fee history: answers to eth_* calls, within bounds."""
 
 from __future__ import annotations
 
@@ -182,6 +182,46 @@ def encode_fee_history(history: FeeHistory) -> bytes:
     if history.reward is not None:
         answer["reward"] = [[hex(each) for each in row] for row in history.reward]
     return msgspec.json.encode(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where a transaction is included; `is_successful` is None before EIP-658."""
+
+    tx_hash: TxHash
+    block_hash: bytes
+    block_number: int
+    is_successful: bool | None = None
+
+
+class _ReceiptJson(msgspec.Struct, rename="camel"):
+    transaction_hash: str
+    block_hash: str | None = None
+    block_number: str | None = None
+    status: str | None = None
+
+
+_RECEIPT: Final[msgspec.json.Decoder[_ReceiptJson | None]] = msgspec.json.Decoder(
+    _ReceiptJson | None
+)
+
+
+def decode_receipt(raw: bytes | Raw) -> Receipt | None:
+    """Read eth_getTransactionReceipt; None where the transaction is not in a block."""
+    receipt = read(_RECEIPT, raw, "receipt")
+    return None if receipt is None else named("receipt", _receipt, receipt)
+
+
+def _receipt(receipt: _ReceiptJson) -> Receipt | None:
+    if receipt.block_hash is None or receipt.block_number is None:
+        return None
+    status = receipt.status
+    return Receipt(
+        tx_hash=parse_tx_hash(receipt.transaction_hash),
+        block_hash=parse_block_hash(receipt.block_hash),
+        block_number=parse_number(receipt.block_number),
+        is_successful=None if status is None else parse_number(status) == 1,
+    )
 
 
 _HASH_LENGTH: Final = 32

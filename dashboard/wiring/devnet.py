@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 import uvicorn
 from starlette.types import ASGIApp
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.demo import DemoFeeHistory, DemoReports
@@ -57,15 +56,12 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
         raise SettingsError("devnet.mode is off, or networks are configured: set it to on")
     folder = settings.home / "devnet"
     chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
-    with (
-        closing(AcceptedTransactions(folder)) as accepted,
-        closing(open_role_store(settings)) as store,
-    ):
+    with closing(open_role_store(settings)) as store:
         async with open_clients(settings, attempts=1) as clients:
             serve = clients.exclusion(network)
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
-            traffic_runner = TrafficRunner(chain, accepted, serve, _tracker(store), utc_now)
-            app = HostCheck(build_app(chain, accepted, utc_now), allowed_hosts(settings))
+            traffic_runner = TrafficRunner(chain, serve, _tracker(store), utc_now)
+            app = HostCheck(build_app(chain, utc_now), allowed_hosts(settings))
             chain.block(chain.head(utc_now()))  # catches up before the first request
             async with _reporting(traffic_runner, stop):
                 await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")

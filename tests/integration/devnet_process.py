@@ -18,7 +18,6 @@ from typing import Any
 import httpx
 import uvicorn
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
@@ -34,7 +33,7 @@ def utc_now() -> datetime:
 def run(folder: Path) -> None:
     """Serve until the process is killed."""
     chain = Chain(open_genesis(folder, 7, utc_now))
-    app = build_app(chain, AcceptedTransactions(folder), utc_now)
+    app = build_app(chain, utc_now)
     chain.block(chain.head(utc_now()))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
 from dashboard.devnet.traffic import BACKLOG, SubmitReport, Traffic, TrafficRunner
@@ -32,12 +30,12 @@ async def test_reports_of_the_last_minutes_are_on_record_at_once(tmp_path: Path)
     def track(tx_hash: TxHash, _attempted_at: datetime, _label: str) -> None:
         tracked.append(tx_hash)
 
-    with a_store(tmp_path) as store, closing(AcceptedTransactions(tmp_path / "devnet")) as accepted:
+    with a_store(tmp_path) as store:
         async with serving_here(services_of(store)) as address, open_client() as http:
             endpoint = Endpoint("devnet exclusion endpoint", Secret(f"http://{address}/v3/{KEY}"))
             serve = ExclusionClient(HttpAsker(http, endpoint, QUICK), "chain")
             traffic_runner = TrafficRunner(
-                chain, accepted, serve, lambda *what: tracked.append(what[0]), utc_now
+                chain, serve, lambda *what: tracked.append(what[0]), utc_now
             )
             begun = utc_now()
             await traffic_runner.step()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -107,18 +107,17 @@ def a_hand_clock(clock: ManualClock) -> Clocks:
     return Clocks(clock, lambda: clock() - began)
 
 
-async def test_every_ending_of_a_devnet_story_is_found(store: Store, tmp_path: Path) -> None:
-    devnet = Devnet(tmp_path / "devnet")
+async def test_every_ending_of_a_devnet_story_is_found(store: Store) -> None:
+    devnet = Devnet()
     clock, began = devnet.clock, devnet.clock()
-    with closing(devnet.accepted):
-        nodes = Nodes(store, clock)
-        traffic_runner = TrafficRunner(devnet.chain, devnet.accepted, nodes, lambda *_: None, clock)
-        client = InclusionClient(NodeClient(DevnetAsker(devnet)), DEVNET_ID)
-        poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock))
-        for _ in range(PLAYED + 240):
-            clock.pass_by(1)
-            await traffic_runner.step()
-            await poll.tick()
+    nodes = Nodes(store, clock)
+    traffic_runner = TrafficRunner(devnet.chain, nodes, lambda *_: None, clock)
+    client = InclusionClient(NodeClient(DevnetAsker(devnet)), DEVNET_ID)
+    poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock))
+    for _ in range(PLAYED + 240):
+        clock.pass_by(1)
+        await traffic_runner.step()
+        await poll.tick()
 
     expected = dict(endings(devnet, began, began + timedelta(seconds=PLAYED)))
     found = {tx_hash: verdict_on(store, tx_hash).kind for tx_hash in expected}
@@ -143,7 +142,7 @@ def endings(
     first, last = (int(each.timestamp()) // REJECTION_SECONDS for each in (since, until))
     for number in range(first + 1, last):
         story = traffic.rejection(number)
-        if story.actions[0].at <= until:
+        if story.reports[0].at <= until:
             script = SCRIPTS[number % len(SCRIPTS)]
             yield story.transaction.tx_hash, kinds[script.outcome]
 

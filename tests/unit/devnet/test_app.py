@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
-from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
 from tests.unit.devnet.small_devnet import ManualClock, a_chain
 
@@ -18,9 +13,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[ASGIApp]:
-    with closing(AcceptedTransactions(tmp_path)) as accepted:
-        yield build_app(a_chain(), accepted, ManualClock())
+def app() -> ASGIApp:
+    return build_app(a_chain(), ManualClock())
 
 
 async def post(app: ASGIApp, body: bytes) -> httpx.Response:

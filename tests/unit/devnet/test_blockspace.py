@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, capacity, gas_weighted
+from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, gas_weighted
 from dashboard.devnet.chain import FeeDemand, SeededRandom
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, Wei
 from tests.unit.devnet.small_devnet import a_chain
@@ -33,11 +33,12 @@ def test_transactions_use_exactly_the_gas_of_their_block(number: int) -> None:
 
 
 @given(number=st.integers(1, 20_000), share=st.integers(0, 100))
-def test_transactions_from_outside_displace_gas_but_change_no_signature(
+def test_transactions_of_the_traffic_displace_gas_but_change_no_signature(
     number: int, share: int
 ) -> None:
     block = CHAIN.block(number)
-    taken = capacity(block) * share // 100
+    spare = block.gas_used - block.transaction_count * PLAIN_TRANSFER_GAS
+    taken = spare * share // 100
 
     displaced = BLOCKSPACE.slots(block, taken)
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
+import rlp
+from eth_account import Account
+from eth_hash.auto import keccak
 from structlog.testing import capture_logs
 
 from dashboard.devnet.chain import GAS_LIMIT
 from dashboard.devnet.genesis import DEVNET_ID
+from dashboard.devnet.methods import contract_of
+from dashboard.devnet.traffic import Traffic
 from dashboard.domain.fees.suggestion import next_base_fee
-from dashboard.domain.quantity import Wei
-from tests.unit.devnet.small_devnet import HEAD, SENDER, Devnet, Json
+from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import SignedTransaction
+from tests.unit.devnet.small_devnet import HEAD, Devnet, Json
 
 INVALID_PARAMS = -32602
 REFUSED = -32000
@@ -22,10 +25,8 @@ NOBODY = "0x" + "ab" * 32
 
 
 @pytest.fixture
-def devnet(tmp_path: Path) -> Iterator[Devnet]:
-    devnet = Devnet(tmp_path)
-    with closing(devnet.accepted):
-        yield devnet
+def devnet() -> Devnet:
+    return Devnet()
 
 
 def number(text: Json) -> int:
@@ -92,16 +93,80 @@ def test_whole_transactions_agree_with_hashes_and_receipts(devnet: Devnet) -> No
     assert {each["blockHash"] for each in receipts} == {block["hash"]}
 
 
-def test_own_transaction_is_found_though_its_block_was_never_asked_for(
-    devnet: Devnet, tmp_path: Path
-) -> None:
-    tx_hash = devnet.block(hex(HEAD - 200))["transactions"][0]
+def test_own_transaction_is_found_though_its_block_was_never_asked_for(devnet: Devnet) -> None:
+    tx_hash = devnet.block(hex(HEAD - 200))["transactions"][-1]
 
-    restarted = Devnet(tmp_path / "restarted")
-    with closing(restarted.accepted):
-        found = restarted.ask("eth_getTransactionByHash", tx_hash)
+    found = Devnet().ask("eth_getTransactionByHash", tx_hash)
 
     assert number(found["blockNumber"]) == HEAD - 200
+
+
+def test_rejected_transaction_that_is_included_is_found_once_its_block_is_made(
+    devnet: Devnet,
+) -> None:
+    endings = list(Traffic(devnet.chain).inclusions(HEAD + 1, HEAD + 200))
+    hashes = [str(each.transaction.tx_hash) for each in endings]
+    senders = [str(each.transaction.sender) for each in endings]
+    before = [devnet.ask("eth_getTransactionReceipt", each) for each in hashes]
+    nonces_before = [devnet.ask("eth_getTransactionCount", each) for each in senders]
+
+    devnet.clock.pass_by(200 * 2)
+
+    receipts = [devnet.ask("eth_getTransactionReceipt", each) for each in hashes]
+    blocks = [devnet.block(each["blockNumber"]) for each in receipts]
+    nonces = [devnet.ask("eth_getTransactionCount", each) for each in senders]
+    assert len(endings) >= 3
+    assert before == [None] * len(endings)
+    assert [number(each["blockNumber"]) for each in receipts] == [each.block for each in endings]
+    assert [block["transactions"][0] for block in blocks] == hashes
+    assert all(number(block["gasUsed"]) > number(receipts[0]["gasUsed"]) for block in blocks)
+    assert (nonces_before, nonces) == (["0x0"] * len(endings), ["0x1"] * len(endings))
+    assert devnet.ask("eth_getTransactionCount", senders[0], hex(HEAD)) == "0x0"
+    assert Devnet(devnet.clock).ask("eth_getTransactionReceipt", hashes[0]) == receipts[0]
+
+
+def test_deployment_names_its_contract_and_uses_its_intrinsic_gas(devnet: Devnet) -> None:
+    endings = Traffic(devnet.chain).inclusions(1, 40_000)
+    deployment = next(each for each in endings if each.payment.recipient is None)
+    devnet.clock.pass_by((deployment.block - HEAD) * 2)
+    data = deployment.payment.data
+
+    receipt = devnet.ask("eth_getTransactionReceipt", str(deployment.transaction.tx_hash))
+
+    assert (receipt["to"], len(receipt["contractAddress"])) == (None, 42)
+    assert number(receipt["gasUsed"]) == 53_000 + sum(16 if octet else 4 for octet in data)
+
+
+@pytest.mark.parametrize(
+    ("nonce", "contract"),
+    [
+        (0, "0xcd234a471b72ba2f1ccf0a70fcaba648a5eecd8d"),
+        (1, "0x343c43a37d37dff08ae8c4a11544c718abb4fcf8"),
+    ],
+)
+def test_contract_has_the_address_that_every_node_derives(nonce: int, contract: str) -> None:
+    deployer = Address.parse("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
+    deployment = SignedTransaction(TxHash(bytes(32)), deployer, None, nonce, DEVNET_ID, b"")
+
+    assert str(contract_of(deployment)) == contract
+
+
+def test_whole_transaction_is_the_one_that_its_sender_signed(devnet: Devnet) -> None:
+    written = devnet.block("latest", is_whole=True)["transactions"][0]
+    names = ("nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas", "to", "value", "input")
+    members = [_bytes_of(written[each]) for each in ("chainId", *names)]
+    signature = [_bytes_of(written[each]) for each in ("yParity", "r", "s")]
+
+    raw = b"\x02" + rlp.encode([*members, written["accessList"], *signature])
+
+    assert f"0x{keccak(raw).hex()}" == written["hash"]
+    assert Account.recover_transaction(raw).lower() == written["from"]
+
+
+def _bytes_of(text: str) -> bytes:
+    """Return the bytes of a quantity, or of an address or data."""
+    digits = text.removeprefix("0x")
+    return bytes.fromhex(digits if len(digits) % 2 == 0 else f"0{digits}").lstrip(b"\0")
 
 
 def test_fee_history_agrees_with_the_headers(devnet: Devnet) -> None:
@@ -174,8 +239,6 @@ def test_fee_history_refuses_what_makes_no_sense(
         ("eth_getTransactionReceipt", ["0x12"]),
         ("eth_getTransactionByHash", [5]),
         ("eth_getTransactionCount", ["0x12"]),
-        ("eth_sendRawTransaction", ["0x123"]),
-        ("eth_sendRawTransaction", [None]),
     ],
 )
 def test_wrong_params_are_named_as_such(devnet: Devnet, method: str, params: list[object]) -> None:
@@ -197,7 +260,7 @@ def test_nonces_of_own_senders_count_their_transactions(devnet: Devnet) -> None:
 
 
 def test_nonce_beyond_the_head_is_refused(devnet: Devnet) -> None:
-    code, message = devnet.fault("eth_getTransactionCount", SENDER, hex(HEAD + 5))
+    code, message = devnet.fault("eth_getTransactionCount", NOBODY[:42], hex(HEAD + 5))
 
     assert (code, message) == (REFUSED, f"block {HEAD + 5} is beyond the head block {HEAD}")
 

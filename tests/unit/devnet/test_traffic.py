@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from dashboard.devnet.rejection_scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
 from dashboard.devnet.traffic import (
     REJECTION_SECONDS,
-    Include,
     SimulatedRejection,
     SubmitReport,
     Track,
@@ -36,7 +35,7 @@ STARTS = st.integers(0, 10**6).map(lambda seconds: START + seconds * SECOND)
 
 
 def reports(story: SimulatedRejection) -> list[RejectionReport]:
-    return [each.report for each in story.actions if isinstance(each, SubmitReport)]
+    return [each.report for each in story.reports]
 
 
 def reasons(stories: list[SimulatedRejection]) -> list[Reason]:
@@ -132,12 +131,7 @@ def test_counts_are_above_limits_that_real_networks_have() -> None:
 
 def test_reports_are_late_repeated_and_changed() -> None:
     texts = [[report.reason_message for report in reports(story)] for story in ROUND]
-    lateness = [
-        action.at - action.report.timestamp
-        for story in ROUND
-        for action in story.actions
-        if isinstance(action, SubmitReport)
-    ]
+    lateness = [each.at - each.report.timestamp for story in ROUND for each in story.reports]
 
     assert any(len(each) == 2 and len(set(each)) == 1 for each in texts)
     assert any(len(set(each)) == 3 for each in texts)
@@ -146,15 +140,23 @@ def test_reports_are_late_repeated_and_changed() -> None:
 
 def test_some_transactions_are_included_after_all_and_some_replaced() -> None:
     endings = [
-        (story.transaction, action.transaction)
+        (story.transaction, story.inclusion.transaction)
         for story in ROUND
-        for action in story.actions
-        if isinstance(action, Include)
+        if story.inclusion is not None
     ]
 
     assert sum(rejected == included for rejected, included in endings) == 2
     ((rejected, other),) = [pair for pair in endings if pair[0] != pair[1]]
     assert (rejected.sender, rejected.nonce) == (other.sender, other.nonce)
+
+
+def test_inclusions_of_many_blocks_are_those_of_each() -> None:
+    several = list(TRAFFIC.inclusions(900, 1_000))
+
+    assert len(several) >= 2
+    assert sorted(several, key=lambda each: each.block) == [
+        each for number in range(900, 1_001) for each in TRAFFIC.inclusions(number, number)
+    ]
 
 
 def test_every_report_is_one_that_the_exclusion_api_takes() -> None:
@@ -165,7 +167,7 @@ def test_every_report_is_one_that_the_exclusion_api_takes() -> None:
 
 
 def test_no_story_lasts_longer_than_traffic_looks_back() -> None:
-    longest = max(action.at - story.sent_at for story in ROUND for action in story.actions)
+    longest = max(report.at - story.sent_at for story in ROUND for report in story.reports)
 
     assert longest < (LONGEST_SECONDS - REJECTION_SECONDS) * SECOND
 

@@ -14,13 +14,13 @@ from msgspec import Raw
 
 from dashboard.domain.quantity import LARGEST_FEE, TxHash, Wei
 from dashboard.errors import WireError
-from dashboard.wire.inclusion import decode_receipt
 from dashboard.wire.node import (
     BlockHeader,
     FeeHistory,
     decode_block,
     decode_fee_history,
     decode_quantity,
+    decode_receipt,
     encode_block,
     encode_fee_history,
     encode_quantity,
