@@ -103,4 +103,3 @@ async def _background_tasks(
     if key_sync is not None:
         await key_sync.write_counts()  # or the uses since the last time were lost
     dependencies.rejections.close()
-    dependencies.records.close()

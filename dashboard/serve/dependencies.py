@@ -17,11 +17,10 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
 from dashboard.serve.keys.key_sync import KeySync
-from dashboard.serve.subscriptions import Feed, OpenSessions, SessionLimits
+from dashboard.serve.subscriptions import Feed, OpenSessions
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.known_hashes import KnownHashes, RejectionReader
 from dashboard.transport.connection_limits import ConnectionLimits
-from dashboard.transport.freshness import StoreFreshness
 from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.gas_oracle import ChainFees
 
@@ -78,7 +77,8 @@ class ServeLimits:
     block is older counts as stalled.
     `refresh_period`: how often each node is asked for a new block.
     `subscriptions`: how many one WebSocket may hold.
-    `websocket_queue`, `websocket_idle`: `queue` and `idle` of `SessionLimits`.
+    `websocket_queue`: bytes of pushes that wait for one WebSocket client.
+    `websocket_idle`: after this time a client that sends nothing and has no subscription is closed.
     """
 
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -90,13 +90,6 @@ class ServeLimits:
     subscriptions: int = 100
     websocket_queue: int = 1_000_000
     websocket_idle: timedelta = timedelta(hours=1)
-
-    @property
-    def session_limits(self) -> SessionLimits:
-        """The limits of WebSockets."""
-        return SessionLimits(
-            self.largest_body, self.websocket_queue, self.connections.reading, self.websocket_idle
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +125,15 @@ class ServeDependencies:
     metrics_key: Secret | None = None
     has_page: bool = True
     allowed_hosts: AllowedHosts = field(default_factory=AllowedHosts)
-    store_freshness: StoreFreshness = field(default_factory=StoreFreshness)
     sessions: OpenSessions = field(default_factory=dict)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
-    records: RejectionReader = field(init=False)
     known: KnownHashes = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the readers of the store, which last as long as the app."""
         object.__setattr__(self, "feed", Feed(self.store))
-        reader = RejectionReader(self.store)
-        object.__setattr__(self, "rejections", reader)
-        more = reader if reader.is_near else RejectionReader(self.store)
-        object.__setattr__(self, "records", more)
+        object.__setattr__(self, "rejections", RejectionReader(self.store))
         object.__setattr__(self, "known", KnownHashes(self.rejections))
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:

@@ -135,7 +135,7 @@ class FollowedNetwork:
     ) -> None:
         """Poll about once per `period`, spent in `pause`; `now` is a monotonic clock in seconds."""
         self.name = name
-        self._follower = follower
+        self.follower = follower
         self._period = period
         self._pause = pause
         self._now = now
@@ -156,37 +156,12 @@ class FollowedNetwork:
     @property
     def loading(self) -> str | None:
         """How far the window is read, in words; None once it is, or before the first block."""
-        if self._follower.is_complete or not self.window_filled:
+        if self.follower.is_complete or not self.follower.blocks_held:
             return None
         return (
             f"The window of {self.name} is being read: "
-            f"{self.window_filled:,} of {self.window:,} blocks."
+            f"{self.follower.blocks_held:,} of {self.follower.window_blocks:,} blocks."
         )
-
-    @property
-    def follower(self) -> Follower:
-        """What polls the nodes, and knows the state of each."""
-        return self._follower
-
-    @property
-    def requests(self) -> int:
-        """How many requests were sent to the nodes."""
-        return self._follower.requests
-
-    @property
-    def fail_overs(self) -> int:
-        """How often another node was asked instead from then on."""
-        return self._follower.changes
-
-    @property
-    def window_filled(self) -> int:
-        """How many blocks of the window are read."""
-        return self._follower.blocks_held
-
-    @property
-    def window(self) -> int:
-        """How many blocks the window has."""
-        return self._follower.window_blocks
 
     async def follow(self) -> None:
         """Refresh until cancelled."""
@@ -196,10 +171,10 @@ class FollowedNetwork:
     async def refresh(self) -> timedelta:
         """Poll the node once; return how long to pause."""
         try:
-            before = self.window_filled
-            await self._follower.refresh()
-            if self._follower.is_complete:
-                self._replies = self._replies_of(self._follower.snapshot())
+            before = self.follower.blocks_held
+            await self.follower.refresh()
+            if self.follower.is_complete:
+                self._replies = self._replies_of(self.follower.snapshot())
         except UpstreamError as error:
             return self._pause_after(error)
         except Exception:  # noqa: BLE001 - top of a loop that a mistake of ours must not end
@@ -210,8 +185,8 @@ class FollowedNetwork:
         if self._failures:
             _log.info("The node answers again", network=self.name, failures=self._failures)
         self._failures = 0
-        if not self._follower.is_complete:
-            return timedelta(0) if self.window_filled > before else self._period
+        if not self.follower.is_complete:
+            return timedelta(0) if self.follower.blocks_held > before else self._period
         return self._until_next_block()
 
     def _until_next_block(self) -> timedelta:

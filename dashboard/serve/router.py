@@ -62,7 +62,7 @@ class Router:
             dependencies.key_limiter,
             dependencies.counters,
             dependencies.limits.largest_batch,
-            status_reader,
+            status_reader.quick_records,
         )
         self._authenticator = Authenticator(dependencies.keys, dependencies.authentication_throttle)
         self._key_limiter = dependencies.key_limiter
@@ -77,7 +77,7 @@ class Router:
         self._http = HttpEndpoint(rpc, dependencies.limits.largest_body)
         self._websocket = websocket_endpoint.WebSocketEndpoint(
             rpc,
-            dependencies.limits.session_limits,
+            dependencies.limits,
             dependencies.counters,
             dependencies.keys,
             dependencies.sessions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -182,21 +182,6 @@ def _encode(
 
 
 NOTIFICATION: Final = "linewatch_subscription"
-
-
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
-    """Limits of one WebSocket.
-
-    `largest_message`: bytes of one message. `queue`: bytes of pushes that wait for the client.
-    `patience`: after this time a client that reads nothing is dropped. `idle`: after this time a
-    client that sends nothing and has no subscription is closed.
-    """
-
-    largest_message: int
-    queue: int
-    patience: timedelta
-    idle: timedelta
 
 
 class Session(Protocol):

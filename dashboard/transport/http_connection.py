@@ -1,8 +1,4 @@
-"""HTTP connections: uvicorn's, with limits on every byte and second, and orderly ends.
-
-`BoundedHttpConnection` bounds the memory of one connection, `LimitedHttpConnection` their number,
-and the time that each phase of one may take. Every server of ours needs both.
-"""
+"""HTTP connections: uvicorn's, with limits on every byte and second, and orderly ends."""
 
 from __future__ import annotations
 
@@ -31,7 +27,6 @@ from dashboard.transport.websocket_connection import (
 )
 from dashboard.wire.gas import encode_error
 
-_LARGEST_HEAD: Final = 65_536
 _MOST_HEADERS: Final = 100
 """A header of two bytes is kept in a hundred, so their number is bounded beside their size."""
 _LONGEST_PIPELINE: Final = 200
@@ -78,110 +73,13 @@ class _SequentialFlow(FlowControl):
         self.resume_reading()
 
 
-class BoundedHttpConnection(HttpToolsProtocol):
-    """uvicorn's connection, with a bound on everything in a request but its body.
+class LimitedHttpConnection(HttpToolsProtocol):
+    """One HTTP connection, limited in size, number and time; it can become a WebSocket.
 
     At most `largest_head` bytes, and the rest of the read that exceeds them, may come without a
     byte of a body: the head, sizes and extensions of chunks, trailers, blank lines between
     requests. What was read behind a request that waits for its answer is parsed after that answer.
     """
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as uvicorn's
-        super().__init__(*arguments, **named)
-        self.largest_head = _LARGEST_HEAD
-        self._bytes_beside_body = 0
-        self._unparsed = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio passes a Transport
-        self.flow = _SequentialFlow(self.transport, self.pipeline)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Free everything at once, without waiting for the garbage collector."""
-        super().connection_lost(exc)
-        self.pipeline.clear()
-        self._unparsed = b""
-        self.headers = _TRAILERS
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None:
-            cycle.on_response = _do_nothing
-
-    def data_received(self, data: bytes) -> None:
-        if len(data) <= self.largest_head:
-            self._parse(data)
-        else:
-            self._parse_in_pieces(data)
-
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        cycle: RequestResponseCycle | None = self.cycle
-        is_request = cycle is not None and cycle.scope is self.scope  # no WebSocket
-        if is_request and len(self.headers) <= _MOST_HEADERS:
-            self.headers = _TRAILERS
-
-    def on_body(self, body: bytes) -> None:
-        self._bytes_beside_body = 0
-        super().on_body(body)
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self.transport.is_closing():
-            self.resume()
-
-    def handle_websocket_upgrade(self) -> None:
-        """Leave HTTP, unless replies are pending, which would be written into the WebSocket."""
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            self.transport.abort()
-        else:
-            super().handle_websocket_upgrade()
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: the request is answered as if it asked for no upgrade, as HTTP requires."""
-
-    def resume(self) -> None:
-        """Discard the request that was answered, and read on if none waits."""
-        if self.cycle.response_complete:
-            self.cycle.body.clear()
-        if self._unparsed and not self.pipeline:
-            unparsed, self._unparsed = self._unparsed, b""
-            self._parse_in_pieces(unparsed)
-        self.flow.resume_reading()
-
-    def refuse_head(self) -> None:
-        """End the connection: it sends too much beside a body."""
-        self.transport.close()
-
-    def _parse_in_pieces(self, data: bytes) -> None:
-        """Parse at most `largest_head` bytes ahead of a request that is not answered."""
-        for start in range(0, len(data), self.largest_head):
-            if self.transport.is_closing() or self.transport.get_protocol() is not self:
-                return
-            if self.pipeline:
-                self._unparsed = data[start:]
-                return
-            self._parse(data[start : start + self.largest_head])
-
-    def _parse(self, piece: bytes) -> None:
-        before: object = self.scope
-        self._bytes_beside_body += len(piece)
-        super().data_received(piece)
-        if self.scope is not before:
-            self._bytes_beside_body = 0  # it began in this piece, so there is no more of it
-        headers: list[tuple[bytes, bytes]] | None = self.headers
-        if len(self.pipeline) > _LONGEST_PIPELINE:
-            self.transport.abort()
-        elif self._bytes_beside_body > self.largest_head or len(headers or ()) > _MOST_HEADERS:
-            self.headers.clear()
-            self.refuse_head()
-
-
-def _do_nothing() -> None:
-    """Do nothing: the connection is closed."""
-
-
-class LimitedHttpConnection(BoundedHttpConnection):
-    """One HTTP connection, limited in number and time, which requests can turn into a WebSocket."""
 
     def __init__(
         self,
@@ -196,14 +94,17 @@ class LimitedHttpConnection(BoundedHttpConnection):
         self.resumed = 0
         self.read_progress = ReadProgress()
         self._connection_limiter = connection_limiter
-        self.largest_head = connection_limiter.limits.largest_head
+        self._largest_head = connection_limiter.limits.largest_head
+        self._bytes_beside_body = 0
+        self._unparsed = b""
         self._address = ""
         self._is_upgraded = False
         self._is_refused = False
         self._needs_check = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio passes a Transport
+        self.flow = _SequentialFlow(self.transport, self.pipeline)
         self._address = client_prefix(self.client[0]) if self.client else ""
         is_admitted = self._connection_limiter.admit(self, self._address)
         if is_admitted is None:
@@ -212,13 +113,33 @@ class LimitedHttpConnection(BoundedHttpConnection):
             self._is_refused = self._needs_check = True
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Free everything at once, without waiting for the garbage collector."""
         super().connection_lost(exc)
+        self.pipeline.clear()
+        self._unparsed = b""
+        self.headers = _TRAILERS
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None:
+            cycle.on_response = _do_nothing
         self._connection_limiter.release(self, self._address)
 
     def data_received(self, data: bytes) -> None:
-        if len(data) > self.largest_head:
+        if len(data) <= self._largest_head:
+            self._parse(data)
+        else:
             self._needs_check = True
-        super().data_received(data)
+            self._parse_in_pieces(data)
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        cycle: RequestResponseCycle | None = self.cycle
+        is_request = cycle is not None and cycle.scope is self.scope  # no WebSocket
+        if is_request and len(self.headers) <= _MOST_HEADERS:
+            self.headers = _TRAILERS
+
+    def on_body(self, body: bytes) -> None:
+        self._bytes_beside_body = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         """Go on to the next request; the connection limiter ends a connection that stays idle."""
@@ -228,13 +149,14 @@ class LimitedHttpConnection(BoundedHttpConnection):
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
-        self.resume()
+        self._read_on()
 
     def resume_writing(self) -> None:
         self.resumed += 1
         super().resume_writing()
 
     def handle_websocket_upgrade(self) -> None:
+        """Leave HTTP, unless replies are pending, which would be written into the WebSocket."""
         self._is_upgraded = True
         refusal = self._refusal(self.scope) if self._needs_check else None
         if refusal is not None:
@@ -246,10 +168,46 @@ class LimitedHttpConnection(BoundedHttpConnection):
         )
         self.app_state = {**self.app_state, GUARD: guard}
         self.transport = cast("asyncio.Transport", guard)
-        super().handle_websocket_upgrade()
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            self.transport.abort()
+        else:
+            super().handle_websocket_upgrade()
 
-    def refuse_head(self) -> None:
-        self._reply_and_close(*_LARGE_HEAD)
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: the request is answered as if it asked for no upgrade, as HTTP requires."""
+
+    def _read_on(self) -> None:
+        """Discard the request that was answered, and read on if none waits."""
+        if self.cycle.response_complete:
+            self.cycle.body.clear()
+        if self._unparsed and not self.pipeline:
+            unparsed, self._unparsed = self._unparsed, b""
+            self._parse_in_pieces(unparsed)
+        self.flow.resume_reading()
+
+    def _parse_in_pieces(self, data: bytes) -> None:
+        """Parse at most `largest_head` bytes ahead of a request that is not answered."""
+        for start in range(0, len(data), self._largest_head):
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return
+            if self.pipeline:
+                self._unparsed = data[start:]
+                return
+            self._parse(data[start : start + self._largest_head])
+
+    def _parse(self, piece: bytes) -> None:
+        before: object = self.scope
+        self._bytes_beside_body += len(piece)
+        super().data_received(piece)
+        if self.scope is not before:
+            self._bytes_beside_body = 0  # it began in this piece, so there is no more of it
+        headers: list[tuple[bytes, bytes]] | None = self.headers
+        if len(self.pipeline) > _LONGEST_PIPELINE:
+            self.transport.abort()
+        elif self._bytes_beside_body > self._largest_head or len(headers or ()) > _MOST_HEADERS:
+            self.headers.clear()
+            self._reply_and_close(*_LARGE_HEAD)
 
     def phase(self) -> tuple[ConnectionPhase, object]:
         """Return the phase, and an object that changes with progress in it."""
@@ -295,7 +253,7 @@ class LimitedHttpConnection(BoundedHttpConnection):
         self._needs_check = False
         size = len(scope.get("raw_path", self.url)) + len(scope.get("query_string", b""))
         size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
-        return _LARGE_HEAD if size > self.largest_head else None
+        return _LARGE_HEAD if size > self._largest_head else None
 
     def _reply_and_close(self, status: int, message: str) -> None:
         """Answer instead of the app, unless it has begun to, and end the connection."""
@@ -309,6 +267,10 @@ class LimitedHttpConnection(BoundedHttpConnection):
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.close()
+
+
+def _do_nothing() -> None:
+    """Do nothing: the connection is closed."""
 
 
 def limited_http(connection_limiter: ConnectionLimiter) -> type[asyncio.Protocol]:

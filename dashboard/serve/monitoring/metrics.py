@@ -259,24 +259,27 @@ class MetricsCollector(Collector):
         ages = {labels: (now - at).total_seconds() for labels, at in answers.items()}
         yield _gauges("network_fees_age_seconds", about, ("network",), ages.items())
         nodes: dict[str, tuple[str, Callable[[FollowedNetwork], int]]] = {
-            "node_requests": ("Requests to the nodes of a network.", lambda each: each.requests),
+            "node_requests": (
+                "Requests to the nodes of a network.",
+                lambda each: each.follower.requests,
+            ),
             "node_failures": (
                 "Times that no node of a network answered as it should.",
                 lambda each: each.failures_total,
             ),
             "node_changes": (
                 "Times that another node of a network was asked instead.",
-                lambda each: each.fail_overs,
+                lambda each: each.follower.changes,
             ),
         }
         for name, (about, count) in nodes.items():
             counts = [((each.name,), count(each)) for each in self._fees]
             yield _counters(name, about, ("network",), counts)
         about = "Blocks held of those behind percentile, threshold and congestion."
-        held = [((each.name,), each.window_filled) for each in self._fees]
+        held = [((each.name,), each.follower.blocks_held) for each in self._fees]
         yield _gauges("network_window_blocks", about, ("network",), held)
         about = "Blocks wanted behind percentile, threshold and congestion."
-        wanted = [((each.name,), each.window) for each in self._fees]
+        wanted = [((each.name,), each.follower.window_blocks) for each in self._fees]
         yield _gauges("network_window_wanted_blocks", about, ("network",), wanted)
 
     def _worker(self, work: WorkState) -> Iterator[Metric]:

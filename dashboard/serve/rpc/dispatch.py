@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
@@ -34,22 +34,11 @@ from dashboard.wire.jsonrpc import (
 )
 from dashboard.wire.params import GET_STATUS
 
+QuickStatuses: TypeAlias = Callable[[StatusRequest, ApiKey], Awaitable[Mapping[int, bytes] | None]]
+"""Answers status requests of the usual shape on the event loop, without a thread.
 
-class FastStatuses(Protocol):
-    """Answers status requests of the usual shape on the event loop, without a thread."""
-
-    def is_current(self) -> bool:
-        """Whether what is held in memory is current for messages received before this call."""
-
-    async def refresh(self) -> bool:
-        """Make it current, where that needs a round trip; return whether it is."""
-
-    async def records(self, request: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Return the results that are not null, by place; None: let the method answer."""
-
-    def expire(self) -> None:
-        """Check again before the next answer: another message, perhaps a report, was answered."""
-
+Returns the results that are not null, by place; None: let the method answer.
+"""
 
 CallResult: TypeAlias = bytes | RpcError
 """The result of one call as JSON, or the error for its caller."""
@@ -99,19 +88,17 @@ class MessageAnswer(NamedTuple):
 class _CallContext:
     """The caller of the messages at hand; `session` is None over HTTP.
 
-    `is_current`: whether `FastStatuses` was current after the messages were received, and no other
-    message has been answered since, which may have saved something. `is_admitted`: all of its
-    calls are admitted already. `is_full`: the present answer is as large as it may be.
+    `is_admitted`: all of its calls are admitted already. `is_full`: the present answer is as large
+    as it may be.
     """
 
-    __slots__ = ("caller", "is_admitted", "is_current", "is_full", "largest_batch", "session")
+    __slots__ = ("caller", "is_admitted", "is_full", "largest_batch", "session")
 
     def __init__(self, caller: ApiKey, session: Session | None, largest_batch: int) -> None:
         self.caller = caller
         self.session = session
         # A key's burst bounds its batches: one that is larger would never be admitted.
         self.largest_batch = min(largest_batch, caller.burst or largest_batch)
-        self.is_current = False
         self.is_admitted = False
         self.is_full = False
 
@@ -125,19 +112,19 @@ class Dispatcher:
         key_limiter: KeyLimiter,
         counters: Counters,
         largest_batch: int,
-        fast: FastStatuses | None = None,
+        quick_statuses: QuickStatuses | None = None,
     ) -> None:
         """Answer `methods`, at most `largest_batch` in one message, as `key_limiter` allows.
 
-        `fast` answers the method that is called most, under all of its full names.
+        `quick_statuses` answers the method that is called most, under all of its full names.
         """
         self._methods = methods
         self._key_limiter = key_limiter
         self._counters = counters
         self._largest_batch = largest_batch
-        self._fast = fast
-        called_most = (name for name in methods if fast and _bare(name) == GET_STATUS)
-        self._fast_names = frozenset(called_most)
+        self._quick_statuses = quick_statuses
+        called_most = (name for name in methods if quick_statuses and _bare(name) == GET_STATUS)
+        self._quick_names = frozenset(called_most)
 
     async def answer(
         self, body: bytes, caller: ApiKey, session: Session | None = None
@@ -150,14 +137,13 @@ class Dispatcher:
     ) -> list[bytes | None]:
         """Answer messages that had all been received before this call, in their order.
 
-        One check of the store is fresh enough for all requests up to the next other message.
-        Returns the `body` of each answer; beyond `LARGEST_ANSWER` bytes those of the
-        first messages alone: call it again with the others.
+        Returns the `body` of each answer; beyond `LARGEST_ANSWER` bytes those of the first
+        messages alone: call it again with the others.
         """
         context = _CallContext(caller, session, self._largest_batch)
-        fast = await self._fast_replies(bodies, context) if len(bodies) > 1 else None
-        if fast is not None:
-            return [*fast]
+        quick = await self._quick_replies(bodies, context) if len(bodies) > 1 else None
+        if quick is not None:
+            return [*quick]
         replies: list[bytes | None] = []
         size = 0
         for body in bodies:
@@ -175,44 +161,39 @@ class Dispatcher:
             self._counters.count_rate_refusals(calls)
             return _refusal(parse_message(body, context.largest_batch), context, wait)
         if isinstance(request, StatusRequest):
-            records = await self._fast_records(request, context)
+            records = await self._quick_records(request, context)
             if records is not None:
                 return MessageAnswer(request.reply(records))
             request = parse_message(body, context.largest_batch)
-        context.is_current = False
-        answer = await self._answer_message(request, context)
-        if self._fast:
-            self._fast.expire()
-        return answer
+        return await self._answer_message(request, context)
 
     def _read(self, body: bytes, largest_batch: int) -> StatusRequest | RpcMessage:
-        request = decode_status_request(body) if self._fast_names else None
-        if request is None or request.method not in self._fast_names:
+        request = decode_status_request(body) if self._quick_names else None
+        if request is None or request.method not in self._quick_names:
             return parse_message(body, largest_batch)
         return request if len(request.ids) <= largest_batch else parse_message(body, largest_batch)
 
-    async def _fast_replies(
+    async def _quick_replies(
         self, bodies: Sequence[bytes], context: _CallContext
     ) -> Sequence[bytes] | None:
         """Answer messages of one status request each; None where any of them is another."""
-        request = decode_status_requests(bodies) if self._fast_names else None
-        if request is None or request.method not in self._fast_names:
+        request = decode_status_requests(bodies) if self._quick_names else None
+        if request is None or request.method not in self._quick_names:
             return None
         context.is_admitted = self._key_limiter.admit_together(context.caller, len(bodies))
-        records = await self._fast_records(request, context) if context.is_admitted else None
+        records = await self._quick_records(request, context) if context.is_admitted else None
         return None if records is None else request.replies(records)
 
-    async def _fast_records(
+    async def _quick_records(
         self, request: StatusRequest, context: _CallContext
     ) -> Mapping[int, bytes] | None:
-        fast = self._fast
-        if fast is None or not self._key_limiter.allows(context.caller, GET_STATUS):
+        quick = self._quick_statuses
+        if quick is None or not self._key_limiter.allows(context.caller, GET_STATUS):
             return None
         try:
-            context.is_current = context.is_current or fast.is_current() or await fast.refresh()
-            records = await fast.records(request, context.caller) if context.is_current else None
+            records = await quick(request, context.caller)
         except Exception:  # noqa: BLE001 - the method itself answers, or reports the error
-            _log.exception("A fast answer failed unexpectedly", method=request.method)
+            _log.exception("A quick answer failed unexpectedly", method=request.method)
             return None
         if records is not None:
             self._counters.count_calls(request.method, len(request.ids), 0)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from itertools import compress
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -17,7 +17,7 @@ from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.rejections.archive import queryable_record
-from dashboard.store.rejections.known_hashes import TooManyVersions, load_heads
+from dashboard.store.rejections.known_hashes import KnownHashes, TooManyVersions, load_heads
 from dashboard.wire.exclusion import StatusRequest, decode_hash_param, encode_record
 from dashboard.wire.jsonrpc import RpcError
 
@@ -31,7 +31,6 @@ _PAUSE_AFTER_FAILURE: Final = 1.0
 _log = get_logger(__name__)
 
 Found = TypeVar("Found")
-_ONE: Final = 1
 
 
 async def load_known_hashes(dependencies: ServeDependencies) -> None:
@@ -56,60 +55,37 @@ class StatusReader:
         self._counts = dependencies.counters.lookups
         self._reader = dependencies.rejections
         self._known = dependencies.known
-        self._store_freshness = dependencies.store_freshness
         self._limiter = CapacityLimiter(_READERS)
-        self._shared_read = SharedRead(self._known.read_arrivals, self._known.take_in)
-        self._sequential_reads = SequentialReads()
+        self._remote = None if self._reader.is_near else RemoteReads(self._known)
 
-    def is_current(self) -> bool:
-        """Whether the known hashes are current for requests received before this call.
-
-        Where the store is a round trip away, only `refresh` can find out.
-        """
-        if self._store_freshness.is_fresh:
-            return True
-        if not self._reader.is_near:
-            return False
-        try:
-            is_current = self._known.is_current()
-        except StoreError:
-            return False  # the thread that answers instead will find and report the same
-        if is_current:
-            self._store_freshness.mark_fresh()
-        return is_current
-
-    async def refresh(self) -> bool:
-        """Check a store that is a round trip away, while other requests are answered."""
-        if self._reader.is_near:
-            return False  # `is_current` could not read it
-        try:
-            return await self._shared_read.read()
-        except StoreError:
-            return False
-
-    def expire(self) -> None:
-        """Check the store again for the next request."""
-        self._store_freshness.expire()
-
-    async def records(self, request: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
+    async def quick_records(
+        self, request: StatusRequest, caller: ApiKey
+    ) -> Mapping[int, bytes] | None:
         """Find what `statuses` would, with little work; None where that is not possible.
 
         Returns records as JSON, by the place of the call; the result of all other calls is null.
         """
-        heads = self._known.among(request.heads)
-        if not heads:
-            self._counts["null"] += len(request.ids)
-            return {}
-        places = list(compress(range(len(request.ids)), map(heads.__contains__, request.heads)))
-        if len(places) > _READ_AT_ONCE:
-            return None
         try:
+            if not await self._is_current():
+                return None
+            heads = self._known.among(request.heads)
+            if not heads:
+                self._counts["null"] += len(request.ids)
+                return {}
+            calls = range(len(request.ids))
+            places = list(compress(calls, map(heads.__contains__, request.heads)))
+            if len(places) > _READ_AT_ONCE:
+                return None
             records = await self._visible_to(caller, request, places)
         except (StoreError, TooManyVersions):
-            return None
+            return None  # the thread that answers instead will find and report the same
         self._counts["record"] += len(records)
         self._counts["null"] += len(request.ids) - len(records)
         return records
+
+    async def _is_current(self) -> bool:
+        """Whether the known hashes are current for requests received before this call."""
+        return await self._remote.is_current() if self._remote else self._known.is_current()
 
     async def _visible_to(
         self, caller: ApiKey, request: StatusRequest, places: Sequence[int]
@@ -118,8 +94,8 @@ class StatusReader:
         networks = self._dependencies.networks_of(caller)
         now = self._dependencies.clock()
         hashes = {place: request.tx_hash(place) for place in places}
-        read = partial(self._dependencies.records.queryable_records, networks, hashes.values(), now)
-        records = read() if self._reader.is_near else await self._sequential_reads.run(read)
+        read = partial(self._reader.queryable_records, networks, hashes.values(), now)
+        records = await self._remote.run(read) if self._remote else read()
         return {
             place: encode_record(records[tx_hash])
             for place, tx_hash in hashes.items()
@@ -152,68 +128,45 @@ class StatusReader:
         return outcomes
 
 
-class SharedRead(Generic[Found]):
-    """Reads in a thread while callers wait, each time for all of them; on one event loop.
+class RemoteReads:
+    """Reads a store that is a round trip away, one after the other in a thread; on one event loop.
 
-    Used for a store that is a round trip away. A notification of PostgreSQL's could not replace
-    the read: it comes some time after its commit, and nothing says that none is under way. What
-    another process has acknowledged would meanwhile be answered as not rejected.
+    Each read is a task of its own: when a caller is cancelled, its thread goes on, and the next
+    read must not begin in the middle of it.
     """
 
-    def __init__(self, read: Callable[[], Found], apply: Callable[[Found], bool]) -> None:
-        """Pass what `read` returns to `apply`, which runs on the event loop."""
-        self._read = read
-        self._apply = apply
-        self._thread = CapacityLimiter(_ONE)
-        self._next: asyncio.Future[bool] | None = None
-        self._reading: asyncio.Task[None] | None = None
+    def __init__(self, known: KnownHashes) -> None:
+        """Keep `known` current."""
+        self._known = known
+        self._turn = asyncio.Lock()
+        self._next_check: asyncio.Task[bool] | None = None
 
-    async def read(self) -> bool:
-        """Return what `apply` does with a read that began after this call, or raise its error.
+    async def is_current(self) -> bool:
+        """Check by a read that begins after this call; all who wait for its turn share it.
 
-        A read that is under way may have missed what this caller must see.
+        A notification of PostgreSQL's could not replace the read: it comes some time after its
+        commit, so that what another process has acknowledged would be answered as not rejected.
         """
-        if self._next is None:
-            self._next = asyncio.get_running_loop().create_future()
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read_while_awaited())
-        return await asyncio.shield(self._next)  # others wait for it, too
-
-    async def _read_while_awaited(self) -> None:
-        try:
-            while (waiting := self._next) is not None:
-                self._next = None
-                try:
-                    found = await to_thread.run_sync(self._read, limiter=self._thread)
-                    waiting.set_result(self._apply(found))
-                except Exception as error:  # noqa: BLE001 - raised where it is awaited
-                    waiting.set_exception(error)
-                    waiting.exception()  # retrieved, or asyncio logs it where all callers have left
-                finally:
-                    waiting.cancel()  # does nothing, unless the loop ends before the read
-        finally:
-            self._reading = None
-
-
-class SequentialReads:
-    """Runs reads in a thread, one after the other; on one event loop."""
-
-    def __init__(self) -> None:
-        """Run nothing yet."""
-        self._thread = CapacityLimiter(_ONE)
+        if self._next_check is None:
+            self._next_check = _task_of(self._check())
+        return await asyncio.shield(self._next_check)
 
     async def run(self, read: Callable[[], Found]) -> Found:
-        """Return what `read` does, when all before it have ended.
+        """Return what `read` does, when all before it have ended."""
+        return await asyncio.shield(_task_of(self._run(read)))
 
-        It has a task of its own: when asyncio cancels a caller, the limiter is released although
-        the thread goes on, and the next read would begin in the middle of this one.
-        """
-        reading = asyncio.create_task(to_thread.run_sync(read, limiter=self._thread))
-        reading.add_done_callback(_retrieve_error)
-        return await asyncio.shield(reading)
+    async def _check(self) -> bool:
+        async with self._turn:
+            self._next_check = None  # this read may miss what later callers must see
+            return self._known.take_in(await to_thread.run_sync(self._known.read_arrivals))
+
+    async def _run(self, read: Callable[[], Found]) -> Found:
+        async with self._turn:
+            return await to_thread.run_sync(read)
 
 
-def _retrieve_error(task: asyncio.Task[Any]) -> None:
-    """Retrieve an error, or asyncio logs it where the caller has left."""
-    if not task.cancelled():
-        task.exception()
+def _task_of(reading: Coroutine[Any, Any, Found]) -> asyncio.Task[Found]:
+    """Return a task whose error is not logged where all of its callers have left."""
+    task = asyncio.create_task(reading)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task

@@ -16,9 +16,10 @@ from starlette.types import Message, Receive, Scope, Send
 from dashboard.domain.people.access import ApiKey
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
+from dashboard.serve.dependencies import ServeLimits
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher
-from dashboard.serve.subscriptions import OpenSessions, SessionLimits
+from dashboard.serve.subscriptions import OpenSessions
 from dashboard.transport.websocket_connection import GUARD, WebSocketGuard
 from dashboard.wire.jsonrpc import NULL_ID, RpcError, error_reply
 
@@ -53,7 +54,7 @@ class WebSocketSession:
         receive: Receive,
         send: Send,
         caller: ApiKey,
-        session_limits: SessionLimits,
+        limits: ServeLimits,
         write_at_once: Callable[[], None],
     ) -> None:
         """Serve a client whose handshake was accepted.
@@ -65,7 +66,7 @@ class WebSocketSession:
         self.answered = 0
         self._receive = receive
         self._send = send
-        self._limits = session_limits
+        self._limits = limits
         self._received: deque[bytes] = deque()
         self._size_received = 0
         self._has_left = False
@@ -88,7 +89,7 @@ class WebSocketSession:
     def push(self, text: bytes) -> bool:
         """Queue a message; see `Session`. An empty queue accepts a message of any size."""
         if self._is_full or (
-            self._pushes and self._size_of_pushes + len(text) > self._limits.queue
+            self._pushes and self._size_of_pushes + len(text) > self._limits.websocket_queue
         ):
             self._is_full = True
             self._has_room.clear()
@@ -147,7 +148,7 @@ class WebSocketSession:
                 callback()
 
     async def _receive_all(self) -> None:
-        largest = self._limits.largest_message
+        largest = self._limits.largest_body
         while (body := _body(await self._receive())) is not None:
             if len(body) > largest:
                 self.end(1009, f"a message may hold {largest} bytes")
@@ -202,7 +203,7 @@ class WebSocketSession:
                 await self._send_all((text,))
                 self._pushes.popleft()
                 self._size_of_pushes -= len(text)
-                if self._is_full and self._size_of_pushes <= self._limits.queue // 2:
+                if self._is_full and self._size_of_pushes <= self._limits.websocket_queue // 2:
                     self._is_full = False
                     self._has_room.set()
 
@@ -214,7 +215,7 @@ class WebSocketSession:
         remaining = iter(texts)
         try:
             for first in remaining:
-                async with asyncio.timeout(self._limits.patience.total_seconds()):
+                async with asyncio.timeout(self._limits.connections.reading.total_seconds()):
                     await self._send_chunk(chain((first,), remaining))
         except TimeoutError:
             self.end(1008, "the client reads too slowly")
@@ -231,7 +232,7 @@ class WebSocketSession:
     def _watch_idle(self) -> None:
         """Close the session of a client that sends nothing and has no subscription."""
         loop = asyncio.get_running_loop()
-        idle = self._limits.idle.total_seconds()
+        idle = self._limits.websocket_idle.total_seconds()
         silence = loop.time() - self._heard_at
         if silence >= idle and not self._close_callbacks:
             self.end(1000, "nothing was asked for a long time")
@@ -272,17 +273,17 @@ class WebSocketEndpoint:
     def __init__(
         self,
         rpc: Dispatcher,
-        session_limits: SessionLimits,
+        limits: ServeLimits,
         counters: Counters,
         keys: KeyRing,
         sessions: OpenSessions,
     ) -> None:
-        """Pass messages to `rpc` within `session_limits`, while `keys` accepts their keys.
+        """Pass messages to `rpc` within `limits`, while `keys` accepts their keys.
 
         Each session is kept in `sessions` while it is open.
         """
         self._rpc = rpc
-        self._limits = session_limits
+        self._limits = limits
         self._counters = counters
         self._keys = keys
         self._sessions = sessions

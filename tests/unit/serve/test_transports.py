@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 
 import pytest
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
+from dashboard.serve.dependencies import ServeLimits
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
 from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import Dispatcher, HttpEndpoint
-from dashboard.serve.subscriptions import SessionLimits
 from tests.unit.serve.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
@@ -25,10 +24,8 @@ DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 
 async def handle_websocket(connection: Connection, **scope: object) -> None:
-    session_limits = SessionLimits(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
-    rpc = websocket_endpoint.WebSocketEndpoint(
-        RPC, session_limits, Counters(), KeyRing([CALLER]), {}
-    )
+    limits = ServeLimits(largest_body=10, websocket_queue=1_000)
+    rpc = websocket_endpoint.WebSocketEndpoint(RPC, limits, Counters(), KeyRing([CALLER]), {})
     await rpc.handle_websocket(dict(scope), connection.receive, connection.send, CALLER)
 
 

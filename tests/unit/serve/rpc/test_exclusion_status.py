@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.people.access import ApiKey
@@ -28,7 +27,7 @@ from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.wire.exclusion import StatusRequest
+from dashboard.wire.exclusion import StatusRequest, decode_status_request
 from dashboard.wire.params import SAVE_REJECTED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import new_sqlite_store
@@ -96,7 +95,7 @@ async def answered(
     if quickly:
         await load_known_hashes(dependencies)
     methods = exclusion_methods(dependencies, lookups)
-    quick = lookups if quickly else None
+    quick = lookups.quick_records if quickly else None
     rpc = Dispatcher(methods, KeyLimiter(), dependencies.counters, 5, quick)
     try:
         return await rpc.answer_all(bodies, caller), dependencies.counters
@@ -104,6 +103,7 @@ async def answered(
         dependencies.rejections.close()
 
 
+@settings(max_examples=40)
 @given(
     st.lists(rpc_messages([*HASHES, ALIKE]), min_size=1, max_size=4),
     st.sampled_from([EVERYBODY, NARROW]),
@@ -126,6 +126,7 @@ def lookup_of(tx_hash: TxHash, request_id: int = 1) -> bytes:
     return json.dumps(call).encode()
 
 
+@settings(max_examples=20)
 @given(st.lists(st.sampled_from([*HASHES, ALIKE]), min_size=2, max_size=9))
 def test_lookups_answered_together_are_answered_as_one_by_one(
     store: Store, hashes: list[TxHash]
@@ -159,7 +160,9 @@ async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
     await load_known_hashes(dependencies)
     key_limiter = KeyLimiter()
     methods = exclusion_methods(dependencies, StatusReader(dependencies))
-    rpc = Dispatcher(methods, key_limiter, dependencies.counters, 5, Broken(dependencies))
+    rpc = Dispatcher(
+        methods, key_limiter, dependencies.counters, 5, Broken(dependencies).quick_records
+    )
 
     replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
     dependencies.rejections.close()
@@ -172,8 +175,10 @@ async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
 class Broken(StatusReader):
     """Fails in a way that nobody thought of."""
 
-    async def records(self, lookup: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
-        raise ZeroDivisionError(f"{lookup} {caller}")
+    async def quick_records(
+        self, request: StatusRequest, caller: ApiKey
+    ) -> Mapping[int, bytes] | None:
+        raise ZeroDivisionError(f"{request} {caller}")
 
 
 class Shut(KeyLimiter):
@@ -188,7 +193,8 @@ def dispatcher_of(
 ) -> Dispatcher:
     """Dispatch to the methods of these look-ups, which may answer quickly."""
     methods = exclusion_methods(dependencies, lookups)
-    return Dispatcher(methods, key_limiter or KeyLimiter(), dependencies.counters, 5, lookups)
+    limiter = key_limiter or KeyLimiter()
+    return Dispatcher(methods, limiter, dependencies.counters, 5, lookups.quick_records)
 
 
 async def ask(
@@ -255,26 +261,6 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
     assert results[2]["txHash"] == transaction.tx_hash
 
 
-async def test_one_look_serves_all_questions_that_came_before_it(
-    tmp_path: Path,
-) -> None:
-    with a_store(tmp_path) as store:
-        dependencies = services_of(store)
-        lookups = StatusReader(dependencies)
-        await load_known_hashes(dependencies)
-        rpc = dispatcher_of(dependencies, lookups)
-
-        before = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
-        keep(store, A_NETWORK, ALIKE)
-        together = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
-        await asyncio.sleep(0)
-        later = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
-        dependencies.rejections.close()
-
-    results = [json.loads(each.body or b"")["result"] for each in (before, together, later)]
-    assert [result is None for result in results] == [True, True, False]
-
-
 def spoil(folder: Path) -> None:
     """Put something into the place of the store that is none."""
     for file in folder.iterdir():
@@ -289,10 +275,11 @@ async def test_lookup_is_not_answered_from_memory_while_the_store_cannot_be_aske
         dependencies = services_of(store)
         await load_known_hashes(dependencies)
         lookups = StatusReader(dependencies)
-        assert lookups.is_current()
+        request = decode_status_request(lookup_of(ALIKE))
+        assert request is not None
+        assert await lookups.quick_records(request, EVERYBODY) == {}
         dependencies.rejections.close()
 
-        await asyncio.sleep(0)
         spoil(tmp_path)
 
-        assert not lookups.is_current()
+        assert await lookups.quick_records(request, EVERYBODY) is None

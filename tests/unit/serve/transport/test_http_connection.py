@@ -11,8 +11,13 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from dashboard.transport.connection_limits import ReadProgress, measure_read_progress
-from dashboard.transport.http_connection import BoundedHttpConnection
+from dashboard.transport.connection_limits import (
+    ConnectionLimiter,
+    ConnectionLimits,
+    ReadProgress,
+    measure_read_progress,
+)
+from dashboard.transport.http_connection import LimitedHttpConnection
 
 pytestmark = pytest.mark.anyio
 
@@ -58,14 +63,14 @@ class Reading:
         self.read_progress = ReadProgress()
 
 
-def connection(app: Any) -> tuple[BoundedHttpConnection, Line]:  # noqa: ANN401 - as uvicorn types it
+def connection(app: Any) -> tuple[LimitedHttpConnection, Line]:  # noqa: ANN401 - as uvicorn types it
     config = Config(app, ws="none", lifespan="off", log_config=None)
     config.load()
     line = Line()
-    http = BoundedHttpConnection(config, ServerState(), {})
+    limiter = ConnectionLimiter(ConnectionLimits(largest_head=4_000))
+    http = LimitedHttpConnection(config, ServerState(), {}, connection_limiter=limiter)
     line.protocol = http
     http.connection_made(line)
-    http.largest_head = 4_000
     return http, line
 
 
