@@ -91,11 +91,6 @@ class Notifier:
     beside: SideTasks | None = None
     _latest: _LatestCheck = field(init=False, default_factory=_LatestCheck)
 
-    def has_changes(self) -> bool:
-        """Whether changes are stored of which nobody is notified so far; raises StoreError."""
-        with self.store.read() as connection:
-            return outbox.is_expansion_pending(connection)
-
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
 

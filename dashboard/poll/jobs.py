@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -31,18 +30,11 @@ from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
 
-LOOK_FOR_CHANGES: Final = timedelta(milliseconds=100)
-"""How often it is looked whether a change was stored, by whichever process, that goes out now."""
-
 _log = get_logger("lease")
 
 
 class DeliveryJob(Protocol):
     """Delivers what is pending; its methods block, and raise StoreError."""
-
-    def has_changes(self) -> bool:
-        """Whether changes are stored of which nobody is notified so far; asked often."""
-        ...
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
         """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
@@ -123,12 +115,11 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
     measured = _measured_rules(worker)
-    delivery = DeliveryTurns(worker.delivery, worker.periods.delivery, term, over)
     housekeeping = RetentionRounds(worker.store, worker.retention, worker.clocks, anyio.sleep)
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
-        Job("delivery", min(LOOK_FOR_CHANGES, worker.periods.delivery), delivery.run),
+        Job("delivery", worker.periods.delivery, lambda: deliver(worker.delivery, term, over)),
         Job("disk space", worker.periods.conditions, lambda: run_sync(disk.measure, term)),
         Job("rules", worker.periods.conditions, lambda: run_sync(measured.measure, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
@@ -205,35 +196,11 @@ def _update_conditions(
     coverage.kept(visited_at)
 
 
-class DeliveryTurns:
-    """Delivers once in a period, and besides as soon as a change is stored."""
-
-    def __init__(
-        self, delivery: DeliveryJob, period: timedelta, term: Term, over: asyncio.Event
-    ) -> None:
-        """Deliver with the first run."""
-        self._delivery = delivery
-        self._period = period.total_seconds()
-        self._term = term
-        self._over = over
-        self._due_at = time.monotonic()
-        self._has_failed = False
-
-    async def run(self) -> None:
-        """Deliver if it is time, one round after the other while mail servers have yet to answer.
-
-        Raises StoreError. After that the next is in a period: what fails now fails a moment later.
-        """
-        now = time.monotonic()
-        if now < self._due_at and (
-            self._has_failed or not await run_sync(self._delivery.has_changes)
-        ):
-            return
-        self._due_at, self._has_failed = now + self._period, True
-        while await run_sync(self._delivery.run, self._term.token, self._term.lasts):
-            if self._over.is_set():
-                return
-        self._has_failed = False
+async def deliver(delivery: DeliveryJob, term: Term, over: asyncio.Event) -> None:
+    """Deliver what is due, one round after the other while mail servers have yet to answer."""
+    goes_on = True
+    while goes_on and not over.is_set():
+        goes_on = await run_sync(delivery.run, term.token, term.lasts)
 
 
 GRACE: Final = timedelta(seconds=4)

@@ -250,10 +250,6 @@ async def test_lease_that_could_not_be_given_back_is_no_trouble(
 class StubbornDelivery:
     """Delivers nothing, and cannot write down that it did."""
 
-    def has_changes(self) -> bool:
-        """Have none."""
-        return False
-
     def run(self, _token: int, _may_send: Callable[[], bool]) -> bool:
         """Do nothing."""
         return False
