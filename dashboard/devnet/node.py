@@ -18,7 +18,8 @@ from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.node import FeeHistory
 
 _SEARCHED_BLOCKS: Final = 256
-_KEPT_BLOCKS: Final = 1024
+_KEPT_BLOCKS: Final = 512
+"""More than a follow-up needs until it settles, after 15 minutes."""
 _DAY_OF_BLOCKS: Final = 86_400 // BLOCK_SECONDS
 
 

@@ -19,13 +19,12 @@ from dashboard.domain.rejections.exclusion import (
 )
 from dashboard.errors import WireError
 from dashboard.wire.decoding import format_timestamp, named, parse_timestamp
+from dashboard.wire.node import LARGEST_NUMBER
 from dashboard.wire.params import hex_bytes, one_argument, scalar_text
 from dashboard.wire.transaction import decode_transaction
 
 LONGEST_REASON: Final = 1024
 """Characters of a reason message; one more is refused."""
-LARGEST_NUMBER: Final = 2**63 - 1
-"""Larger block numbers, counts and limits are refused: the store's integers end here."""
 
 _REQUIRED: Final = (
     "txRejectionStage",

@@ -113,8 +113,6 @@ LARGEST_NONCE: Final = 2**64 - 2
 LARGEST_CHAIN_ID: Final = 2**63 - 1 - 36
 """EIP-2294."""
 _CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-_LIST_MARK: Final = 0xC0
-_STRING_MARK: Final = 0x80
 
 
 def decode_transaction(raw: bytes) -> SignedTransaction:
@@ -124,9 +122,9 @@ def decode_transaction(raw: bytes) -> SignedTransaction:
     """
     if not raw:
         raise WireError("it is empty")
-    if raw[0] >= _LIST_MARK:
+    if raw[0] >= _LIST:
         return _legacy(raw)
-    if raw[0] >= _STRING_MARK:
+    if raw[0] >= _STRING:
         return _typed(_unwrapped(raw))
     return _typed(raw)
 

@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**63 - 1)
 DAY = 43_200
 
 
-@settings(max_examples=25)  # each computes up to 48,000 blocks
+@settings(max_examples=8)  # each computes up to 48,000 blocks
 @given(seed=SEEDS, stops=st.lists(NUMBERS, max_size=4), number=NUMBERS)
 def test_chain_is_the_same_however_often_it_restarts(
     seed: int, stops: list[int], number: int
@@ -33,7 +33,7 @@ def test_chain_is_the_same_however_often_it_restarts(
     assert restarted.block(number + 1) == a_chain(seed).block(number + 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(seed=SEEDS, number=NUMBERS)
 def test_base_fee_follows_from_the_gas_of_the_block_before(seed: int, number: int) -> None:
     chain = a_chain(seed)
@@ -48,8 +48,7 @@ def test_base_fee_follows_from_the_gas_of_the_block_before(seed: int, number: in
 def test_chain_forgets_no_block_that_it_does_not_keep_in_memory() -> None:
     chain = a_chain()
     early = chain.block(100)
-    chain.block(200_000)
-    for number in range(0, 200_000, 4096):
+    for number in range(0, 18 * 4096, 4096):
         chain.block(number)
 
     assert chain.block(100) == early

@@ -31,9 +31,3 @@ def test_transaction_that_stays_silent_costs_some_two_hundred_calls() -> None:
 
     assert 200 < calls < 250
     assert Cost(calls_per_transaction=calls).credits_per_transaction == calls * 80
-
-
-def test_slower_cadence_costs_less() -> None:
-    slow = CadencePolicy(shortest_interval=timedelta(hours=1))
-
-    assert calls_per_transaction(slow) < calls_per_transaction(CadencePolicy(seconds(2)))

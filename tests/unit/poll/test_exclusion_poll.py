@@ -35,16 +35,6 @@ async def test_tracked_hash_is_asked_within_one_tick(
     assert upstream.asked == [[a_hash(1)]]
 
 
-async def test_what_is_due_is_asked_together(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, *range(1, 101))
-
-    await poll.tick()
-
-    assert [len(hashes) for hashes in upstream.asked] == [100]
-
-
 async def test_hash_of_another_network_is_left_to_its_own_poll(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
@@ -80,34 +70,7 @@ async def test_record_is_kept_and_its_news_is_pending(
     assert evidence_of(store).records == (a_record(),)
 
 
-async def test_rejection_is_told_once_however_often_it_is_seen(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.reject(a_record())
-
-    await let_pass(poll, fake_clock, timedelta(hours=12))
-
-    assert upstream.questions[a_hash(1)] > 3
-    assert len(news(store)) == 1
-
-
-async def test_changed_record_is_kept_as_another_version_and_told_once(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.reject(a_record())
-    await poll.tick()
-    upstream.reject(a_record(reason_message="TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(ADD)"))
-
-    await let_pass(poll, fake_clock, timedelta(hours=6))
-
-    with store.read() as connection:
-        assert len(versions(connection, a_hash())) == 2
-    assert len(news(store)) == 2
-
-
-async def test_record_that_changes_back_is_not_told_again(
+async def test_changed_record_is_another_version_and_one_that_changes_back_is_not_told_again(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
     watch(store, fake_clock, 1)
@@ -115,4 +78,6 @@ async def test_record_that_changes_back_is_not_told_again(
         upstream.reject(a_record(reason_message=reason))
         await let_pass(poll, fake_clock, timedelta(hours=2))
 
+    with store.read() as connection:
+        assert len(versions(connection, a_hash())) == 2
     assert len(news(store)) == 2

@@ -47,13 +47,6 @@ def test_cohort_comes_back_as_it_was_entered(born: timedelta) -> None:
     assert schedule.take_due(NOW, 1) == [cohort]
 
 
-def test_answer_is_asked_for_again_at_its_pace() -> None:
-    schedule = after(ScheduledCohort(1, NOW, 5), NOW)
-
-    assert due_at(schedule, NOW + seconds(1.9)) == []
-    assert due_at(schedule, NOW + seconds(2)) == [1]
-
-
 def test_rejected_cohort_is_asked_about_more_sparsely() -> None:
     born, schedule = NOW - timedelta(hours=1), ExclusionQueue(POLICY)
     for cohort_id, is_rejected in ((1, True), (2, False)):
@@ -66,12 +59,6 @@ def test_rejected_cohort_is_asked_about_more_sparsely() -> None:
 
 def test_nothing_is_asked_after_the_last_question() -> None:
     assert len(after(ScheduledCohort(1, NOW - END, 1), NOW)) == 0
-
-
-def test_last_question_falls_on_the_last_age() -> None:
-    born = NOW - END + seconds(60)
-
-    assert due_at(after(ScheduledCohort(1, born, 1), NOW), NOW + seconds(60)) == [1]
 
 
 def test_restart_asks_when_the_next_question_would_have_come() -> None:
@@ -94,14 +81,6 @@ def test_restart_puts_an_unanswered_question_again_within_15_seconds() -> None:
 
     assert due_at(schedule, NOW + seconds(9)) == []
     assert due_at(schedule, NOW + seconds(10)) == [1]
-
-
-def test_last_question_that_was_not_answered_is_put_again() -> None:
-    asked = NOW - timedelta(minutes=2)
-    schedule = after(ScheduledCohort(1, asked - END, 1), asked, is_answered=False)
-
-    assert due_at(schedule, NOW + timedelta(minutes=57)) == []
-    assert due_at(schedule, NOW + timedelta(minutes=58)) == [1]
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])

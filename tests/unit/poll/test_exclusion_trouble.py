@@ -54,19 +54,6 @@ async def test_restart_with_nothing_changed_tells_nothing_again(
     assert len(news(store)) == 1
 
 
-async def test_change_while_down_is_told_after_the_restart(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    await new_poll().tick()
-    upstream.reject(a_record())
-    fake_clock.wait(timedelta(days=5))
-
-    await new_poll().tick()
-
-    assert news(store) == [(a_hash(1), State.REJECTED)]
-
-
 async def test_what_became_of_each_hash_is_counted_and_one_time_for_all(
     store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
@@ -288,17 +275,6 @@ async def test_silent_upstream_is_told_once_and_so_is_its_return(
     await let_pass(poll, fake_clock, timedelta(hours=1))
 
     assert [each.after for each in told(store)] == [State.SILENT, State.ANSWERING]
-
-
-async def test_restart_in_a_silence_tells_nothing_again(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.is_down = True
-    for _ in range(3):
-        await let_pass(new_poll(), fake_clock, timedelta(minutes=30))
-
-    assert [each.after for each in told(store)] == [State.SILENT]
 
 
 async def test_silence_is_told_within_a_quarter_of_a_minute_after_the_pending_time(

@@ -20,12 +20,10 @@ from dashboard.domain.tracking.verdict import (
     VerdictKind,
     conclude,
 )
-from dashboard.errors import StoreError
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
-from dashboard.poll.lease import Lease, LeaseLost, NetworkStore
+from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.leases import release
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from tests.builders import (
@@ -38,7 +36,6 @@ from tests.builders import (
     seconds,
 )
 from tests.fake_clock import FakeClock
-from tests.flaky_store import FlakyStore
 from tests.scripted_upstreams import SILENCE
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import LEASE, evidence_of, watch
@@ -258,33 +255,3 @@ async def test_silent_node_is_noted_rested_and_asked_again(
 def silent_operations(store: Store) -> list[Operation]:
     with store.read() as connection:
         return [each.operation for each in read_standing_failures(connection, A_NETWORK)]
-
-
-async def test_answer_that_cannot_be_written_down_is_asked_for_again(
-    store: Store, node: ScriptedNode, fake_clock: FakeClock
-) -> None:
-    node.include(1)
-    watch(store, fake_clock, 1)
-    flaky_store = FlakyStore(store)
-    poll = a_poll(flaky_store, node, fake_clock)
-    flaky_store.fail_after(writes=0)
-    with pytest.raises(StoreError):
-        await poll.tick()
-
-    await tick_for(poll, fake_clock, seconds(60))
-
-    assert verdict_on(store) is VerdictKind.INCLUDED
-
-
-async def test_worker_without_its_lease_writes_nothing(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
-) -> None:
-    node.include(1)
-    watch(store, fake_clock, 1)
-    with store.write() as connection:
-        release(connection, "worker", 1)
-
-    with pytest.raises(LeaseLost):
-        await poll.tick()
-
-    assert evidence_of(store).follow_up is None

@@ -28,10 +28,6 @@ def ages_of_questions(
         wait = next_check(age, policy, is_rejected=is_rejected)
 
 
-def test_young_transaction_is_asked_at_the_shortest_interval() -> None:
-    assert next_check(timedelta(seconds=1), POLICY) == POLICY.shortest_interval
-
-
 def test_interval_is_half_of_the_age_to_three_quarters() -> None:
     assert next_check(timedelta(seconds=10_000), POLICY) == timedelta(seconds=500)
 
@@ -54,10 +50,6 @@ def test_last_question_falls_on_the_end_of_the_window(*, is_rejected: bool) -> N
     *_, last = ages_of_questions(is_rejected=is_rejected)
 
     assert last == END == timedelta(days=7, hours=2)
-
-
-def test_no_question_follows_the_last_one() -> None:
-    assert next_check(END, POLICY) is None
 
 
 def test_clock_set_back_counts_as_age_zero() -> None:

@@ -59,28 +59,12 @@ def test_failed_question_is_put_again_within_a_minute() -> None:
     assert due_at(schedule, NOW + timedelta(minutes=1)) == [a_hash(1)]
 
 
-def test_nothing_is_asked_after_the_last_question() -> None:
-    schedule = a_schedule(new(1))
-    [cohort] = schedule.take_due(NOW, 10)
-
-    schedule.reschedule(cohort, NOW + END, is_answered=True)
-
-    assert len(schedule) == 0
-
-
 def test_restart_asks_when_the_next_question_would_have_come() -> None:
     born, asked = NOW - seconds(10_000), NOW - seconds(100)
     schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
 
     assert due_at(schedule, NOW + seconds(390)) == []
     assert due_at(schedule, NOW + seconds(400)) == [a_hash(1)]
-
-
-def test_restart_asks_at_once_what_fell_due_while_down() -> None:
-    born, asked = NOW - timedelta(days=8), NOW - timedelta(days=3)
-    schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
-
-    assert due_at(schedule, NOW) == [a_hash(1)]
 
 
 def test_restart_leaves_out_what_had_its_last_question() -> None:
@@ -104,12 +88,3 @@ def test_most_overdue_hashes_are_taken_first_and_in_portions() -> None:
     first, second = due_at(schedule, NOW, limit=3), due_at(schedule, NOW)
 
     assert (len(first), len(second)) == (4, 1)
-
-
-def test_cohort_that_was_put_back_is_as_it_was() -> None:
-    schedule = a_schedule(new(1))
-    cohorts = schedule.take_due(NOW, 10)
-
-    schedule.put_back(cohorts, NOW + seconds(1))
-
-    assert schedule.take_due(NOW + seconds(1), 10) == cohorts

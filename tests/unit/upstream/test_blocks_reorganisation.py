@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.upstream.chain_followers import (
@@ -113,6 +113,7 @@ async def test_chain_that_stays_shorter_is_believed() -> None:
     assert_holds(follower, chain.base_fees)
 
 
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.lists(st.integers(1, 9), min_size=1, max_size=30)),

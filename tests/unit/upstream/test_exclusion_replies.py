@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.upstream.exclusion import ExclusionClient
@@ -173,6 +173,7 @@ async def test_error_object_becomes_a_failure_of_its_kind(
     assert summary(await ask(answer, 1)) == [kind]
 
 
+@settings(max_examples=50)
 @given(
     st.lists(
         st.one_of(
@@ -199,6 +200,7 @@ def test_replies_without_a_null_never_make_one(replies: list[object]) -> None:
     assert all(each.record is None or each.record.tx_hash == each.tx_hash for each in answers)
 
 
+@settings(max_examples=40)
 @given(st.permutations(range(6)))
 def test_replies_mixed_up_in_any_way_never_deny_a_record(results: list[int]) -> None:
     def answer(calls: list[Call]) -> list[dict[str, Any]]:

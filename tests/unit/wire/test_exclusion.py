@@ -250,9 +250,3 @@ def test_recorded_refusals_of_hashes_are_ours_word_for_word() -> None:
         with pytest.raises(WireError) as caught:
             decode_hash_param(params)
         assert str(caught.value) == cases[case]["message"]
-
-
-@given(st.lists(st.text() | st.integers() | st.floats() | st.none() | st.booleans(), max_size=2))
-def test_any_params_are_a_hash_or_a_wire_error(params: list[object]) -> None:
-    with pytest.raises(WireError):
-        decode_hash_param(params)

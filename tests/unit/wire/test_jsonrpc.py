@@ -272,16 +272,6 @@ def test_recorded_faults_are_ours_word_for_word() -> None:
     assert cases["broken JSON or empty body"]["error"]["message"] == RpcError.parse_error().message
 
 
-@given(st.binary() | st.text().map(str.encode))
-def test_any_bytes_are_answered_and_never_raise(body: bytes) -> None:
-    assert parse_message(body, batch_limit=3).items
-
-
-@given(JSON_VALUES)
-def test_any_json_is_answered_and_never_raises(value: object) -> None:
-    assert parse_message(json.dumps(value).encode(errors="replace")).items
-
-
 @given(st.lists(JSON_VALUES, max_size=3) | st.dictionaries(st.text(), JSON_VALUES, max_size=3))
 def test_params_arrive_as_they_were_sent(params: Any) -> None:  # noqa: ANN401 - any JSON
     item = only_item(a_request(params=params))

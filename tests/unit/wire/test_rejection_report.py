@@ -147,11 +147,6 @@ def test_report_that_cannot_be_used_is_refused_word_for_word(params: object, mes
     assert refusal(params) == message
 
 
-@pytest.mark.parametrize("timestamp", ["yesterday", 1763451672304, "2016-12-31T23:59:60Z", {}])
-def test_timestamp_that_is_none_is_refused(timestamp: object) -> None:
-    assert refusal(an_argument(timestamp=timestamp)).startswith("Timestamp is not in ISO-8601: ")
-
-
 @pytest.mark.parametrize("block", [0, "00", "007", 2**63 - 1, "0099999999999999999"])
 def test_block_number_is_a_decimal_as_number_or_text(block: object) -> None:
     assert decode_report(an_argument(blockNumber=block)).block_number == int(str(block))
@@ -209,21 +204,3 @@ def test_recorded_refusals_of_reports_are_ours_word_for_word() -> None:
     assert refusal({}) == cases["save: {} "]["message"]
     stage = refusal(an_argument(txRejectionStage="sequencer"))
     assert stage == cases['save: stage "sequencer"']["message"]
-
-
-@given(st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=4))
-def test_any_object_is_a_report_or_a_wire_error(changes: dict[str, object]) -> None:
-    with pytest.raises(WireError):
-        decode_report(changes)
-
-
-@given(
-    st.sampled_from(list(an_argument())),
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just([]) | st.just({}),
-)
-def test_any_value_of_any_key_is_taken_or_a_wire_error(key: str, value: object) -> None:
-    try:
-        report = decode_report(an_argument(**{key: value}))
-    except WireError:
-        return
-    assert report.transaction.raw == RAW

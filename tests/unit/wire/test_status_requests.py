@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import TxHash
@@ -38,6 +38,7 @@ def answered_one_by_one(lookup: StatusRequest, results: Mapping[int, bytes]) -> 
     return batch_reply(replies) if lookup.is_batch else replies[0]
 
 
+@settings(max_examples=50)
 @given(rpc_messages([bytes(range(32))]))
 def test_lookup_is_what_the_general_way_reads(body: bytes) -> None:
     lookup = decode_status_request(body)
@@ -56,6 +57,7 @@ def test_lookup_is_what_the_general_way_reads(body: bytes) -> None:
     assert [int.from_bytes(each[:4], "little") for each in hashes] == list(lookup.heads)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=9), st.data())
 def test_answer_is_the_one_of_the_general_way(hashes: list[bytes], data: st.DataObject) -> None:
     calls = [a_call(str(number), f"0x{each.hex()}") for number, each in enumerate(hashes)]
@@ -128,6 +130,7 @@ def test_unusual_message_is_left_to_the_general_way(body: str) -> None:
     assert read(body) is None
 
 
+@settings(max_examples=25)
 @given(st.lists(rpc_messages([bytes(range(32))]), min_size=1, max_size=4))
 def test_messages_read_together_are_those_read_one_by_one(bodies: list[bytes]) -> None:
     together = decode_status_requests(bodies)

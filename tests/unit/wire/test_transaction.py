@@ -197,29 +197,3 @@ def test_blob_hash_of_another_length_is_refused() -> None:
 def test_v_of_no_signature_is_refused(v: int) -> None:
     with pytest.raises(WireError, match=f"v is {v}; it must be 27, 28 or at least 35"):
         decode_transaction(changed(sign_kind("EIP-155"), 6, v))
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_a_transaction_or_a_wire_error(raw: bytes) -> None:
-    try:
-        transaction = decode_transaction(raw)
-    except WireError:
-        return
-    assert len(transaction.tx_hash) == 32
-
-
-@settings(max_examples=200)
-@given(
-    st.sampled_from(VECTORS), st.integers(0, 10_000), st.integers(0, 255), st.integers(0, 10_000)
-)
-def test_damaged_transaction_never_raises_anything_else(
-    vector: dict[str, str], place: int, byte: int, end: int
-) -> None:
-    raw = bytearray.fromhex(vector["transactionRLP"][2:])
-    raw[place % len(raw)] = byte
-
-    try:
-        transaction = decode_transaction(bytes(raw[: end or None]))
-    except WireError:
-        return
-    assert len(transaction.sender) == 20

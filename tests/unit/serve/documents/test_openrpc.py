@@ -12,6 +12,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage, SaveStatus
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.serve.documents.openapi import DISCOVER, openrpc_document
 from dashboard.store.rejections.counts import Grouping
+from dashboard.wire.node import LARGEST_NUMBER
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_query import (
     LARGEST_PAGE,
@@ -21,7 +22,7 @@ from dashboard.wire.rejection_query import (
     USUAL_PAGE,
     Order,
 )
-from dashboard.wire.rejection_report import LARGEST_NUMBER, LONGEST_REASON
+from dashboard.wire.rejection_report import LONGEST_REASON
 
 METHODS = [
     f"chain_{GET_STATUS}",

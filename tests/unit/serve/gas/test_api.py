@@ -48,12 +48,6 @@ def error_of(response: Response) -> tuple[int, str]:
     return body["statusCode"], body["message"]
 
 
-async def test_doubled_slash_before_the_network_is_forgiven() -> None:
-    desk = await Desk().read(1)
-
-    assert desk.ask("", "1", "busyThreshold").body == desk.ask("1", "busyThreshold").body
-
-
 @pytest.mark.parametrize(
     "text", ["2", "0x1", "01", "abc", "", "-1", "1.0", " 1", "1 ", "٣", "9" * 5_000]
 )
@@ -121,7 +115,3 @@ async def test_reply_may_be_cached_for_one_block_time(
     response = (await Desk(seconds).read(*heads)).ask("1", "busyThreshold")
 
     assert response.headers["cache-control"] == f"max-age={max_age}"
-
-
-async def test_error_may_not_be_cached() -> None:
-    assert Desk().ask("7", "busyThreshold").headers["cache-control"] == "no-store"

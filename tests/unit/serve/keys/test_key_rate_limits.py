@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.people.access import ApiKey
@@ -82,6 +82,7 @@ def test_keys_of_one_name_share_their_rate_while_one_takes_over(key_limiter: Key
     assert key_limiter.admit(rotated, 1) == 1
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0.0, 3.0), st.integers(1, 25)), min_size=1, max_size=8))
 def test_calls_admitted_together_would_each_have_been_admitted(
     steps: list[tuple[float, int]],
@@ -106,6 +107,7 @@ def test_callers_of_other_names_do_not_wait_for_each_other(key_limiter: KeyLimit
     assert key_limiter.admit(replace(SLOW, name="other", key_digest=b"other"), 20) == 0
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 3), st.integers(1, 20)), max_size=60))
 def test_no_second_ever_holds_more_than_burst_and_rate(steps: list[tuple[float, int]]) -> None:
     clock = Clock()

@@ -14,6 +14,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -164,7 +165,8 @@ async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
         methods, key_limiter, dependencies.counters, 5, Broken(dependencies).quick_records
     )
 
-    replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
+    with capture_logs():
+        replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
     dependencies.rejections.close()
 
     results = [json.loads(reply or b"")["result"] for reply in replies]
@@ -213,7 +215,8 @@ async def test_quick_answer_that_breaks_is_given_by_the_method(store: Store) -> 
     dependencies = services_of(store)
     await load_known_hashes(dependencies)
 
-    answer = await ask(dependencies, Broken(dependencies), HASHES[0])
+    with capture_logs():
+        answer = await ask(dependencies, Broken(dependencies), HASHES[0])
 
     assert answer["result"]["txHash"] == str(HASHES[0])
 

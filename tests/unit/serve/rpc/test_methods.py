@@ -16,7 +16,6 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.serve.rpc.exclusion_status import StatusReader
-from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.wire.jsonrpc import RpcError
 from tests.integration.running_server import (
@@ -87,19 +86,6 @@ async def test_bad_report_in_a_group_fails_alone(dependencies: ServeDependencies
     assert outcomes[0] == -32602
     statuses = [outcome["status"] for outcome in outcomes[1:]]
     assert statuses == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
-
-
-def test_methods_answer_under_every_prefix(dependencies: ServeDependencies) -> None:
-    branded = replace(dependencies, method_prefixes=("chain", "acme"))
-
-    names = exclusion_methods(branded, StatusReader(branded)).keys()
-
-    assert names == {
-        "chain_getTransactionExclusionStatusV1",
-        "chain_saveRejectedTransactionV1",
-        "acme_getTransactionExclusionStatusV1",
-        "acme_saveRejectedTransactionV1",
-    }
 
 
 async def test_report_beyond_the_queue_is_refused_with_the_remedy(
