@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
+from uuid import UUID
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import always
@@ -13,6 +15,7 @@ from dashboard.application.incident_words import event_words
 from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Rule
@@ -36,12 +39,20 @@ from tests.builders import (
     a_hash,
     a_transition,
     an_id,
+    seconds,
 )
 from tests.delivery_checks import PATIENT, notifications, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 ANN = Actor("Ann", A_MOMENT)
+HOUR: Final = timedelta(hours=1)
+MINUTE: Final = timedelta(minutes=1)
+BUSY: Final = Rule(
+    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
+)
+REMINDING: Final = replace(BUSY, escalate_after=None, escalate_to=())
+PLAIN: Final = replace(REMINDING, remind_every=None)
 A_MATCHER = Matcher(MatchedProperty.NETWORK, str(A_NETWORK))
 
 
@@ -125,8 +136,24 @@ class Watch:
         with self.store.write() as connection:
             add_silence(connection, wish, ANN)
 
+    def begin(self, *rules: Rule) -> UUID:
+        """Let the network become busy under these rules, notify, and return the incident's id."""
+        if rules:
+            self.rules(*rules)
+        self.turn(1, State.CALM, State.BUSY)
+        self.wait(seconds(1))
+        return self.incident().incident_id
+
+    def person(self, name: str) -> Actor:
+        """Return somebody who acts now."""
+        return Actor(name, self.clock.now())
+
     def taken(self) -> list[tuple[Recipient, NotificationKind]]:
         return [(each.recipient, each.kind) for each in self.sent()]
+
+    def kinds(self, to: Recipient | None = None) -> list[str]:
+        """Return which kinds of notifications went to somebody, or to all."""
+        return [each.kind.value for each in self.sent() if to in {None, each.recipient}]
 
     def sent(self) -> list[Notification]:
         return [each for each in reversed(notifications(self.store)) if each.sent_at]

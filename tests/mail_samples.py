@@ -155,13 +155,13 @@ def _resolved() -> Message:
     incident = _incident(
         state=IncidentState.RESOLVED, owner="Ada", opened_at=opened_at, resolved_at=A_MOMENT
     )
-    change = NotifiedChange(notification.transition, opened_at=opened_at)
+    change = replace(notification.first, opened_at=opened_at)
     return compose(replace(notification, incident=incident), TEMPLATES, MessageContext(change))
 
 
 def _several_reminders() -> Message:
-    silent = _notification_of(SubjectKind.EXCLUSION_API, State.SILENT, SILENCE).transition
-    changes = [*map(_one_of_many, (1, 5)), NotifiedChange(silent)]
+    silent = _notification_of(SubjectKind.EXCLUSION_API, State.SILENT, SILENCE)
+    changes = [*map(_one_of_many, (1, 5)), silent.first]
     notification = replace(_rejected(), kind=NotificationKind.REMINDER, incident=None)
     return compose_grouped(notification, TEMPLATES, changes)
 
@@ -200,13 +200,7 @@ def _rejected(before: State | None = None) -> Notification:
 
 
 def _known() -> NotifiedChange:
-    notification = _rejected()
-    return NotifiedChange(
-        notification.transition,
-        notification.rejection,
-        label="Case 1742",
-        attempted_at=A_MOMENT - seconds(9),
-    )
+    return replace(_rejected().first, label="Case 1742", attempted_at=A_MOMENT - seconds(9))
 
 
 def _rejection() -> Message:
@@ -275,13 +269,13 @@ def _digest() -> Message:
 def _summary() -> Message:
     """Return the message after an outage of the mail server."""
     busy, silent = (
-        _notification_of(kind, after, grounds).transition
+        _notification_of(kind, after, grounds).first
         for kind, after, grounds in (
             (SubjectKind.BUSYNESS, State.BUSY, ABOVE),
             (SubjectKind.EXCLUSION_API, State.SILENT, SILENCE),
         )
     )
-    changes = [NotifiedChange(busy), *map(_one_of_many, range(1, 9)), NotifiedChange(silent)]
+    changes = [busy, *map(_one_of_many, range(1, 9)), silent]
     notification = replace(
         _rejected(),
         member_count=len(changes),
@@ -338,9 +332,7 @@ def _busy() -> Message:
         fees=(*fees, *rising),
         usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
     )
-    return compose(
-        notification, TEMPLATES, MessageContext(NotifiedChange(notification.transition), around)
-    )
+    return compose(notification, TEMPLATES, MessageContext(notification.first, around))
 
 
 def _fee_at(step: int) -> int:
@@ -358,7 +350,7 @@ def _of(
 ) -> Message:
     notification = _notification_of(kind, after, grounds, before, network)
     opened_at = None if after.is_open else A_MOMENT - timedelta(minutes=14)
-    change = NotifiedChange(notification.transition, opened_at=opened_at)
+    change = replace(notification.first, opened_at=opened_at)
     return compose(notification, TEMPLATES, MessageContext(change))
 
 

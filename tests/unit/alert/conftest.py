@@ -6,9 +6,16 @@ import pytest
 
 from dashboard.alert.deliver import Deliverer
 from dashboard.store.engine.engine import Store
+from tests.alert_watch import Watch
 from tests.delivery_checks import PATIENT
 from tests.fake_clock import FakeClock
 from tests.recording_channel import RecordingChannel
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    """Return a worker that notifies, and a clock that moves by hand."""
+    return Watch(store, fake_clock)
 
 
 @pytest.fixture

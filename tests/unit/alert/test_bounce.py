@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.alert.bounce import Bounce, read_bounces
@@ -110,6 +110,7 @@ def test_boundary_is_read_as_it_is_written() -> None:
     assert len(read_bounces(quoted)) == len(read_bounces(plain)) == 1
 
 
+@settings(max_examples=50)
 @given(st.binary(max_size=300), st.integers(0, 900))
 def test_any_bytes_are_read_without_an_error(junk: bytes, cut: int) -> None:
     content = bounced_mail()

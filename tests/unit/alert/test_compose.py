@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, MessageContext, MessageTemplates, NetworkName, compose
@@ -16,7 +16,7 @@ from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, NotifiedChange
+from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind
 from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
@@ -64,8 +64,7 @@ def of_reason(reason: str, **record: Any) -> Message:  # noqa: ANN401 - any fiel
 
 
 def in_context(notification: Notification, **known: Any) -> Message:  # noqa: ANN401 - any field
-    change = NotifiedChange(notification.transition, notification.rejection, None)
-    return compose(notification, SILENT, MessageContext(change, **known))
+    return compose(notification, SILENT, MessageContext(notification.first, **known))
 
 
 def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
@@ -104,16 +103,24 @@ def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) 
     golden.check("messages_of_rejections", {title: as_read(messages[title]) for title in messages})
 
 
-def test_reason_makes_no_link_and_says_that_it_would_have() -> None:
-    message = message_about(a_record(reason_message="see https://evil.example/login"))
+HOSTILE = "see https://evil.example/login {{ 7 * 7 }}"
 
-    for part in (message.text, message.html):
+
+def assert_inert(message: Message) -> None:
+    """Fail if foreign text is a link, or was taken for a template."""
+    for part in (message.subject, message.text, message.html):
         assert "evil.example" not in part
-        assert "see https[:]//evil[.]example/login" in part
+        assert "https:" not in part
+        assert "see 49" not in part
+
+
+def test_reason_makes_no_link_and_says_that_it_would_have() -> None:
+    message = message_about(a_record(reason_message=HOSTILE))
+
+    assert_inert(message)
+    for part in (message.text, message.html):
+        assert "see https[:]//evil[.]example/login {{ 7 * 7 }}" in part
         assert "The reason as sent, its links broken" in part
-
-
-HOSTILE = "see https://evil.example/login"
 
 
 @pytest.mark.parametrize("kind", NotificationKind)
@@ -135,17 +142,10 @@ def test_nothing_that_others_wrote_is_a_link_whatever_a_message_is_about(
         note=HOSTILE,
         owner=HOSTILE,
     )
-    change = NotifiedChange(about.transition, about.rejection, label=HOSTILE)
+    change = replace(about.first, label=HOSTILE)
+    inhibited = (HOSTILE,) if kind == "change" else ()
 
-    message = compose(
-        about,
-        SILENT,
-        MessageContext(change, event=event, inhibited=(HOSTILE,) if kind == "change" else ()),
-    )
-
-    for part in (message.subject, message.text, message.html):
-        assert "evil.example" not in part
-        assert "https:" not in part
+    assert_inert(compose(about, SILENT, MessageContext(change, event=event, inhibited=inhibited)))
 
 
 @pytest.mark.parametrize(("kind", "after", "grounds"), MEASURED.values(), ids=MEASURED)
@@ -154,27 +154,13 @@ def test_no_measured_change_makes_a_link_of_its_rule_or_what_it_measured(
 ) -> None:
     foreign = {"value": HOSTILE, "reason": HOSTILE, "outcome": HOSTILE, "what": HOSTILE}
     texts: Any = {name: foreign[name] for name in foreign if hasattr(grounds, name)}
-    hostile = replace(grounds, **texts)
     subject = Subject(kind, ANOTHER_NETWORK, None, HOSTILE, HOSTILE)
+    transition = a_transition(subject=subject, after=after, grounds=replace(grounds, **texts))
 
-    message = compose(
-        a_notification(
-            transition=a_transition(subject=subject, after=after, grounds=hostile), rejection=None
-        ),
-        SILENT,
-    )
-
-    for part in (message.subject, message.text, message.html):
-        assert "evil.example" not in part
-        assert "https:" not in part
+    assert_inert(compose(a_notification(transition=transition, rejection=None), SILENT))
 
 
-def test_template_syntax_in_a_reason_is_shown_as_it_is() -> None:
-    message = message_about(a_record(reason_message="{{ 7 * 7 }}{% raw %}"))
-
-    assert "{{ 7 * 7 }}{% raw %}" in message.text
-
-
+@settings(max_examples=25)
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_reason_starts_no_line_of_its_own(reason: str) -> None:
     calm = message_about(a_record(reason_message="out of luck"))
@@ -186,11 +172,9 @@ def test_reason_starts_no_line_of_its_own(reason: str) -> None:
     assert message.html.count("<") == calm.html.count("<")
 
 
-def test_message_says_what_the_store_knows_of_the_transaction() -> None:
+def test_label_stands_in_the_message_as_text() -> None:
     notification = a_notification()
-    known = NotifiedChange(
-        notification.transition, notification.rejection, label="<b>Case 1742</b>"
-    )
+    known = replace(notification.first, label="<b>Case 1742</b>")
 
     message = compose(notification, SILENT, MessageContext(known))
 

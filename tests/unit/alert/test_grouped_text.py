@@ -6,7 +6,7 @@ import csv
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName
@@ -191,6 +191,7 @@ def test_table_is_named_after_the_message() -> None:
     assert (table.name, table.media_type) == ("linewatch-20261120-120030.csv", "text/csv")
 
 
+@settings(max_examples=25)
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_foreign_text_stays_text_in_every_part(text: str) -> None:
     calm = written([rejected(1, "out of luck", label="x"), rejected(2)])

@@ -35,23 +35,16 @@ from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from dashboard.store.schema import notifications as stored
-from tests.alert_watch import A_MATCHER, ANN, Watch
+from tests.alert_watch import A_MATCHER, ANN, HOUR, MINUTE, Watch
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
 
-HOUR = timedelta(hours=1)
-MINUTE = timedelta(minutes=1)
 NIGHT = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
 """It is noon: quiet hours end with a window of two hours."""
 
 OF_ANOTHER = Matcher(MatchedProperty.RULE, "another")
-
-
-@pytest.fixture
-def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    return Watch(store, fake_clock)
 
 
 def open_window(
@@ -67,7 +60,7 @@ def open_window(
 
 def end_window(watch: Watch, number: int) -> None:
     with watch.store.write() as connection:
-        by = Actor("Ann", watch.clock.now())
+        by = watch.person("Ann")
         assert end_silence(connection, SilenceKind.MAINTENANCE, number, by)
     watch.wait(seconds(1))
 

@@ -25,7 +25,7 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import Watch
+from tests.alert_watch import BUSY, HOUR, PLAIN, REMINDING, Watch
 from tests.builders import (
     A_NETWORK,
     a_hash,
@@ -35,97 +35,66 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import SENDER, reject
-from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
-
-HOUR = timedelta(hours=1)
-BUSY = Rule(
-    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
-)
-
-
-@pytest.fixture
-def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    return Watch(store, fake_clock)
 
 
 def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> None:
-    watch.rules(
-        replace(
-            BUSY,
-            recipients=(ONCALL, OTHERS),
-            remind_every=None,
-            escalate_after=None,
-            escalate_to=(),
-        )
-    )
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    incident_id = watch.incident().incident_id
+    incident_id = watch.begin(replace(PLAIN, recipients=(ONCALL, OTHERS)))
     ask = Incidents(watch.context)
-    ask.acknowledge(incident_id, Actor(OTHERS.address, watch.clock.now()), "looking")
-    ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
+    ask.acknowledge(incident_id, watch.person(OTHERS.address), "looking")
+    ask.acknowledge(incident_id, watch.person("Bob"))
     watch.wait(seconds(1))
-    ask.hand_over(incident_id, "Bob", Actor(ONCALL.address, watch.clock.now()))
+    ask.hand_over(incident_id, "Bob", watch.person(ONCALL.address))
     watch.wait(seconds(1))
-    ask.unacknowledge(incident_id, Actor("Bob", watch.clock.now()))
+    ask.unacknowledge(incident_id, watch.person("Bob"))
     watch.wait(seconds(1))
-    ask.resolve(incident_id, Actor("Bob", watch.clock.now()))
+    ask.resolve(incident_id, watch.person("Bob"))
     watch.wait()
 
-    found = {
-        to: [kind.value for each, kind in watch.taken() if each == to] for to in (ONCALL, OTHERS)
-    }
-    assert found == {
-        ONCALL: ["change", "acknowledged", "unacknowledged", "resolved"],
-        OTHERS: ["change", "handed over", "unacknowledged", "resolved"],
-    }
+    assert watch.kinds(ONCALL) == ["change", "acknowledged", "unacknowledged", "resolved"]
+    assert watch.kinds(OTHERS) == ["change", "handed over", "unacknowledged", "resolved"]
     opening = {each.recipient: each.message_id for each in watch.sent() if not each.in_reply_to}
     assert all(each.in_reply_to in {"", opening[each.recipient]} for each in watch.sent())
 
 
-@pytest.mark.parametrize("named", [OTHERS.address, OTHERS.address.replace("example", "EXAMPLE")])
-def test_recipient_who_is_handed_an_incident_is_notified(watch: Watch, named: str) -> None:
-    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    ask = Incidents(watch.context)
+@pytest.mark.parametrize(
+    ("named", "said", "notified"),
+    [
+        (OTHERS.address, "others@example.org is notified.", True),
+        ("others@EXAMPLE.org", "others@EXAMPLE.org is notified.", True),
+        ("Bob", "No recipient is called Bob, so they are not notified.", False),
+    ],
+)
+def test_whoever_is_handed_an_incident_is_notified_if_they_are_a_recipient(
+    watch: Watch, named: str, said: str, *, notified: bool
+) -> None:
+    incident_id, ask = watch.begin(REMINDING), Incidents(watch.context)
 
-    done = ask.hand_over(watch.incident().incident_id, named, Actor("Ann", watch.clock.now()))
-    watch.wait()
-
-    assert (OTHERS, NotificationKind.HANDED_OVER) in watch.taken()
-    assert ask.owner_notified(done) == f"{named} is notified."
-
-
-def test_incident_is_handed_over_to_a_free_name_as_well(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    ask = Incidents(watch.context)
-
-    done = ask.hand_over(watch.incident().incident_id, "Bob", Actor("Ann", watch.clock.now()))
+    done = ask.hand_over(incident_id, named, watch.person("Ann"))
     watch.wait()
 
-    assert ask.owner_notified(done) == "No recipient is called Bob, so they are not notified."
-    assert [to for to, _ in watch.taken()] == [ONCALL, ONCALL]
+    assert ask.owner_notified(done) == said
+    assert sorted(watch.kinds(ONCALL)) == ["change", "handed over"]
+    assert watch.kinds(OTHERS) == (["handed over"] if notified else [])
 
 
-def test_what_a_person_does_in_quiet_hours_wakes_nobody(watch: Watch) -> None:
-    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
-    watch.rules(
-        replace(BUSY, active_hours=morning, remind_every=None, escalate_after=None, escalate_to=())
-    )
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait(seconds(1))
+MORNING = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
+
+
+def test_of_what_people_do_in_quiet_hours_the_last_is_said_when_they_end(watch: Watch) -> None:
+    incident_id = watch.begin(replace(PLAIN, active_hours=MORNING))
     watch.clock.wait(3 * HOUR)
     ask = Incidents(watch.context)
-    ask.acknowledge(watch.incident().incident_id, Actor("Bob", watch.clock.now()))
+    ask.acknowledge(incident_id, watch.person("Bob"))
     watch.wait(HOUR)
-    assert [kind.value for _, kind in watch.taken()] == ["change"]
+    ask.hand_over(incident_id, "Eve", watch.person("Bob"))
+    watch.wait(HOUR)
+    ask.resolve(incident_id, watch.person("Eve"))
+    watch.wait(HOUR)
+    assert watch.kinds() == ["change"]
     watch.wait(20 * HOUR)
 
-    assert [kind.value for _, kind in watch.taken()] == ["change", "acknowledged"]
+    assert watch.kinds() == ["change", "resolved"]
     assert watch.sent()[1].held_for == "quiet hours of the rule busy"
 
 
@@ -149,7 +118,7 @@ def owners(watch: Watch) -> dict[str, str]:
 
 def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) -> None:
     ids, ask = two_rules(watch), Incidents(watch.context)
-    ann = Actor("Ann", watch.clock.now())
+    ann = watch.person("Ann")
 
     acknowledged = ask.acknowledge(ids["payouts"], ann, "looking")
     taken = owners(watch)
@@ -189,9 +158,7 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
 
 
 def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch: Watch) -> None:
-    watch.rules(Rule("busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS)))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(Rule("busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS)))
     until, incident_id = watch.clock.now() + HOUR, watch.incident().incident_id
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
 
@@ -202,89 +169,47 @@ def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch
     assert told == [OTHERS]
 
 
-def test_incident_with_a_change_of_its_own_is_left_alone(watch: Watch) -> None:
+def test_incident_with_a_change_of_its_own_or_more_urgent_is_left_alone(watch: Watch) -> None:
     ids = two_rules(watch, scope=RuleScope(senders=(SENDER,)))
     reject(watch.store, 2, sender=an_address(7))
     watch.wait()
-
     ask = Incidents(watch.context)
-    response = ask.acknowledge(ids["payouts"], Actor("Ann", watch.clock.now()))
 
-    assert response.others == ()
-    assert owners(watch) == {"payouts": "Ann", "rejections": ""}
-
-
-def test_more_urgent_incident_is_not_acknowledged_with_a_quieter_one(watch: Watch) -> None:
-    ids = two_rules(watch)
-
-    ask = Incidents(watch.context)
-    response = ask.acknowledge(ids["rejections"], Actor("Ann", watch.clock.now()))
-
-    assert response.others == ()
-    assert owners(watch) == {"payouts": "", "rejections": "Ann"}
+    for rule, left in (("payouts", "rejections"), ("rejections", "payouts")):
+        response = ask.acknowledge(ids[rule], watch.person("Ann"))
+        assert response.others == ()
+        assert owners(watch) == {rule: "Ann", left: ""}
+        ask.unacknowledge(ids[rule], watch.person("Ann"))
 
 
-def test_only_the_last_of_what_people_did_meanwhile_is_said(watch: Watch) -> None:
-    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
-    watch.rules(
-        replace(BUSY, active_hours=morning, remind_every=None, escalate_after=None, escalate_to=())
-    )
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait(seconds(1))
-    watch.clock.wait(3 * HOUR)
-    ask, incident_id = Incidents(watch.context), watch.incident().incident_id
-    ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
-    watch.wait(HOUR)
-    ask.hand_over(incident_id, "Eve", Actor("Bob", watch.clock.now()))
-    watch.wait(HOUR)
-    ask.resolve(incident_id, Actor("Eve", watch.clock.now()))
-    watch.wait(20 * HOUR)
-
-    assert [kind.value for _, kind in watch.taken()] == ["change", "resolved"]
-
-
-def test_reminder_that_waits_is_not_sent_once_somebody_has_it_in_hand(watch: Watch) -> None:
-    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
-    watch.rules(replace(BUSY, active_hours=morning))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait(seconds(1))
+@pytest.mark.parametrize(("is_over", "kinds"), [(False, ["change"]), (True, ["change", "change"])])
+def test_reminder_that_waits_is_not_sent_once_somebody_acted_or_it_ended(
+    watch: Watch, *, is_over: bool, kinds: list[str]
+) -> None:
+    incident_id = watch.begin(replace(BUSY, active_hours=MORNING))
     watch.wait(3 * HOUR)
-    ask, incident_id = Incidents(watch.context), watch.incident().incident_id
-    ask.acknowledge(incident_id, Actor(ONCALL.address, watch.clock.now()))
+    ask = Incidents(watch.context)
+    if is_over:
+        watch.turn(2, State.BUSY, State.CALM)
+    else:
+        ask.acknowledge(incident_id, watch.person(ONCALL.address))
     watch.wait(20 * HOUR)
 
-    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    assert watch.kinds() == kinds
     story = ask.story(incident_id)
     assert story is not None
-    [withheld] = story.withheld
-    assert (withheld.recipient, withheld.reason) == (
-        OTHERS,
-        "somebody acted, or it ended, before that",
-    )
+    reasons = {(each.recipient, each.reason) for each in story.withheld}
+    assert (OTHERS, "somebody acted, or it ended, before that") in reasons
 
 
 def test_who_heard_of_an_escalation_hears_of_the_end(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(BUSY)
     watch.wait(2 * HOUR)
     watch.turn(2, State.BUSY, State.CALM)
     watch.wait()
 
-    assert [kind.value for to, kind in watch.taken() if to == OTHERS] == ["escalation", "change"]
+    assert watch.kinds(OTHERS) == ["escalation", "change"]
     assert len({each.in_reply_to for each in watch.sent() if each.recipient == OTHERS}) == 2
-
-
-def test_reminder_that_waits_is_not_sent_after_the_end(watch: Watch) -> None:
-    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
-    watch.rules(replace(BUSY, active_hours=morning))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait(seconds(1))
-    watch.wait(3 * HOUR)
-    watch.turn(2, State.BUSY, State.CALM)
-    watch.wait(20 * HOUR)
-
-    assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
 
 
 def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:

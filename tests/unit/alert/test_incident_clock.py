@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -18,32 +17,17 @@ from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
-from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.store.alerts.silences import end_silence
-from dashboard.store.engine.engine import Store
-from tests.alert_watch import ANN, Watch
+from tests.alert_watch import ANN, BUSY, HOUR, REMINDING, Watch
 from tests.builders import seconds
 from tests.delivery_checks import reject
-from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, OTHERS
-
-HOUR = timedelta(hours=1)
-BUSY = Rule(
-    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
-)
-
-
-@pytest.fixture
-def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    return Watch(store, fake_clock)
+from tests.recording_channel import ONCALL
 
 
 def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: Watch) -> None:
     night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
-    watch.rules(replace(BUSY, active_hours=night))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(replace(BUSY, active_hours=night))
     Incidents(watch.context).acknowledge(watch.incident().incident_id, ANN)
     watch.wait(2 * HOUR)
     watch.wait(seconds(60))
@@ -68,15 +52,13 @@ def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(watch: Watch
 
 
 def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) -> None:
-    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(REMINDING)
     watch.silence(SilenceKind.SILENCE, 2 * HOUR)
     watch.wait(HOUR)
     assert watch.incident().state is IncidentState.SILENCED
     watch.wait(HOUR)
 
-    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
+    assert watch.kinds() == ["change", "reminder"]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +71,7 @@ def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) 
 def test_incident_of_a_rule_that_is_gone_ends_with_one_note_to_who_heard_of_it(
     watch: Watch, edit: RuleEdit, why: str
 ) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(BUSY)
     watch.change_rules(edit)
     watch.wait(3 * HOUR)
     watch.turn(2, State.BUSY, State.CALM)
@@ -111,7 +91,7 @@ def test_silence_that_a_person_ends_notifies_at_once(watch: Watch) -> None:
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(HOUR)
     with watch.store.write() as connection:
-        end_silence(connection, SilenceKind.SILENCE, 1, Actor("Ann", watch.clock.now()))
+        end_silence(connection, SilenceKind.SILENCE, 1, watch.person("Ann"))
     watch.wait(seconds(1))
 
     assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
@@ -136,20 +116,18 @@ def test_incident_is_silent_while_all_its_changes_have_the_tag_that_is_silenced(
 
 
 def test_maintenance_holds_reminders_until_it_ends(watch: Watch) -> None:
-    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(REMINDING)
     watch.silence(SilenceKind.MAINTENANCE, HOUR + seconds(60))
     watch.wait(HOUR)
     assert len(watch.sent()) == 1
 
     watch.wait(seconds(60))
 
-    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
+    assert watch.kinds() == ["change", "reminder"]
 
 
 def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch) -> None:
-    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.rules(REMINDING)
     watch.wait()
     watch.wait(HOUR / 2)
     watch.turn(1, State.CALM, State.BUSY)
@@ -163,11 +141,9 @@ def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch) -> None:
 
 def test_edited_reminder_interval_counts_for_what_is_open(watch: Watch) -> None:
     calm = replace(BUSY, remind_every=24 * HOUR, escalate_after=None, escalate_to=())
-    watch.rules(calm)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(calm)
     watch.wait(2 * HOUR)
     watch.rules(replace(calm, remind_every=HOUR))
     watch.wait()
 
-    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
+    assert watch.kinds() == ["change", "reminder"]

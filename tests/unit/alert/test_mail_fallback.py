@@ -79,69 +79,51 @@ def scene(
     return Scene(store, deliverer, channel, fake_clock)
 
 
-def test_outage_is_reported_once_with_what_is_pending_and_the_answer(scene: Scene) -> None:
+def test_outage_is_reported_once_and_its_end_also_by_another_process(scene: Scene) -> None:
     fallback = scene.fallback()
-
     scene.fail_for(AFTER - seconds(60))
     fallback.work(always)
     early = scene.second.types()
     scene.fail_for(seconds(120))
     for _ in range(3):
         fallback.work(always)
+    meanwhile = scene.second.types()
+    scene.channel.errors.clear()
+    scene.deliver()
+    for _ in range(3):
+        scene.fallback().work(always)
 
-    assert (early, scene.second.types()) == ([], ["mail.failing"])
-    [(message, headers)] = scene.second.got
+    assert (early, meanwhile) == ([], ["mail.failing"])
+    assert scene.second.types() == ["mail.failing", "mail.working"]
+    [(message, headers), _] = scene.second.got
     assert message.subject == "Mail fails since 2026-11-20 12:00:00 UTC"
     assert "2 mails are pending" in message.text
     assert r"421 out of\u001b[2J order" in message.text
     assert headers.to == "pager"
-
-
-def test_end_is_reported_also_by_another_process(scene: Scene) -> None:
-    scene.fail_for(AFTER + seconds(60))
-    scene.fallback().work(always)
-    scene.channel.errors.clear()
-    scene.deliver()
-
-    for _ in range(3):
-        scene.fallback().work(always)
-
-    assert scene.second.types() == ["mail.failing", "mail.working"]
     now = scene.clock.now()
     opened, over = (alerts_of(message.payload, now)[0] for message, _ in scene.second.got)
     assert opened.labels == over.labels
     assert (opened.ends_at > now, over.ends_at <= now) == (True, True)
 
 
-def test_outage_that_ended_before_it_could_be_reported_is_not_reported_any_more(
-    scene: Scene,
+@pytest.mark.parametrize("ends_before", [True, False])
+def test_report_that_fails_is_repeated_unless_the_outage_is_over(
+    scene: Scene, *, ends_before: bool
 ) -> None:
     scene.fail_for(AFTER + seconds(60))
     scene.second.error = DeliveryBlocked("so is this one")
     fallback = scene.fallback()
     with pytest.raises(DeliveryBlocked):
         fallback.work(always)
-    scene.channel.errors.clear()
     scene.second.error = None
-    scene.deliver()
-
-    fallback.work(always)
-
-    assert scene.second.types() == []
-
-
-def test_report_that_fails_is_repeated_and_not_by_another_process_too(scene: Scene) -> None:
-    scene.fail_for(AFTER + seconds(60))
-    scene.second.error = DeliveryBlocked("so is this one")
-    fallback = scene.fallback()
-    with pytest.raises(DeliveryBlocked):
-        fallback.work(always)
-    scene.second.error = None
+    if ends_before:
+        scene.channel.errors.clear()
+        scene.deliver()
 
     fallback.work(always)
     scene.fallback().work(always)
 
-    assert scene.second.types() == ["mail.failing"]
+    assert scene.second.types() == ([] if ends_before else ["mail.failing"])
 
 
 def test_worker_without_its_lease_reports_nothing(scene: Scene) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.alert.channels.mime import one_line, parse_sender, write_message
@@ -154,6 +154,7 @@ def test_subject_with_line_breaks_adds_no_header() -> None:
     assert mail["Subject"] == "Hello\\u0000 Bcc: evil@example.org"
 
 
+@settings(max_examples=25)
 @given(ANY_TEXT)
 def test_any_subject_arrives_as_it_was_shown_and_changes_no_other_header(subject: str) -> None:
     mail = received(replace(MESSAGE, subject=f"x{subject}"))
@@ -162,6 +163,7 @@ def test_any_subject_arrives_as_it_was_shown_and_changes_no_other_header(subject
     assert mail.keys() == received().keys()
 
 
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(SUBJECT_WORDS), min_size=1, max_size=40))
 def test_blanks_of_a_long_subject_stay_where_they_are(words: list[str]) -> None:
     subject = " ".join(words)
@@ -171,6 +173,7 @@ def test_blanks_of_a_long_subject_stay_where_they_are(words: list[str]) -> None:
     assert mail["Subject"] == one_line(subject)
 
 
+@settings(max_examples=25)
 @given(ANY_TEXT.filter(lambda name: "<" not in name and ">" not in name))
 def test_any_name_of_the_sender_changes_no_other_header(name: str) -> None:
     try:
@@ -184,6 +187,7 @@ def test_any_name_of_the_sender_changes_no_other_header(name: str) -> None:
     assert mail.keys() == received().keys()
 
 
+@settings(max_examples=25)
 @given(ANY_TEXT, ANY_TEXT)
 def test_any_text_and_html_arrive_whole(text: str, html: str) -> None:
     lines, marked = (each.encode("utf-8", "ignore").decode() for each in (text, html))

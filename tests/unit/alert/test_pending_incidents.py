@@ -5,44 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
 from dashboard.application.context import ApplicationContext
 from dashboard.application.incident_words import state_remarks
 from dashboard.application.incidents import Incidents
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState
-from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.store.alerts.incident_list import finished_incident_stories
-from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
-from tests.alert_watch import Watch
+from tests.alert_watch import BUSY, HOUR, Watch
 from tests.builders import A_MOMENT, A_NETWORK, seconds
-from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, OTHERS
+from tests.recording_channel import ONCALL
 
-HOUR = timedelta(hours=1)
-BUSY = Rule(
-    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
-)
 LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
 
 
-@pytest.fixture
-def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    return Watch(store, fake_clock)
-
-
 def test_pending_incident_of_a_rule_that_is_gone_ends_without_a_note(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     watch.change_rules(turned("busy", is_enabled=False))
     watch.wait(2 * HOUR)
 
@@ -51,9 +34,7 @@ def test_pending_incident_of_a_rule_that_is_gone_ends_without_a_note(watch: Watc
 
 
 def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     assert (watch.incident().state, watch.taken()) == (IncidentState.PENDING, [])
 
     watch.wait(HOUR)
@@ -65,9 +46,7 @@ def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: 
 
 
 def test_incident_that_ends_before_it_fires_reaches_nobody_and_says_so(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     watch.wait(HOUR / 2)
     watch.turn(2, State.BUSY, State.CALM)
     watch.wait(HOUR)
@@ -82,9 +61,7 @@ def test_incident_that_ends_before_it_fires_reaches_nobody_and_says_so(watch: Wa
 
 
 def test_pending_incident_fires_into_a_silence_of_then(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     watch.silence(SilenceKind.SILENCE, 2 * HOUR)
     watch.wait(HOUR)
     watch.wait()
@@ -96,9 +73,7 @@ def test_pending_incident_fires_into_a_silence_of_then(watch: Watch) -> None:
 def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires(
     watch: Watch,
 ) -> None:
-    watch.rules(LASTING, replace(LASTING, name="at-once", pending=timedelta()))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING, replace(LASTING, name="at-once", pending=timedelta()))
     watch.wait(HOUR)
 
     assert watch.taken() == [
@@ -108,9 +83,7 @@ def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires
 
 
 def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(BUSY)
     watch.go_silent()
     watch.wait()
     watch.wait(HOUR)
@@ -128,9 +101,7 @@ def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch:
 
 
 def test_pending_incident_waits_again_while_what_it_rests_on_is_silent(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     watch.go_silent()
     watch.wait(HOUR)
 
@@ -139,9 +110,7 @@ def test_pending_incident_waits_again_while_what_it_rests_on_is_silent(watch: Wa
 
 
 def test_another_worker_lets_the_same_incident_fire_and_be_judged_again(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(LASTING)
     begun = watch.incident().incident_id
     successor = Watch(watch.store, watch.clock)
     successor.wait(HOUR)
@@ -165,9 +134,7 @@ def test_another_worker_lets_the_same_incident_fire_and_be_judged_again(watch: W
 
 
 def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
+    watch.begin(BUSY)
     looked_at = Covered(A_NETWORK, Watched.FEES, A_MOMENT, watch.clock.now())
     with watch.store.write() as connection:
         save_coverage(connection, None, CoverageChange(looked_at))

@@ -52,9 +52,9 @@ def test_reminders_of_many_incidents_are_one_message_that_names_each(
     )
     for number in range(1, 10):
         reject(watch.store, number, sender=an_address(number))
-        watch.wait(seconds(1))
-    for _ in range(40):
-        watch.wait(MINUTE)
+    watch.wait(seconds(1))
+    for _ in range(12):
+        watch.wait(3 * MINUTE)
     reminders = [each for each in watch.sent() if each.kind is NotificationKind.REMINDER]
     writer = MessageWriter(store, load_templates({}, Links()))
     said = "".join(writer.write(each).text for each in reminders)
@@ -92,8 +92,8 @@ def test_frequent_reminders_delay_no_new_rejection(store: Store, fake_clock: Fak
     often = Rule("busy", RuleKind.BUSY, remind_every=2 * MINUTE)
     watch.rules(often, Rule("rejections", RuleKind.REJECTED))
     watch.turn(1, State.CALM, State.BUSY)
-    for _ in range(60):
-        watch.wait(MINUTE)
+    for _ in range(30):
+        watch.wait(2 * MINUTE)
     before = len(watch.sent())
 
     reject(watch.store, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.detect.outage import Visit, conclude_coverage
@@ -126,6 +126,7 @@ visits = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(visits=visits)
 def test_gaps_never_overlap_while_the_clock_goes_on(
     visits: list[tuple[int, bool, bool]],

@@ -29,95 +29,75 @@ FEES = Operation.SUGGESTED_GAS_FEES
 MARK = Operation.BUSY_THRESHOLD
 
 
-@pytest.mark.parametrize("answered_at", [None, A_MOMENT - seconds(4), A_MOMENT])
-def test_api_that_answered_nothing_since_the_first_failure_is_silent(
-    answered_at: datetime | None,
+TROUBLE = Reading(
+    is_trouble=True,
+    at=NOW,
+    since=A_MOMENT,
+    grounds=OutageGrounds(A_MOMENT, "no answer within 5 s"),
+)
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "answered_at", "reading"),
+    [
+        (FAILING, None, TROUBLE),
+        (FAILING, A_MOMENT - seconds(4), TROUBLE),
+        (FAILING, A_MOMENT, TROUBLE),
+        (FAILING, A_MOMENT + seconds(1), WELL),  # to another question
+        (None, A_MOMENT, WELL),
+        (None, None, None),
+    ],
+)
+def test_api_is_silent_that_answered_nothing_since_the_first_failure(
+    unanswered: Unanswered | None, answered_at: datetime | None, reading: Reading | None
 ) -> None:
-    sight = detect_outage(FAILING, answered_at, A_MOMENT, NOW)
-
-    grounds = OutageGrounds(A_MOMENT, "no answer within 5 s")
-    assert sight == Reading(is_trouble=True, at=NOW, since=A_MOMENT, grounds=grounds)
-
-
-def test_failure_lasts_from_the_first_to_the_latest() -> None:
-    assert FAILING.failed_for == seconds(600)
-    assert Unanswered(A_MOMENT, A_MOMENT, "refused").failed_for == timedelta()
-
-
-def test_answer_to_another_question_shows_that_the_api_is_not_silent() -> None:
-    assert detect_outage(FAILING, A_MOMENT + seconds(1), A_MOMENT, NOW) == WELL
-
-
-def test_api_that_fails_nothing_is_not_silent() -> None:
-    assert detect_outage(None, A_MOMENT, A_MOMENT, NOW) == WELL
-
-
-def test_api_that_was_never_asked_is_neither() -> None:
-    assert detect_outage(None, None, A_MOMENT, NOW) is None
+    assert detect_outage(unanswered, answered_at, A_MOMENT, NOW) == reading
 
 
 def test_failure_from_before_the_watch_says_nothing_until_it_is_asked_again() -> None:
     assert detect_outage(FAILING, None, NOW + seconds(1), NOW + seconds(2)) is None
+    assert detect_outage(FAILING, None, NOW, NOW) == TROUBLE
 
 
 def answered(operation: Operation, ago: float, period: float) -> Answered:
     return Answered(operation, NOW - seconds(ago), seconds(period))
 
 
-def test_no_figures_are_neither_fresh_nor_stale() -> None:
-    assert detect_staleness([], None, NOW) is None
-
-
-def test_figures_within_two_of_their_own_periods_are_fresh() -> None:
-    assert detect_staleness([answered(FEES, 8, 4), answered(MARK, 120, 60)], None, NOW) == WELL
+def stale(operation: Operation, ago: float, period: float) -> Reading:
+    """Return that a figure is stale since it was older than two of its periods."""
+    grounds = AgeGrounds(operation, NOW - seconds(ago), seconds(period))
+    since = NOW - seconds(ago - 2 * period)
+    return Reading(is_trouble=True, at=NOW, since=since, grounds=grounds)
 
 
 @pytest.mark.parametrize(
-    ("fees", "mark", "told"), [(8.001, 10, FEES), (1, 120.001, MARK), (9, 400, MARK)]
+    ("fees", "mark", "outage", "reading"),
+    [
+        (8, 120, None, WELL),
+        (8.001, 10, None, stale(FEES, 8.001, 4)),
+        (1, 120.001, None, stale(MARK, 120.001, 60)),
+        (9, 400, None, stale(MARK, 400, 60)),  # the one that is stale longest
+        (52, 60, 50, None),  # the outage of its source is reported already
+        (60, 310, 300, stale(FEES, 60, 4)),  # a node answered in place of the source
+    ],
 )
-def test_figure_older_than_two_of_its_own_periods_is_stale(
-    fees: float, mark: float, told: Operation
+def test_figure_older_than_two_of_its_own_periods_is_stale_unless_its_source_is_silent(
+    fees: float, mark: float, outage: float | None, reading: Reading | None
 ) -> None:
-    sight = detect_staleness([answered(FEES, fees, 4), answered(MARK, mark, 60)], None, NOW)
+    figures = [answered(FEES, fees, 4), answered(MARK, mark, 60)]
+    since = None if outage is None else NOW - seconds(outage)
 
-    assert sight is not None
-    assert sight.is_trouble
-    assert isinstance(sight.grounds, AgeGrounds)
-    assert sight.grounds.operation is told
+    assert detect_staleness(figures, since, NOW) == reading
 
 
-def test_staleness_counts_from_the_moment_at_which_the_figure_became_too_old() -> None:
-    sight = detect_staleness([answered(FEES, 60, 4)], None, NOW)
+def test_no_figures_are_neither_fresh_nor_stale_and_one_that_never_came_is_missing() -> None:
+    missing = Answered(MARK, NOW - seconds(121), seconds(60), was_answered=False)
 
-    assert sight is not None
-    assert sight.since == NOW - seconds(52)
-    assert sight.grounds == AgeGrounds(FEES, NOW - seconds(60), timedelta(seconds=4))
-
-
-def test_figure_that_never_came_is_stale_and_said_to_be_missing() -> None:
-    missing = Answered(MARK, NOW - seconds(121), timedelta(seconds=60), was_answered=False)
-
-    sight = detect_staleness([answered(FEES, 1, 4), missing], None, NOW)
-
-    assert sight is not None
-    assert sight.is_trouble
-    assert sight.grounds == AgeGrounds(MARK, None, timedelta(seconds=60))
-
-
-def test_figure_that_is_stale_since_its_source_fell_silent_is_not_told_twice() -> None:
-    silent_since = NOW - seconds(50)
-
-    assert detect_staleness([answered(FEES, 52, 4)], silent_since, NOW) is None
-
-
-def test_figure_of_a_node_that_answered_instead_is_stale_of_its_own() -> None:
-    silent_since = NOW - seconds(300)
-
-    sight = detect_staleness([answered(FEES, 60, 4), answered(MARK, 310, 60)], silent_since, NOW)
-
-    assert sight is not None
-    assert isinstance(sight.grounds, AgeGrounds)
-    assert sight.grounds.operation is FEES
+    assert detect_staleness([], None, NOW) is None
+    found = detect_staleness([answered(FEES, 1, 4), missing], None, NOW)
+    assert found is not None
+    assert found.is_trouble
+    assert found.grounds == AgeGrounds(MARK, None, timedelta(seconds=60))
 
 
 GAS_API, STALENESS, EXCLUSION_API = (

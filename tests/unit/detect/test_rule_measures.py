@@ -169,25 +169,21 @@ def test_spell_that_nobody_saw_end_is_told_as_unknown_without_a_figure() -> None
     assert transition.grounds is None
 
 
-def test_usual_rate_of_what_was_never_held_leaves_nothing_behind() -> None:
-    assert concluded(STORM, rates(50), {}) == []
-
-
-def test_rate_opens_after_the_pending_period_of_its_rule() -> None:
+def test_rate_opens_after_the_pending_period_of_its_rule_and_is_written_only_if_it_changes() -> (
+    None
+):
     (first,) = concluded(STORM, rates(51), {})
-    held = first.condition
-    assert held is not None
-    (second,) = concluded(STORM, rates(52, A_MOMENT + seconds(60)), {HUB: held})
+    assert first.condition is not None
+    (second,) = concluded(STORM, rates(52, A_MOMENT + seconds(60)), {HUB: first.condition})
 
-    assert first.transition is not None
-    assert not first.transition.is_notifiable
+    assert [each.transition and each.transition.is_notifiable for each in (first, second)] == [
+        False,
+        True,
+    ]
     assert second.transition is not None
-    assert second.transition.is_notifiable
     assert second.transition.after is State.BEYOND_LIMITS
-
-
-def test_rate_that_lasts_changes_nothing() -> None:
     assert concluded(STORM, rates(60), {HUB: OPEN}) == []
+    assert concluded(STORM, rates(50), {}) == []  # nothing is kept of what was never in trouble
 
 
 def test_value_that_nothing_arrives_of_any_more_is_a_rate_of_none() -> None:
@@ -204,16 +200,13 @@ def test_value_that_nothing_arrives_of_any_more_is_a_rate_of_none() -> None:
     assert unmeasured({}, {FEE: OPEN}, LOW, A_MOMENT) == {}
 
 
-def test_what_lost_its_rule_ends_at_once() -> None:
+def test_what_lost_its_rule_ends_at_once_unless_it_is_over_already() -> None:
+    over = Condition(State.WITHIN_LIMITS, A_MOMENT)
+
     ended = end_without_rule(HUB, OPEN, A_MOMENT, lambda: an_id(9))
 
     assert ended.changes_stored
-    assert ended.condition == Condition(State.WITHIN_LIMITS, A_MOMENT)
-
-
-def test_what_is_over_already_is_left_alone() -> None:
-    over = Condition(State.WITHIN_LIMITS, A_MOMENT)
-
+    assert ended.condition == over
     assert not end_without_rule(HUB, over, A_MOMENT, lambda: an_id(9)).changes_stored
 
 
@@ -257,29 +250,23 @@ def test_gap_is_trouble_while_it_is_long_enough_and_a_while_after(
     assert reading.is_trouble is is_trouble
 
 
-def test_longest_gap_is_the_one_that_is_reported() -> None:
+def test_longest_gap_is_reported_and_one_that_lasts_before_all_that_are_over() -> None:
     short, long = a_gap(90, 20), a_gap(900, 10, reason="refused")
     scoped = replace(GAPS, scope=RuleScope(networks=(A_NETWORK,)))
 
-    (reading,) = read_gaps(scoped, [short, long], [ANOTHER_NETWORK], A_MOMENT).values()
+    (over,) = read_gaps(scoped, [short, long], [ANOTHER_NETWORK], A_MOMENT).values()
+    (lasting,) = read_gaps(GAPS, [a_gap(90, None), long], [A_NETWORK], A_MOMENT).values()
 
     grounds = GapGrounds(long.begins_at, long.ends_at, GapCause.NOT_WATCHED, "refused")
-    assert reading == Reading(
+    assert over == Reading(
         is_trouble=True,
         at=A_MOMENT,
         since=long.begins_at,
         grounds=grounds,
         ended_at=long.ends_at,
     )
-
-
-def test_gap_that_lasts_is_reported_before_a_longer_one_that_is_over() -> None:
-    lasting, over = a_gap(90, None), a_gap(900, 10)
-
-    (reading,) = read_gaps(GAPS, [lasting, over], [A_NETWORK], A_MOMENT).values()
-
-    assert reading is not None
-    assert (reading.since, reading.ended_at) == (lasting.begins_at, None)
+    assert lasting is not None
+    assert (lasting.since, lasting.ended_at) == (A_MOMENT - seconds(90), None)
 
 
 @pytest.mark.parametrize(
@@ -304,47 +291,46 @@ def test_gap_that_is_over_opens_and_ends_at_once_unless_it_was_reported(
     assert [each and each.after for each in changes] == states
 
 
-def test_gap_that_ends_ahead_by_a_clock_set_back_is_not_reported() -> None:
-    assert read_worker(WORKER, [a_gap(900, -10)], A_MOMENT) == {
-        Subject(SubjectKind.WORKER, INSTALLATION, rule="worker"): Reading(
-            is_trouble=False, at=A_MOMENT
-        )
-    }
-
-
 @pytest.mark.parametrize(
-    ("cause", "is_trouble"), [(GapCause.NOT_WATCHED, True), (GapCause.NOT_ANSWERED, False)]
+    ("gap", "is_trouble"),
+    [
+        (a_gap(90, 1), True),
+        (a_gap(90, 1, cause=GapCause.NOT_ANSWERED), False),  # somebody asked
+        (a_gap(900, -10), False),  # it ends ahead: the clock was set back
+    ],
 )
-def test_worker_was_silent_only_where_nobody_asked(cause: GapCause, *, is_trouble: bool) -> None:
-    ((subject, reading),) = read_worker(WORKER, [a_gap(90, 1, cause=cause)], A_MOMENT).items()
+def test_worker_was_silent_only_where_nobody_asked(gap: Gap, *, is_trouble: bool) -> None:
+    ((subject, reading),) = read_worker(WORKER, [gap], A_MOMENT).items()
 
     assert subject == Subject(SubjectKind.WORKER, INSTALLATION, rule="worker")
     assert reading is not None
     assert reading.is_trouble is is_trouble
 
 
-def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -> None:
-    rule = Rule("delivery", RuleKind.DELIVERY_FAILING)
-    grounds = DeliveryGrounds(3, A_MOMENT, "451")
-    ((mail, reading),) = read_deliveries(rule, {"mail": grounds}, A_MOMENT).items()
+DELIVERY = Rule("delivery", RuleKind.DELIVERY_FAILING)
 
-    assert mail.dimension == "mail"
-    assert reading == Reading(True, A_MOMENT, grounds=grounds)  # noqa: FBT003 - the reading itself
-    assert unmeasured({}, {mail: OPEN}, rule, A_MOMENT) == {mail: Reading(False, A_MOMENT)}  # noqa: FBT003 - the reading itself
+
+def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -> None:
+    grounds = DeliveryGrounds(3, A_MOMENT, "451")
+    ((mail, reading),) = read_deliveries(DELIVERY, {"mail": grounds}, A_MOMENT).items()
+
+    assert (mail.kind, mail.dimension) == (SubjectKind.DELIVERY, "mail")
+    assert reading == Reading(is_trouble=True, at=A_MOMENT, grounds=grounds)
+    over = Reading(is_trouble=False, at=A_MOMENT)
+    assert unmeasured({}, {mail: OPEN}, DELIVERY, A_MOMENT) == {mail: over}
 
 
 def test_address_from_which_mails_come_back_is_in_trouble_since_the_first_one() -> None:
-    rule = Rule("delivery", RuleKind.DELIVERY_FAILING)
     grounds = BounceGrounds(A_MOMENT, "550 no such user", is_off=False)
     later = A_MOMENT + seconds(60)
-    ((ops, reading),) = read_bounces(rule, {"ops@example.org": grounds}, later).items()
+    ((ops, reading),) = read_bounces(DELIVERY, {"ops@example.org": grounds}, later).items()
 
     assert (ops.kind, ops.dimension) == (SubjectKind.ADDRESS, "ops@example.org")
-    (long,) = read_bounces(rule, {"o" * 250 + "@example.org": grounds}, later)
+    (long,) = read_bounces(DELIVERY, {"o" * 250 + "@example.org": grounds}, later)
     assert len(long.key()) < 200
     assert reading == Reading(is_trouble=True, at=later, since=A_MOMENT, grounds=grounds)
     over = Reading(is_trouble=False, at=later)
-    assert unmeasured({}, {ops: OPEN}, rule, later) == {ops: over}
+    assert unmeasured({}, {ops: OPEN}, DELIVERY, later) == {ops: over}
 
 
 @pytest.mark.parametrize(("spent", "is_trouble"), [(799, False), (800, True)])

@@ -28,7 +28,6 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
-    a_notification,
     a_transition,
     an_id,
     an_incident,
@@ -155,17 +154,6 @@ def test_subject_is_kept_under_its_network_and_hash() -> None:
     assert subject.kind is SubjectKind.TRANSACTION
     assert subject.key() == f"transaction:59144:0x{'ab' * 32}"
     assert Subject(SubjectKind.BUSYNESS, NetworkId(1)).key() == "busyness:1:"
-
-
-def test_message_is_dated_by_when_nothing_more_could_join_it() -> None:
-    grouping = a_notification(created_at=A_MOMENT)
-    closed = a_notification(created_at=A_MOMENT, closed_at=A_MOMENT + seconds(30))
-
-    assert (grouping.dated, closed.dated) == (A_MOMENT, A_MOMENT + seconds(30))
-
-
-def test_notification_of_several_transitions_is_grouped() -> None:
-    assert [a_notification(member_count=each).is_grouped for each in (1, 2)] == [False, True]
 
 
 ZURICH = ZoneInfo("Europe/Zurich")

@@ -8,7 +8,7 @@ import pickle
 import traceback
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.alerts.notification import Recipient
@@ -169,6 +169,7 @@ LINK = SignedLink(
 )
 
 
+@settings(max_examples=25)
 @given(
     st.builds(
         SignedLink,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.alerts.closings import expected_at, passed_over, plan_closings
@@ -292,6 +292,7 @@ def test_one_message_names_no_more_than_it_can() -> None:
     assert plan(due(1, 2, members=15), pace=pace) == [[1]]
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 900), min_size=1, max_size=60),
     st.lists(st.sampled_from([Precedence.OPENING, Precedence.CHANGE]), min_size=60, max_size=60),

@@ -21,6 +21,7 @@ from dashboard.domain.alerts.rule import (
 )
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
+    RuleEdit,
     added,
     changed,
     differences,
@@ -111,17 +112,12 @@ def test_rule_that_is_off_takes_nothing() -> None:
 
 
 def test_first_record_is_a_rejection_and_another_one_a_change() -> None:
-    again = a_transition(before=State.REJECTED)
+    again = replace(a_change(), transition=a_transition(before=State.REJECTED))
 
     assert kind_of(a_transition()) is RuleKind.REJECTED
-    assert kind_of(again) is RuleKind.CHANGED
-
-
-def test_rule_of_rejections_takes_no_changed_record() -> None:
-    changed = replace(a_change(), transition=a_transition(before=State.REJECTED))
-
-    assert not fits(REJECTED, changed)
-    assert fits(Rule("changes", RuleKind.CHANGED), changed)
+    assert kind_of(again.transition) is RuleKind.CHANGED
+    assert not fits(REJECTED, again)
+    assert fits(Rule("changes", RuleKind.CHANGED), again)
 
 
 @pytest.mark.parametrize(
@@ -202,16 +198,11 @@ def test_measured_change_concerns_the_rule_that_measured_it_and_no_other() -> No
     assert not fits(replace(storm, name="other"), change)
 
 
-def test_incident_of_a_measured_rule_waits_no_second_time() -> None:
+def test_hold_periods_of_a_change_are_those_of_its_incident_unless_it_is_measured() -> None:
     storm = Rule("storm", RuleKind.REJECTION_RATE, pending=seconds(9), keep_firing=seconds(9))
 
     assert storm.incident_keep_firing == seconds(0)
-
-
-def test_hold_periods_of_a_change_are_those_of_its_incident() -> None:
-    patient = replace(REJECTED, keep_firing=seconds(90))
-
-    assert patient.incident_keep_firing == seconds(90)
+    assert replace(REJECTED, keep_firing=seconds(90)).incident_keep_firing == seconds(90)
 
 
 BUSY = Rule("busy", RuleKind.BUSY)
@@ -219,47 +210,34 @@ STALE = Rule("stale", RuleKind.DATA_STALE)
 LOUD = replace(BUSY, severity=Severity.CRITICAL, pending=seconds(90))
 
 
-def test_merged_file_takes_the_place_of_rules_of_its_names() -> None:
+def test_edit_merges_replaces_adds_changes_turns_and_removes_rules() -> None:
+    off = replace(BUSY, is_enabled=False)
+
     assert merged_with([LOUD])((BUSY, STALE)) == (LOUD, STALE)
     assert merged_with([STALE])((BUSY,)) == (BUSY, STALE)
-
-
-def test_replacing_file_is_all_there_is() -> None:
     assert replaced_by([LOUD])((BUSY, STALE)) == (LOUD,)
-
-
-def test_no_rule_at_all_is_refused_since_it_would_mean_the_default_ones() -> None:
-    with pytest.raises(InputError, match="no rule would be left"):
-        replaced_by([])((BUSY,))
-    with pytest.raises(InputError, match="enabled=false"):
-        removed(["busy"])((BUSY,))
-
-
-def test_rule_is_added_once() -> None:
     assert added(STALE)((BUSY,)) == (BUSY, STALE)
-    with pytest.raises(InputError, match="already"):
-        added(LOUD)((BUSY,))
-
-
-def test_one_rule_is_changed_and_the_others_stay() -> None:
     assert changed("busy", lambda _: LOUD)((BUSY, STALE)) == (LOUD, STALE)
-
-
-@pytest.mark.parametrize(("name", "hint"), [("bussy", "did you mean busy?"), ("x", "there are")])
-def test_unknown_rule_is_named_with_the_nearest(name: str, hint: str) -> None:
-    with pytest.raises(InputError, match=hint.replace("?", r"\?")):
-        changed(name, lambda each: each)((BUSY, STALE))
-
-
-def test_rule_is_turned_off_and_on() -> None:
-    off = turned("busy", is_enabled=False)((BUSY, STALE))
-
-    assert [each.is_enabled for each in off] == [False, True]
-    assert turned("busy", is_enabled=True)(off) == (BUSY, STALE)
-
-
-def test_rules_are_removed_by_name() -> None:
+    assert turned("busy", is_enabled=False)((BUSY, STALE)) == (off, STALE)
+    assert turned("busy", is_enabled=True)((off, STALE)) == (BUSY, STALE)
     assert removed(["busy"])((BUSY, STALE)) == (STALE,)
+
+
+@pytest.mark.parametrize(
+    ("edit", "held", "said"),
+    [
+        (replaced_by([]), (BUSY,), "no rule would be left"),
+        (removed(["busy"]), (BUSY,), "enabled=false"),
+        (added(LOUD), (BUSY,), "there is a rule busy already"),
+        (turned("bussy", is_enabled=True), (BUSY, STALE), "did you mean busy?"),
+        (removed(["x"]), (BUSY, STALE), "there are busy, stale"),
+    ],
+)
+def test_edit_that_cannot_be_is_refused(edit: RuleEdit, held: tuple[Rule, ...], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        edit(held)
+
+    assert said in str(refused.value)
 
 
 def test_difference_names_what_is_added_changed_and_removed() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dashboard.detect.condition_start_end import conclude
@@ -121,6 +121,7 @@ def test_condition_that_ends_within_the_pending_period_never_fires() -> None:
     assert found == [Firing(after(181), after(200), A_NETWORK)]
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(0, 30), max_size=20),
     st.integers(0, 4),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.alerts.grounds import Signal
@@ -121,6 +121,7 @@ def rules(draw: st.DrawFn) -> Rule:
     )
 
 
+@settings(max_examples=40)
 @given(rules())
 def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.store.alerts.alert_status import (
@@ -20,11 +18,6 @@ from dashboard.store.alerts.alert_status import (
 )
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
-from dashboard.store.alerts.notification_search import (
-    NotificationFilter,
-    count_notifications,
-    search_notifications,
-)
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
@@ -110,14 +103,16 @@ def test_what_was_wrong_is_over_when_it_ended(store: Store) -> None:
         assert ends_of(connection, [BUSYNESS, GAS_API]) == {BUSYNESS: A_MOMENT + seconds(60)}
 
 
-def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:
+def test_counts_say_what_is_pending_sent_and_given_up(store: Store) -> None:
     with store.read() as connection:
         assert notification_counts(connection, A_MOMENT) == NotificationCounts(0, None, 0, None, 0)
-
-
-def test_post_stands_at_what_is_pending_sent_and_given_up(store: Store) -> None:
     make_pending(store, 3)
-    settle(store)
+    claimed = {
+        each.transition.subject.tx_hash: each for each in claim_due(store, take_lease(store))
+    }
+    with store.write() as connection:
+        mark_sent(connection, claimed[a_hash(1)].notification_id, "250 ok", A_MOMENT + seconds(2))
+        assert mark_dead(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
 
     with store.read() as connection:
         counts = notification_counts(connection, A_MOMENT)
@@ -143,23 +138,3 @@ def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
     assert (groups.pending_changes, groups.pending, groups.in_delivery) == (0, 1, 0)
     assert (claimed.pending, claimed.in_delivery) == (1, 1)
     assert claimed.in_delivery_since == A_MOMENT + seconds(9)
-
-
-def settle(store: Store) -> None:
-    """Send the notification of the first hash and give that of the second up."""
-    token = take_lease(store)
-    claimed = {each.transition.subject.tx_hash: each for each in claim_due(store, token)}
-    with store.write() as connection:
-        mark_sent(connection, claimed[a_hash(1)].notification_id, "250 ok", A_MOMENT + seconds(2))
-        assert mark_dead(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
-
-
-@pytest.mark.parametrize(("address", "count"), [("OPS@", 2), ("example.org", 4), ("%", 0)])
-def test_notifications_are_found_by_address(store: Store, address: str, count: int) -> None:
-    make_pending(store, 2, (OPS, DEV))
-    wanted = NotificationFilter(search=address)
-
-    with store.read() as connection:
-        assert count_notifications(connection, wanted) == count
-        assert len(search_notifications(connection, wanted)) == count
-        assert len(search_notifications(connection, wanted, 10, 1)) == max(count - 1, 0)

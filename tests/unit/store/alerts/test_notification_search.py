@@ -9,7 +9,11 @@ from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import mark_sent
-from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
+from dashboard.store.alerts.notification_search import (
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
@@ -29,44 +33,43 @@ def store(store: Store) -> Store:
     return store
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        (NotificationFilter(), {1, 2, 3}),
-        (NotificationFilter(network_id=A_NETWORK), {1, 2, 3}),
-        (NotificationFilter(network_id=ANOTHER_NETWORK), set()),
-        (NotificationFilter(state=NotificationState.PENDING), {1, 3}),
-        (NotificationFilter(state=NotificationState.SENT), {2}),
-        (NotificationFilter(after=State.REJECTED), {1, 2, 3}),
-        (NotificationFilter(after=State.UNREPORTED), set()),
-        (NotificationFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
-        (NotificationFilter(beginning=HashRange.parse(f"{str(an_address())[:10]}…")), {1, 2, 3}),
-        (NotificationFilter(beginning=HashRange.parse("0xbeef")), set()),
-        (NotificationFilter(search="OPS@"), {1, 2, 3}),
-        (NotificationFilter(search="nobody@"), set()),
-        (NotificationFilter(search="250 OK"), {2}),
-        (NotificationFilter(search="Rejected"), {1, 2, 3}),
-        (NotificationFilter(search="prover module"), {1, 2, 3}),
-        (NotificationFilter(search="00000000…000003"), {3}),
-        (NotificationFilter(search="case 17"), {1}),
-        (NotificationFilter(search="no such words"), set()),
-        (NotificationFilter(since=A_MOMENT), {1, 2, 3}),
-        (NotificationFilter(since=A_MOMENT + seconds(1)), set()),
-        (NotificationFilter(until=A_MOMENT), {1, 2, 3}),
-        (NotificationFilter(until=A_MOMENT - seconds(1)), set()),
-    ],
+ANY = NotificationFilter()
+FOUND: tuple[tuple[NotificationFilter, set[int]], ...] = (
+    (ANY, {1, 2, 3}),
+    (NotificationFilter(network_id=A_NETWORK), {1, 2, 3}),
+    (NotificationFilter(network_id=ANOTHER_NETWORK), set()),
+    (NotificationFilter(state=NotificationState.PENDING), {1, 3}),
+    (NotificationFilter(state=NotificationState.SENT), {2}),
+    (NotificationFilter(after=State.REJECTED), {1, 2, 3}),
+    (NotificationFilter(after=State.UNREPORTED), set()),
+    (NotificationFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
+    (NotificationFilter(beginning=HashRange.parse(f"{str(an_address())[:10]}…")), {1, 2, 3}),
+    (NotificationFilter(beginning=HashRange.parse("0xbeef")), set()),
+    (NotificationFilter(search="OPS@"), {1, 2, 3}),
+    (NotificationFilter(search="example.org"), {1, 2, 3}),
+    (NotificationFilter(search="%"), set()),
+    (NotificationFilter(search="nobody@"), set()),
+    (NotificationFilter(search="250 OK"), {2}),
+    (NotificationFilter(search="Rejected"), {1, 2, 3}),
+    (NotificationFilter(search="prover module"), {1, 2, 3}),
+    (NotificationFilter(search="00000000…000003"), {3}),
+    (NotificationFilter(search="case 17"), {1}),
+    (NotificationFilter(search="no such words"), set()),
+    (NotificationFilter(since=A_MOMENT), {1, 2, 3}),
+    (NotificationFilter(since=A_MOMENT + seconds(1)), set()),
+    (NotificationFilter(until=A_MOMENT), {1, 2, 3}),
+    (NotificationFilter(until=A_MOMENT - seconds(1)), set()),
 )
-def test_search_finds_the_notifications_that_fit(
-    store: Store, wanted: NotificationFilter, found: set[int]
-) -> None:
+
+
+def test_search_finds_the_notifications_that_fit(store: Store) -> None:
     with store.read() as connection:
-        hashes = {
-            each.transition.subject.tx_hash for each in search_notifications(connection, wanted)
-        }
-
-    assert hashes == {a_hash(number) for number in found}
-
-
-def test_search_returns_no_more_notifications_than_asked_for(store: Store) -> None:
-    with store.read() as connection:
-        assert len(search_notifications(connection, NotificationFilter(), limit=2)) == 2
+        for wanted, numbers in FOUND:
+            found = search_notifications(connection, wanted)
+            hashes = {each.transition.subject.tx_hash for each in found}
+            assert hashes == {a_hash(number) for number in numbers}, wanted
+            assert count_notifications(connection, wanted) == len(numbers), wanted
+        ids = [each.notification_id for each in search_notifications(connection, ANY)]
+        assert [
+            each.notification_id for each in search_notifications(connection, ANY, 2, 1)
+        ] == ids[1:]

@@ -36,43 +36,27 @@ SILENT = DeliveryBlocked("did not answer within 20 s")
 
 
 def attempts_of(store: Store) -> list[int]:
-    return sorted(notification.attempts for notification in notifications(store))
-
-
-def assert_attempts_are_written_down(store: Store) -> None:
-    """Every attempt that is counted has its row, and no other row exists."""
+    """Return how often each notification was tried; each attempt that is counted has its row."""
     with store.read() as connection:
-        for notification in recent_notifications(connection, 100):
-            assert (
-                len(deliveries_of(connection, notification.notification_id))
-                == notification.attempts
-            )
+        found = recent_notifications(connection, 100)
+        for each in found:
+            assert len(deliveries_of(connection, each.notification_id)) == each.attempts
+    return sorted(each.attempts for each in found)
 
 
-def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store, 5)
-    channel.errors[ONCALL.address] = SILENT
-
-    results = deliverer.deliver_due(take_worker_lease(store))
-
-    assert len(channel.tried) == 1
-    assert results == Counter({DeliveryResult.DEFERRED: 1})
-    assert attempts_of(store) == [0, 0, 0, 0, 1]
-    assert_attempts_are_written_down(store)
-
-
-def test_second_round_for_a_silent_recipient_tries_another_message(
+def test_silent_recipient_is_tried_once_a_round_each_time_with_another_message(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
-    for _ in range(2):
-        deliverer.deliver_due(take_worker_lease(store))
-        fake_clock.wait(RetryRule().first_wait)
+    results = deliverer.deliver_due(take_worker_lease(store))
+    first = attempts_of(store)
+    fake_clock.wait(RetryRule().first_wait)
+    deliverer.deliver_due(take_worker_lease(store))
 
+    assert results == Counter({DeliveryResult.DEFERRED: 1})
+    assert first == [0, 0, 0, 0, 1]
     assert len({headers.message_id for headers in channel.tried}) == len(channel.tried) == 2
     assert attempts_of(store) == [1, 1]  # the other message is of all that waited meanwhile
 
@@ -97,8 +81,7 @@ def test_message_that_is_deferred_for_its_own_sake_delays_no_other(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store, 5)
-    poison = notifications(store)[0]
-    channel.errors[poison.message_id] = DEFERRED
+    channel.errors[notifications(store)[0].message_id] = DEFERRED
 
     deliverer.deliver_due(take_worker_lease(store))
 
@@ -119,36 +102,6 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
         fake_clock.wait(timedelta(hours=12))
 
     assert set(attempts_of(store)) == {4}
-    assert_attempts_are_written_down(store)
-
-
-def test_what_was_claimed_before_a_term_lapsed_is_sent_once_the_term_is_renewed(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store, 6)
-    token = take_worker_lease(store)
-
-    deliverer.deliver_due(token, may_send=lambda: not channel.taken)  # lapses after the first
-    assert states(store) == {NotificationState.SENT: 1, NotificationState.PENDING: 5}
-    deliverer.deliver_due(token)  # the same worker, under the same token
-
-    assert states(store) == {NotificationState.SENT: 6}
-    assert len({headers.message_id for headers in channel.taken}) == len(channel.taken) == 6
-
-
-def test_attempt_that_is_withheld_is_made_once_the_term_is_renewed(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store)
-    token = take_worker_lease(store)
-    answers = iter([True, True, False])  # lapses while the message is handed over
-    deliverer.deliver_due(token, may_send=lambda: next(answers, False))
-    assert channel.tried
-    assert not channel.taken
-
-    deliverer.deliver_due(token)
-
-    assert states(store) == {NotificationState.SENT: 1}
 
 
 RULE = RetryRule()
@@ -251,7 +204,7 @@ def test_notification_is_given_up_after_seven_days_of_attempts(
 
 
 NOW = timedelta(hours=1)
-LANES = QueueLimits(fast=2, slow=1, slow_after=timedelta(seconds=1), per_recipient=3)
+LIMITS = QueueLimits(fast=2, slow=1, slow_after=timedelta(seconds=1), per_recipient=3)
 HOLES = [Recipient("mail", f"hole{number}@example.org") for number in range(4)]
 
 
@@ -260,52 +213,35 @@ def pending(number: int, recipient: Recipient = ONCALL) -> Notification:
 
 
 def a_queue(*notifications: Notification) -> DeliveryQueue:
-    queue = DeliveryQueue(LANES)
+    queue = DeliveryQueue(LIMITS)
     queue.add(notifications)
     return queue
 
 
-def test_one_notification_at_a_time_travels_to_an_address() -> None:
-    queue = a_queue(pending(1), pending(2), pending(3, OTHERS))
-
-    assert queue.start(NOW) == [pending(1), pending(3, OTHERS)]
-    assert queue.start(NOW) == []
-
-
-def test_next_notification_travels_when_the_one_before_has_arrived() -> None:
-    queue = a_queue(pending(1), pending(2))
-    queue.start(NOW)
-
-    queue.finish(pending(1), NOW)
-
-    assert queue.start(NOW) == [pending(2)]
-
-
-def test_addresses_have_their_turns() -> None:
+def test_recipients_have_their_turns_and_each_gets_one_notification_at_a_time() -> None:
     queue = a_queue(pending(1), pending(2), pending(3, OTHERS), pending(4, HOLES[0]))
-    first = queue.start(NOW)
+    rooms = queue.room(ONCALL), queue.room(OTHERS), queue.room(HOLES[1])
+    started = [queue.start(NOW), queue.start(NOW)]
     queue.finish(pending(1), NOW)
+    started.append(queue.start(NOW))
+    queue.finish(pending(3, OTHERS), NOW)
+    started.append(queue.start(NOW))
 
-    assert (first, queue.start(NOW)) == ([pending(1), pending(3, OTHERS)], [pending(4, HOLES[0])])
-
-
-def test_each_address_has_room_of_its_own() -> None:
-    queue = a_queue(pending(1), pending(2))
-
-    assert (queue.room(ONCALL), queue.room(OTHERS)) == (1, 3)
+    assert rooms == (1, 2, 3)
+    assert started == [[pending(1), pending(3, OTHERS)], [], [pending(4, HOLES[0])], [pending(2)]]
 
 
-def test_messages_that_take_long_leave_the_fast_lanes() -> None:
+def test_messages_that_take_long_leave_the_fast_share() -> None:
     queue = a_queue(*(pending(number, hole) for number, hole in enumerate(HOLES, 1)))
     queue.start(NOW)
 
-    late = NOW + LANES.slow_after
+    late = NOW + LIMITS.slow_after
 
     assert queue.start(late) == [pending(3, HOLES[2])]
     assert queue.start(late) == [], "one message is slow by right, the other keeps its place"
 
 
-def test_address_that_was_slow_has_only_a_slow_lane() -> None:
+def test_address_that_was_slow_counts_as_slow_from_the_start() -> None:
     queue = a_queue(*(pending(number, hole) for number, hole in enumerate(HOLES[:2], 1)))
     queue.start(NOW)
     for number, hole in enumerate(HOLES[:2], 1):
@@ -315,7 +251,7 @@ def test_address_that_was_slow_has_only_a_slow_lane() -> None:
     assert queue.start(NOW) == [pending(5, HOLES[0]), pending(7), pending(8, OTHERS)]
 
 
-def test_address_that_works_again_has_a_fast_lane_again() -> None:
+def test_address_that_works_again_counts_as_fast_again() -> None:
     queue = a_queue(pending(1, HOLES[0]))
     for number in (1, 2):
         queue.start(NOW)
@@ -326,14 +262,14 @@ def test_address_that_works_again_has_a_fast_lane_again() -> None:
     assert queue.start(NOW) == [pending(3, HOLES[0]), pending(4)]
 
 
-def test_channels_have_lanes_of_their_own() -> None:
+def test_channels_have_room_of_their_own() -> None:
     hooks = [Recipient("webhook", f"https://{number}.example") for number in range(2)]
     queue = a_queue(pending(1), pending(2, OTHERS), pending(3, hooks[0]), pending(4, hooks[1]))
 
     assert len(queue.start(NOW)) == 4
 
 
-def test_notification_that_arrived_does_not_travel_again_where_it_waits_too() -> None:
+def test_notification_that_was_sent_is_not_sent_again_if_it_waits_too() -> None:
     queue = a_queue(pending(1))
     queue.start(NOW)
     queue.add([pending(1)])
@@ -343,21 +279,15 @@ def test_notification_that_arrived_does_not_travel_again_where_it_waits_too() ->
     assert queue.start(NOW) == []
 
 
-def test_what_waits_for_an_address_can_be_taken_out() -> None:
+def test_what_waits_can_be_taken_out_or_dropped_and_what_is_sent_stays() -> None:
     queue = a_queue(pending(1), pending(2), pending(3, OTHERS))
 
     assert queue.take_waiting(ONCALL) == [pending(1), pending(2)]
     assert queue.start(NOW) == [pending(3, OTHERS)]
-
-
-def test_forgetting_leaves_what_travels() -> None:
-    queue = a_queue(pending(1), pending(2))
-    queue.start(NOW)
-
+    queue.add([pending(4)])
     queue.drop_waiting()
-
     assert queue.is_sending
-    assert queue.room(ONCALL) == LANES.per_recipient
+    assert queue.room(ONCALL) == LIMITS.per_recipient
 
 
 def large(number: int, recipient: Recipient) -> Notification:
