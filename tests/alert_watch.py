@@ -132,9 +132,9 @@ class Watch:
     def silence(self, kind: SilenceKind, length: timedelta, matcher: Matcher = A_MATCHER) -> None:
         now = self.clock.now()
         matchers = (matcher,)
-        wish = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
+        request = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
         with self.store.write() as connection:
-            add_silence(connection, wish, ANN)
+            add_silence(connection, request, ANN)
 
     def begin(self, *rules: Rule) -> UUID:
         """Let the network become busy under these rules, notify, and return the incident's id."""

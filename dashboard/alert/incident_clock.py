@@ -221,7 +221,7 @@ class IncidentClock:
 
     def _labels_of(self, connection: Connection, incident: Incident) -> list[ChangeLabels]:
         """Return what a silence or window has to fit, all of it, to fit an incident as a whole."""
-        matchers = (matcher for each in self.silences for matcher in each.wish.matchers)
+        matchers = (matcher for each in self.silences for matcher in each.request.matchers)
         return labels_of_incident(connection, incident, matchers)
 
     def _repeat(

@@ -378,5 +378,5 @@ def _with_silent(
 def _silence_of(
     connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
 ) -> Silence | None:
-    matchers = [matcher for each in silences for matcher in each.wish.matchers]
+    matchers = [matcher for each in silences for matcher in each.request.matchers]
     return silenced_all_by(silences, labels_of_incident(connection, incident, matchers), now)

@@ -179,7 +179,7 @@ class LinkActions(ApplicationSubject):
         if incident is None:
             raise InputError("this incident is not stored any more")
         title = self._incidents.title_of(incident)
-        wish = SilenceRequest(
+        request = SilenceRequest(
             uuid5(incident.incident_id, f"{link.recipient.address} {link.expires_at}"),
             SilenceKind.SILENCE,
             matchers_of(incident),
@@ -187,7 +187,7 @@ class LinkActions(ApplicationSubject):
             by.at + length,
             form.text("note") or f"by a link in a message about {title}"[:LONGEST_REASON],
         )
-        silence, is_new = self._silences.add(wish, by)
+        silence, is_new = self._silences.add(request, by)
         return LinkResult("Silenced" if is_new else "Silenced already", self._said(silence, title))
 
     def _said(self, silence: Silence, title: str) -> str:

@@ -140,17 +140,17 @@ class Silences(ApplicationSubject):
             return preview_silence(connection, matchers, self._context.now(), weekly)
 
     def add(
-        self, wish: SilenceRequest, by: Actor, *, covers_all: bool = False
+        self, request: SilenceRequest, by: Actor, *, covers_all: bool = False
     ) -> tuple[Silence, bool]:
         """Store what a person asked for, on record; return it, and whether it is new.
 
         InputError where it cannot be meant so; `covers_all`: everything is meant.
         """
-        check_request(wish, by.at, covers_all=covers_all)
+        check_request(request, by.at, covers_all=covers_all)
         with self._context.store.write() as connection:
-            silence, is_new = add_silence(connection, wish, by)
+            silence, is_new = add_silence(connection, request, by)
             if is_new:
-                self._note(connection, silence, _BEGUN[wish.kind], by)
+                self._note(connection, silence, _BEGUN[request.kind], by)
         return silence, is_new
 
     def end(self, kind: SilenceKind, silence_id: int, by: Actor) -> Silence:
@@ -170,18 +170,18 @@ class Silences(ApplicationSubject):
 
     def scope_of(self, silence: Silence) -> str:
         """Say which changes are meant."""
-        return ", ".join(map(self.words_of, silence.wish.matchers)) or "everything"
+        return ", ".join(map(self.words_of, silence.request.matchers)) or "everything"
 
     def listing(self, kind: SilenceKind) -> Listing[Silence]:
         """Return how silences are listed now, or maintenance windows."""
         now = self._context.now()
 
         def matchers(each: Silence) -> Json:
-            return [self.words_of(one) for one in each.wish.matchers]
+            return [self.words_of(one) for one in each.request.matchers]
 
         def occurrence(each: Silence) -> tuple[datetime | None, datetime | None]:
             part = each.occurrence(now)
-            return (None, None) if part is None else (part.wish.starts_at, part.over_at)
+            return (None, None) if part is None else (part.request.starts_at, part.over_at)
 
         return Listing(
             "silences" if kind is SilenceKind.SILENCE else "maintenanceWindows",
@@ -189,15 +189,15 @@ class Silences(ApplicationSubject):
                 Column("number", lambda each: each.silence_id, "number"),
                 for_programs("kind", lambda each: each.kind.value),
                 Column("state", lambda each: each.state(now).value, "state"),
-                time_column("from", "startsAt", lambda each: each.wish.starts_at),
-                Column("until", until_words, "endsAt", lambda each: instant(each.wish.ends_at)),
+                time_column("from", "startsAt", lambda each: each.request.starts_at),
+                Column("until", until_words, "endsAt", lambda each: instant(each.request.ends_at)),
                 Column("hours", _hours, "weekly", _spans),
                 for_programs("timeZone", _zone),
                 time_for_programs("nextStartsAt", lambda each: occurrence(each)[0]),
                 time_for_programs("nextEndsAt", lambda each: occurrence(each)[1]),
                 Column("what", self.scope_of, "matchers", matchers),
                 Column("author", lambda each: each.author, "author"),
-                Column("reason", lambda each: each.wish.reason, "reason"),
+                Column("reason", lambda each: each.request.reason, "reason"),
                 time_for_programs("createdAt", lambda each: each.created_at),
                 time_for_programs("endedAt", lambda each: each.ended_at),
                 for_programs("endedBy", lambda each: each.ended_by or None),
@@ -206,13 +206,13 @@ class Silences(ApplicationSubject):
         )
 
     def _note(self, connection: Connection, silence: Silence, action: Action, by: Actor) -> None:
-        wish = silence.wish
+        request = silence.request
         details: dict[str, Detail] = {
-            "matchers": [self.words_of(each) for each in wish.matchers],
-            "from": format_timestamp(wish.starts_at),
-            "until": format_timestamp(wish.ends_at),
-            **({} if wish.weekly is None else {"weekly": str(wish.weekly)}),
-            "reason": wish.reason,
+            "matchers": [self.words_of(each) for each in request.matchers],
+            "from": format_timestamp(request.starts_at),
+            "until": format_timestamp(request.ends_at),
+            **({} if request.weekly is None else {"weekly": str(request.weekly)}),
+            "reason": request.reason,
         }
         note_action(connection, by, action, str(silence.silence_id), details)
 
@@ -220,21 +220,21 @@ class Silences(ApplicationSubject):
 def until_words(silence: Silence) -> str:
     """Say when it ends, or that it never began: else it would end before its start."""
     if silence.never_began:
-        return f"{moment(silence.wish.ends_at)}, cancelled at {moment(silence.over_at)}"
+        return f"{moment(silence.request.ends_at)}, cancelled at {moment(silence.over_at)}"
     return moment(silence.over_at)
 
 
 def _hours(each: Silence) -> str:
-    return "" if each.wish.weekly is None else str(each.wish.weekly)
+    return "" if each.request.weekly is None else str(each.request.weekly)
 
 
 def _spans(each: Silence) -> Json:
-    weekly = each.wish.weekly
+    weekly = each.request.weekly
     return [] if weekly is None else list(map(str, weekly.hours.spans))
 
 
 def _zone(each: Silence) -> Json:
-    return None if each.wish.weekly is None else each.wish.weekly.hours.zone
+    return None if each.request.weekly is None else each.request.weekly.hours.zone
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:

@@ -38,7 +38,7 @@ time_zone = click.option(
 
 
 def planned(command: Command) -> Command:
-    """Add matchers, times, reason, author and --all; `_wish` reads them."""
+    """Add matchers, times, reason, author and --all; `_request` reads them."""
     parameters = (
         click.argument("matchers", nargs=-1, metavar="[MATCHER]..."),
         click.option(
@@ -61,7 +61,7 @@ def planned(command: Command) -> Command:
     return command
 
 
-def _wish(
+def _request(
     kind: SilenceKind, ask: Silences, now: datetime, given: Mapping[str, Any]
 ) -> SilenceRequest:
     """Return what is asked for; InputError for what cannot be read."""
@@ -213,7 +213,7 @@ def _add(kind: SilenceKind, given: Mapping[str, Any], *, as_json: bool) -> None:
     with open_installation() as here:
         ask = Silences(here.source)
         who = here.user(given["name"])
-        made, _ = ask.add(_wish(kind, ask, who.at, given), who, covers_all=given["covers_all"])
+        made, _ = ask.add(_request(kind, ask, who.at, given), who, covers_all=given["covers_all"])
         _print_one(ask, made, who.at, as_json=as_json)
 
 
@@ -225,10 +225,10 @@ def _end(kind: SilenceKind, number: int, name: str | None, *, as_json: bool) -> 
 
 
 def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool) -> None:
-    hours = "" if silence.wish.weekly is None else f"{silence.wish.weekly}, "
+    hours = "" if silence.request.weekly is None else f"{silence.request.weekly}, "
     said = (
         f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, {hours}"
-        f"from {moment(silence.wish.starts_at)} until {until_words(silence)}"
+        f"from {moment(silence.request.starts_at)} until {until_words(silence)}"
         f"{_next(silence, now)}."
     )
     answer(ask.listing(silence.kind).form(silence), said, as_json=as_json)
@@ -236,9 +236,9 @@ def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool)
 
 def _next(silence: Silence, now: datetime) -> str:
     part = silence.occurrence(now)
-    if silence.wish.weekly is None or part is None:
+    if silence.request.weekly is None or part is None:
         return ""
-    return f", next from {moment(part.wish.starts_at)} until {moment(part.over_at)}"
+    return f", next from {moment(part.request.starts_at)} until {moment(part.over_at)}"
 
 
 def _list(kind: SilenceKind, output: Output, *, with_expired: bool) -> None:

@@ -123,11 +123,11 @@ def hold(
 
 
 def _of_window(window: Silence) -> str:
-    return f"maintenance window {window.silence_id} by {window.author}: {window.wish.reason}"
+    return f"maintenance window {window.silence_id} by {window.author}: {window.request.reason}"
 
 
 def _in_words(silence: Silence) -> str:
     return (
-        f"{SILENCED} {moment(silence.over_at)} by {silence.author}: {silence.wish.reason} "
+        f"{SILENCED} {moment(silence.over_at)} by {silence.author}: {silence.request.reason} "
         f"(silence {silence.silence_id})"
     )

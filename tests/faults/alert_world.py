@@ -136,9 +136,9 @@ class AlertWorld:
         window = Window(kind, labels, starts_at, starts_at + length)
         matchers = tuple(Matcher(about, value) for about, value in labels.items())
         request_id = an_id(3_000_000 + len(self.expected.windows))
-        wish = SilenceRequest(request_id, kind, matchers, starts_at, window.over_at, "known")
+        request = SilenceRequest(request_id, kind, matchers, starts_at, window.over_at, "known")
         with self._alerts.store.write() as connection:
-            made, _ = add_silence(connection, wish, self._ann())
+            made, _ = add_silence(connection, request, self._ann())
         self._silences[made.silence_id] = window
         self.expected.windows.append(window)
         self.work()

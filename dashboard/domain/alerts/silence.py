@@ -64,7 +64,7 @@ class Silence:
     """
 
     silence_id: int
-    wish: SilenceRequest
+    request: SilenceRequest
     author: str
     created_at: datetime
     ended_at: datetime | None = None
@@ -73,24 +73,26 @@ class Silence:
     @property
     def kind(self) -> SilenceKind:
         """Whether notifications are dropped or held."""
-        return self.wish.kind
+        return self.request.kind
 
     @property
     def over_at(self) -> datetime:
         """When it ends or ended for good."""
-        return self.wish.ends_at if self.ended_at is None else self.ended_at
+        return self.request.ends_at if self.ended_at is None else self.ended_at
 
     @property
     def never_began(self) -> bool:
         """Whether a person ended it before its start."""
-        return self.ended_at is not None and self.ended_at <= self.wish.starts_at
+        return self.ended_at is not None and self.ended_at <= self.request.starts_at
 
     def state(self, at: datetime) -> SilenceState:
         """Return whether it is to come, lasts or is over; the start is included, the end is not."""
         if at >= self.over_at:
             return SilenceState.EXPIRED
-        is_on = self.wish.weekly is None or self.wish.weekly.are_on(at)
-        return SilenceState.ACTIVE if is_on and at >= self.wish.starts_at else SilenceState.PLANNED
+        is_on = self.request.weekly is None or self.request.weekly.are_on(at)
+        return (
+            SilenceState.ACTIVE if is_on and at >= self.request.starts_at else SilenceState.PLANNED
+        )
 
     def occurrence(self, at: datetime) -> Silence | None:
         """Return the part of it that lasts at a moment, else the next one, as a silence of its own.
@@ -99,14 +101,14 @@ class Silence:
         """
         if at >= self.over_at:
             return None
-        if self.wish.weekly is None:
+        if self.request.weekly is None:
             return self
-        start, end = self.wish.weekly.span(max(at, self.wish.starts_at))
+        start, end = self.request.weekly.span(max(at, self.request.starts_at))
         if start >= self.over_at:
             return None
         ends_at = self.over_at if end is None else min(end, self.over_at)
-        part = replace(self.wish, starts_at=start, ends_at=ends_at, weekly=None)
-        return replace(self, wish=part, ended_at=None)
+        part = replace(self.request, starts_at=start, ends_at=ends_at, weekly=None)
+        return replace(self, request=part, ended_at=None)
 
 
 def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime) -> Silence | None:
@@ -149,48 +151,53 @@ def _lasting(
     silences: Iterable[Silence], kind: SilenceKind, labels: ChangeLabels, at: datetime
 ) -> list[Silence]:
     """Return those of a kind that fit and last at a moment, of each its occurrence."""
-    fitting = (each for each in silences if each.kind is kind and fits(each.wish.matchers, labels))
+    fitting = (
+        each for each in silences if each.kind is kind and fits(each.request.matchers, labels)
+    )
     lasting = (each.occurrence(at) for each in fitting if each.state(at) is SilenceState.ACTIVE)
     return [each for each in lasting if each is not None]
 
 
-def check_request(wish: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
+def check_request(request: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
     """Raise InputError, naming the remedy, for what a person cannot have meant.
 
     `covers_all`: the person said that everything is meant.
     """
-    what = wish.kind.value
-    if wish.ends_at <= wish.starts_at:
+    what = request.kind.value
+    if request.ends_at <= request.starts_at:
         raise InputError(
-            f"the {what} would end at {moment(wish.ends_at)}, not after its start at "
-            f"{moment(wish.starts_at)}: give a later end or an earlier start"
+            f"the {what} would end at {moment(request.ends_at)}, not after its start at "
+            f"{moment(request.starts_at)}: give a later end or an earlier start"
         )
-    if wish.ends_at <= now:
-        raise InputError(f"the {what} would be over since {moment(wish.ends_at)}: end it later")
-    if wish.ends_at - wish.starts_at > LONGEST_SILENCE:
+    if request.ends_at <= now:
+        raise InputError(f"the {what} would be over since {moment(request.ends_at)}: end it later")
+    if request.ends_at - request.starts_at > LONGEST_SILENCE:
         raise InputError(
             f"the {what} would last longer than {LONGEST_SILENCE.days} days: end it earlier"
         )
-    if wish.weekly is not None and wish.weekly.span(max(now, wish.starts_at))[0] >= wish.ends_at:
+    if (
+        request.weekly is not None
+        and request.weekly.span(max(now, request.starts_at))[0] >= request.ends_at
+    ):
         raise InputError(
-            f"the hours {wish.weekly} do not come before {moment(wish.ends_at)}: end it later"
+            f"the hours {request.weekly} do not come before {moment(request.ends_at)}: end it later"
         )
-    if not wish.reason.strip():
+    if not request.reason.strip():
         raise InputError(f"the {what} has no reason: say why, for those who wonder at night")
-    if len(wish.reason) > LONGEST_REASON:
+    if len(request.reason) > LONGEST_REASON:
         raise InputError(
-            f"the reason has {len(wish.reason):,} characters: write at most {LONGEST_REASON}"
+            f"the reason has {len(request.reason):,} characters: write at most {LONGEST_REASON}"
         )
-    _check_matchers(wish, covers_all=covers_all)
+    _check_matchers(request, covers_all=covers_all)
 
 
-def _check_matchers(wish: SilenceRequest, *, covers_all: bool) -> None:
-    if len(wish.matchers) > MOST_MATCHERS:
+def _check_matchers(request: SilenceRequest, *, covers_all: bool) -> None:
+    if len(request.matchers) > MOST_MATCHERS:
         raise InputError(
-            f"{len(wish.matchers)} matchers are too many: give at most {MOST_MATCHERS}"
+            f"{len(request.matchers)} matchers are too many: give at most {MOST_MATCHERS}"
         )
-    named = {(each.about, each.value.casefold()) for each in wish.matchers if each.is_equal}
-    unwanted = [each for each in wish.matchers if not each.is_equal]
+    named = {(each.about, each.value.casefold()) for each in request.matchers if each.is_equal}
+    unwanted = [each for each in request.matchers if not each.is_equal]
     for each in unwanted:
         if (each.about, each.value.casefold()) in named:
             raise InputError(
@@ -200,7 +207,7 @@ def _check_matchers(wish: SilenceRequest, *, covers_all: bool) -> None:
         return
     only = f"but {' and '.join(map(str, unwanted))} " if unwanted else ""
     raise InputError(
-        f"the {wish.kind.value} has no matcher {only}and would cover everything"
+        f"the {request.kind.value} has no matcher {only}and would cover everything"
         f"{' else' if unwanted else ''}: name what is meant, such as module=HUB or "
         "network=1, or confirm that everything is meant (--all)"
     )

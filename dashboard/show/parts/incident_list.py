@@ -276,7 +276,7 @@ def _silence_form(queries: Application, incident: Incident) -> None:
 def _silence(
     queries: Application, incident: Incident, length: timedelta, reason: str, by: Actor
 ) -> Silence:
-    wish = SilenceRequest(
+    request = SilenceRequest(
         uuid5(incident.incident_id, f"{by.name} {by.at}"),
         SilenceKind.SILENCE,
         matchers_of(incident),
@@ -284,14 +284,14 @@ def _silence(
         by.at + length,
         reason or f"by {by.name} on the page Alerts",
     )
-    return queries.silences.add(wish, by)[0]
+    return queries.silences.add(request, by)[0]
 
 
 def _silenced(queries: Application, incident: Incident, silence: Silence) -> Done:
     until = moment_near(silence.over_at, queries.now())
     return Done(
         f"“{queries.incidents.title_of(incident)}” is silenced until {until}",
-        partial(queries.silences.end, silence.wish.kind, silence.silence_id),
+        partial(queries.silences.end, silence.request.kind, silence.silence_id),
     )
 
 

@@ -104,14 +104,14 @@ def silence_markup(queries: Application, silence: Silence, now: datetime) -> Mar
     mark = badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER))
     scope = element("span", visible(queries.silences.scope_of(silence), _LONGEST_LIST))
     head = element("div", mark, scope, element("span", _times(silence, now)), class_="lw-row")
-    reason = element("b", visible(silence.wish.reason, LONGEST_REASON))
+    reason = element("b", visible(silence.request.reason, LONGEST_REASON))
     author = f"number {silence.silence_id}, by {visible(silence.author, LONGEST_NAME)}"
     return join(head, element("div", reason, element("span", author), class_="lw-row lw-remarks"))
 
 
 def _times(silence: Silence, now: datetime) -> str:
     part = silence.occurrence(now) or silence
-    start, end = part.wish.starts_at, part.over_at
+    start, end = part.request.starts_at, part.over_at
     match silence.state(now):
         case SilenceState.PLANNED:
             return f"from {moment(start)} for {span(end - start)}{_weekly(silence)}"
@@ -121,16 +121,16 @@ def _times(silence: Silence, now: datetime) -> str:
         case SilenceState.EXPIRED:
             by = f" by {visible(silence.ended_by, LONGEST_NAME)}" if silence.ended_by else ""
             if silence.never_began:
-                planned = f"{moment(start)} to {moment(silence.wish.ends_at)}"
+                planned = f"{moment(start)} to {moment(silence.request.ends_at)}"
                 return f"{planned}, cancelled at {moment(end)}{by}"
             ended = by and f", ended{by}"
             return f"{moment(start)} to {moment(end)}{_weekly(silence)}{ended}"
 
 
 def _weekly(silence: Silence) -> str:
-    if silence.wish.weekly is None:
+    if silence.request.weekly is None:
         return ""
-    return f"; every week {silence.wish.weekly} until {moment(silence.over_at)}"
+    return f"; every week {silence.request.weekly} until {moment(silence.over_at)}"
 
 
 def _finished(queries: Application, silences: tuple[Silence, ...]) -> Markup:
@@ -165,7 +165,7 @@ class _SilenceForm:
     reason: str
     covers_all: bool
 
-    def wish(self, queries: Application, now: datetime) -> SilenceRequest:
+    def request(self, queries: Application, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
         matchers = queries.silences.read_matchers(self.texts)
         starts_at = now if self.starts_at is None else self.starts_at
@@ -219,8 +219,8 @@ def _form(queries: Application) -> None:
 def _preview(queries: Application, form: _SilenceForm) -> None:
     """Say what it would have matched lately; nothing is saved."""
     try:
-        wish = form.wish(queries, queries.now())
-        found = queries.silences.preview(wish.matchers, wish.weekly)
+        request = form.request(queries, queries.now())
+        found = queries.silences.preview(request.matchers, request.weekly)
     except InputError as mistake:
         notice("bad", "No preview.", sentence(str(mistake)))
         return
@@ -302,7 +302,7 @@ def _saved(queries: Application) -> Callable[[Silence], Done]:
 
 
 def _save(queries: Application, form: _SilenceForm, by: Actor) -> Silence:
-    wish = form.wish(queries, by.at)
-    silence, _ = queries.silences.add(wish, by, covers_all=form.covers_all)
+    request = form.request(queries, by.at)
+    silence, _ = queries.silences.add(request, by, covers_all=form.covers_all)
     del st.session_state[_REQUEST]
     return silence

@@ -18,27 +18,27 @@ from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import notifications, silences
 
 
-def add_silence(connection: Connection, wish: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
+def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
     """Store what a person asked for; return it, and whether it is new.
 
     The second time the same request finds what the first one made, even if that is over.
     """
     row = {
-        "request_id": wish.request_id,
-        "kind": wish.kind.value,
+        "request_id": request.request_id,
+        "kind": request.kind.value,
         "matchers": [
-            [each.about, each.value, each.is_equal, each.is_pattern] for each in wish.matchers
+            [each.about, each.value, each.is_equal, each.is_pattern] for each in request.matchers
         ],
-        "starts_at": wish.starts_at,
-        "ends_at": wish.ends_at,
-        "weekly": [] if wish.weekly is None else list(map(str, wish.weekly.hours.spans)),
-        "zone": "" if wish.weekly is None else wish.weekly.hours.zone,
-        "reason": wish.reason,
+        "starts_at": request.starts_at,
+        "ends_at": request.ends_at,
+        "weekly": [] if request.weekly is None else list(map(str, request.weekly.hours.spans)),
+        "zone": "" if request.weekly is None else request.weekly.hours.zone,
+        "reason": request.reason,
         "author": by.name,
         "created_at": by.at,
     }
     is_new = insert_new(connection, silences, row)
-    stored = select(silences).where(silences.c.request_id == wish.request_id)
+    stored = select(silences).where(silences.c.request_id == request.request_id)
     return _silence_of(connection.execute(stored).one()), is_new
 
 
@@ -111,7 +111,7 @@ def _silence_of(row: Row[Any]) -> Silence:
         Matcher(MatchedProperty(about), value, is_equal, is_pattern)
         for about, value, is_equal, is_pattern in row.matchers
     )
-    wish = SilenceRequest(
+    request = SilenceRequest(
         row.request_id,
         SilenceKind(row.kind),
         matchers,
@@ -121,5 +121,5 @@ def _silence_of(row: Row[Any]) -> Silence:
         _weekly_of(row),
     )
     return Silence(
-        row.silence_id, wish, row.author, row.created_at, row.ended_at, row.ended_by or ""
+        row.silence_id, request, row.author, row.created_at, row.ended_at, row.ended_by or ""
     )

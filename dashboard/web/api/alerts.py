@@ -150,7 +150,7 @@ def _silences(asked: Asked, kind: SilenceKind) -> Found:
 def _plan(asked: Asked, kind: SilenceKind) -> Reply:
     said: Planned = asked.body
     ask = asked.application.silences
-    wish = SilenceRequest(
+    request = SilenceRequest(
         uuid4(),
         kind,
         ask.read_matchers(said.matchers),
@@ -159,7 +159,7 @@ def _plan(asked: Asked, kind: SilenceKind) -> Reply:
         said.reason.strip(),
         ask.weekly(said.weekly, said.time_zone),
     )
-    added, _ = ask.add(wish, asked.by, covers_all=said.covers_all)
+    added, _ = ask.add(request, asked.by, covers_all=said.covers_all)
     return Reply(ask.listing(kind).form(added))
 
 

@@ -52,9 +52,9 @@ def open_window(
 ) -> int:
     now = watch.clock.now()
     kind = SilenceKind.MAINTENANCE
-    wish = SilenceRequest(an_id(number), kind, (matcher,), now, now + length, "new node")
+    request = SilenceRequest(an_id(number), kind, (matcher,), now, now + length, "new node")
     with watch.store.write() as connection:
-        made, _ = add_silence(connection, wish, ANN)
+        made, _ = add_silence(connection, request, ANN)
     return made.silence_id
 
 
@@ -210,12 +210,12 @@ def expand(store: Store) -> Callable[..., list[Notification]]:
     return run
 
 
-def make(store: Store, kind: SilenceKind, *matchers: Matcher, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the wish
+def make(store: Store, kind: SilenceKind, *matchers: Matcher, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the request
     """Store a silence or a window of an hour."""
-    wish = SilenceRequest(an_id(7), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
-    wish = replace(wish, **changes)
+    request = SilenceRequest(an_id(7), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
+    request = replace(request, **changes)
     with store.write() as connection:
-        made, _ = add_silence(connection, wish, ADA)
+        made, _ = add_silence(connection, request, ADA)
     return made
 
 

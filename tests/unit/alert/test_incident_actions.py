@@ -217,11 +217,11 @@ def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watc
     watch.wait()
     incident = watch.incident()
     now = watch.clock.now()
-    wish = SilenceRequest(
+    request = SilenceRequest(
         an_id(7), SilenceKind.SILENCE, matchers_of(incident), now, now + HOUR, "known"
     )
     with watch.store.write() as connection:
-        add_silence(connection, wish, Actor("Ann", now))
+        add_silence(connection, request, Actor("Ann", now))
     reject(watch.store, 2, reason_message="Internal Error: another one")
     reject(watch.store, 3)
     watch.wait(timedelta(minutes=1))

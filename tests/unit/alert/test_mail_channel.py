@@ -205,21 +205,17 @@ def test_key_shows_in_no_text() -> None:
     assert "PRIVATE" not in repr(signer()) + str(signer())
 
 
-def test_message_becomes_a_mail_that_readers_know(tmp_path: Path) -> None:
-    MaildirChannel(tmp_path / "mail", SENDER).send(MESSAGE, some_headers())
+def test_messages_become_mails_that_readers_know_each_once_and_whole(tmp_path: Path) -> None:
+    channel = MaildirChannel(tmp_path / "mail", SENDER)
 
-    [mail] = mails_of(tmp_path / "mail")
-    assert len(mailbox.Maildir(tmp_path / "mail", create=False)) == 1
-    assert mail["Subject"] == MESSAGE.subject
-    assert mail["To"] == "oncall@example.org"
+    answers = {channel.send(MESSAGE, some_headers(number)) for number in (1, 1, 2)}
 
-
-def test_repeat_is_the_same_file(tmp_path: Path) -> None:
-    channel = MaildirChannel(tmp_path, SENDER)
-
-    answers = {channel.send(MESSAGE, some_headers()) for _ in range(2)}
-
-    assert len(answers) == len(list((tmp_path / "new").iterdir())) == 1
+    mails = mails_of(tmp_path / "mail")
+    assert len(mailbox.Maildir(tmp_path / "mail", create=False)) == len(mails) == len(answers) == 2
+    assert {(each["Subject"], each["To"]) for each in mails} == {
+        (MESSAGE.subject, "oncall@example.org")
+    }
+    assert list((tmp_path / "mail" / "tmp").iterdir()) == []
 
 
 def test_repeat_of_a_mail_that_was_read_adds_nothing(tmp_path: Path) -> None:
@@ -231,21 +227,6 @@ def test_repeat_of_a_mail_that_was_read_adds_nothing(tmp_path: Path) -> None:
     channel.send(MESSAGE, some_headers())
 
     assert list((tmp_path / "new").iterdir()) == []
-
-
-def test_messages_of_two_notifications_are_two_files(tmp_path: Path) -> None:
-    channel = MaildirChannel(tmp_path, SENDER)
-
-    for number in (1, 2):
-        channel.send(MESSAGE, some_headers(number))
-
-    assert len(list((tmp_path / "new").iterdir())) == 2
-
-
-def test_unfinished_file_is_left_nowhere(tmp_path: Path) -> None:
-    MaildirChannel(tmp_path, SENDER).send(MESSAGE, some_headers())
-
-    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_folder_that_cannot_be_written_keeps_the_message_pending(tmp_path: Path) -> None:

@@ -100,39 +100,6 @@ def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch:
     assert "the fee source is silent since 2026-11-20" in watch.story()[1]
 
 
-def test_pending_incident_waits_again_while_what_it_rests_on_is_silent(watch: Watch) -> None:
-    watch.begin(LASTING)
-    watch.go_silent()
-    watch.wait(HOUR)
-
-    assert (watch.incident().state, watch.sent()) == (IncidentState.PENDING, [])
-    assert watch.story()[-1].startswith("waits again: the fee source is silent since")
-
-
-def test_another_worker_lets_the_same_incident_fire_and_be_judged_again(watch: Watch) -> None:
-    watch.begin(LASTING)
-    begun = watch.incident().incident_id
-    successor = Watch(watch.store, watch.clock)
-    successor.wait(HOUR)
-    assert [each.kind for each in successor.sent()] == [NotificationKind.CHANGE]
-    successor.go_silent()
-    successor.wait()
-    successor.wait()
-    assert successor.incident().state is IncidentState.NO_DATA
-
-    last = Watch(watch.store, watch.clock)
-    last.go_silent(is_over=True)
-    last.wait()
-    last.wait()
-
-    assert last.incident().state is IncidentState.FIRING
-    assert last.incident().incident_id == begun
-    assert [each.partition(":")[0] for each in last.story()] == [
-        *("opened with 1 change", "fired", "no data", "judged again")
-    ]
-    assert len(last.sent()) == 1
-
-
 def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> None:
     watch.begin(BUSY)
     looked_at = Covered(A_NETWORK, Watched.FEES, A_MOMENT, watch.clock.now())

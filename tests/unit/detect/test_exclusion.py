@@ -62,8 +62,8 @@ ROUTE = RuleRoute("rejections", (), ())
 def of_rule(kind: SilenceKind, rule: str = "rejections") -> Silence:
     """Return a silence or window of an hour about one rule."""
     matchers = (Matcher(MatchedProperty.RULE, rule),)
-    wish = SilenceRequest(an_id(), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
-    return Silence(7, wish, "ada", A_MOMENT)
+    request = SilenceRequest(an_id(), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
+    return Silence(7, request, "ada", A_MOMENT)
 
 
 def test_silenced_route_says_by_whom_and_until_when() -> None:

@@ -42,6 +42,7 @@ def what_happens(incident: Incident, timers: IncidentTimers, until: timedelta) -
 
 
 def test_incident_that_nobody_takes_in_hand_is_repeated_and_escalates_once() -> None:
+    assert timed(resolve(BUSY, A_MOMENT), REMINDING).next_at is None
     assert what_happens(BUSY, REMINDING, 4 * HOUR) == [
         *("reminded 1", "escalated 2", "reminded 2", "reminded 3", "reminded 4")
     ]
@@ -125,10 +126,6 @@ def test_incident_without_data_neither_reminds_nor_escalates_until_it_is_judged_
     known, event = regain_data(unknown, REMINDING, A_MOMENT + HOUR)
     assert (known.state, event.kind) == (IncidentState.FIRING, IncidentEventKind.JUDGED_AGAIN)
     assert known.next_at == A_MOMENT + HOUR
-
-
-def test_nothing_is_due_of_what_is_over() -> None:
-    assert timed(resolve(BUSY, A_MOMENT), REMINDING).next_at is None
 
 
 def test_network_in_trouble_is_silenced_and_reminded_of_at_the_end_of_its_silence() -> None:

@@ -91,9 +91,6 @@ def test_matcher_that_cannot_be_read_names_the_remedy(text: str, said: str) -> N
         parse_matcher(text, NAMES)
 
     assert said in str(refused.value)
-
-
-def test_network_that_is_not_known_is_refused_where_none_is_configured() -> None:
     with pytest.raises(InputError, match="of this installation: none"):
         parse_matcher("network=Moon", {})
 
@@ -123,21 +120,6 @@ def test_alternatives_are_of_one_property_and_all_else_holds_together(
     assert fits(matchers, ADD_ON_RPC) is is_meant
 
 
-def test_change_without_a_property_differs_from_every_value() -> None:
-    labels = labels_of(ObservedChange(a_transition()))
-
-    assert not fits([parse_matcher("module=HUB", NAMES)], labels)
-    assert fits([parse_matcher("module!=HUB", NAMES)], labels)
-
-
-def test_rejection_whose_reason_names_no_module_has_none() -> None:
-    labels = labels_of(
-        ObservedChange(a_transition(), a_rejection(record=a_record(reason_message="no idea")))
-    )
-
-    assert labels[MatchedProperty.MODULE] == ""
-
-
 @pytest.mark.parametrize(
     ("matcher", "words"),
     [
@@ -145,6 +127,10 @@ def test_rejection_whose_reason_names_no_module_has_none() -> None:
         (Matcher(MatchedProperty.NETWORK, "7", is_equal=False), "network!=7"),
         (Matcher(MatchedProperty.NETWORK, str(INSTALLATION)), "network=installation"),
         (Matcher(MatchedProperty.STAGE, "RPC"), "stage=RPC"),
+        (Matcher(MatchedProperty.LABEL, "pay*", is_pattern=True), "label=~pay*"),
+        (Matcher(MatchedProperty.LABEL, "pay*", is_equal=False, is_pattern=True), "label!~pay*"),
+        (Matcher(MatchedProperty.LABEL, "pay", is_equal=False), "label!=pay"),
+        (Matcher(MatchedProperty.MODULE, ""), 'module=""'),
     ],
 )
 def test_matcher_is_written_as_it_is_read(matcher: Matcher, words: str) -> None:
@@ -179,26 +165,29 @@ def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
     assert parse_matcher(text, NAMES).holds(labels_of(change)) is holds
 
 
-def test_change_without_a_property_can_be_named() -> None:
-    lacking = parse_matcher('module=""', NAMES)
+@pytest.mark.parametrize(
+    ("text", "reason", "holds"),
+    [
+        ("module=HUB", None, False),
+        ("module!=HUB", None, True),
+        ('module=""', None, True),
+        ('module=""', "no idea", True),
+        ('module=""', a_record().reason_message, False),
+    ],
+)
+def test_change_without_a_property_differs_from_every_value_but_none(
+    text: str, reason: str | None, *, holds: bool
+) -> None:
+    rejection = reason and a_rejection(record=a_record(reason_message=reason))
+    labels = labels_of(ObservedChange(a_transition(), rejection or None))
 
-    assert str(lacking) == 'module=""'
-    assert fits((lacking,), {MatchedProperty.STAGE: "RPC"})
-    assert not fits((lacking,), ADD_ON_RPC)
+    assert fits([parse_matcher(text, NAMES)], labels) is holds
 
 
-def test_pattern_without_a_star_is_the_whole_text() -> None:
+def test_pattern_is_the_whole_text_and_takes_no_time_on_a_hostile_one() -> None:
     assert fits_pattern("hub", "hub")
     assert not fits_pattern("hub", "hubs")
-
-
-def test_pattern_of_a_hostile_text_takes_no_time() -> None:
     assert not fits_pattern("*a" * 100 + "b", "a" * 100_000)
-
-
-def test_pattern_is_written_as_it_is_read() -> None:
-    for text in ("label=~pay*", "label!~pay*", "label=pay", "label!=pay"):
-        assert in_words(parse_matcher(text, NAMES), NAMES) == text
 
 
 def test_group_names_what_its_changes_share_and_nothing_else() -> None:

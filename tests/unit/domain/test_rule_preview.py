@@ -147,27 +147,6 @@ def test_rate_fires_as_if_it_had_been_measured_each_second(
     assert found == list(measured_each_second(rule, moments))
 
 
-def test_spells_with_a_short_pause_are_one_and_with_a_long_one_two() -> None:
-    rule = replace(RATE, keep_firing=seconds(10))
-    spells = [
-        Excess(after(0), after(5)),
-        Excess(after(12), after(20)),
-        Excess(after(60), after(61)),
-    ]
-
-    assert list(fired_spells(rule, spells)) == [
-        Excess(after(0), after(30)),
-        Excess(after(60), after(71)),
-    ]
-
-
-def test_spell_that_is_no_longer_than_the_pending_period_fires_nothing() -> None:
-    rule = Rule("many", RuleKind.REJECTION_RATE, pending=seconds(5))
-    spells = [Excess(after(0), after(5)), Excess(after(60), after(70))]
-
-    assert list(fired_spells(rule, spells)) == [Excess(after(65), after(70))]
-
-
 def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Excess]:
     """Conclude each second for a minute, as the worker does."""
     assert isinstance(rule.measure, RateMeasure)

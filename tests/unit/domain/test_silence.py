@@ -31,8 +31,8 @@ OF_HUB = {MatchedProperty.MODULE: "HUB"}
 OF_ADD = {MatchedProperty.MODULE: "ADD"}
 
 
-def a_wish(**changes: Any) -> SilenceRequest:  # noqa: ANN401 - any field
-    """Return the wish to silence the module HUB for an hour."""
+def a_request(**changes: Any) -> SilenceRequest:  # noqa: ANN401 - any field
+    """Return the request to silence the module HUB for an hour."""
     fields: dict[str, Any] = {
         "request_id": an_id(1),
         "kind": SilenceKind.SILENCE,
@@ -44,9 +44,9 @@ def a_wish(**changes: Any) -> SilenceRequest:  # noqa: ANN401 - any field
     return SilenceRequest(**(fields | changes))
 
 
-def a_silence(number: int = 1, ended_at: datetime | None = None, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the wish
-    """Return the silence that was made of `a_wish()`."""
-    return Silence(number, a_wish(**changes), "ada", A_MOMENT, ended_at)
+def a_silence(number: int = 1, ended_at: datetime | None = None, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the request
+    """Return the silence that was made of `a_request()`."""
+    return Silence(number, a_request(**changes), "ada", A_MOMENT, ended_at)
 
 
 def a_window(number: int, start: int, end: int) -> Silence:
@@ -163,7 +163,7 @@ def test_weekly_window_lasts_in_its_hours_as_clocks_show_them(
 
     assert window.state(utc(at)) is state
     assert found is not None
-    assert (found.wish.starts_at, found.over_at) == (utc(starts), utc(ends))
+    assert (found.request.starts_at, found.over_at) == (utc(starts), utc(ends))
 
 
 def test_weekly_window_ends_for_good_whatever_its_hours() -> None:
@@ -192,12 +192,12 @@ def test_change_in_weekly_hours_is_held_or_silenced_until_they_end() -> None:
 
 def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
     window = weekly("sun 02:00-04:00")
-    wish = replace(window.wish, starts_at=A_MOMENT, ends_at=A_MOMENT + HOUR)
+    request = replace(window.request, starts_at=A_MOMENT, ends_at=A_MOMENT + HOUR)
 
     with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not come before"):
-        check_request(wish, A_MOMENT)
+        check_request(request, A_MOMENT)
 
-    check_request(window.wish, A_MOMENT)
+    check_request(window.request, A_MOMENT)
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,12 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
 )
 def test_what_nobody_can_have_meant_is_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
-        check_request(a_wish(**changes), A_MOMENT)
+        check_request(a_request(**changes), A_MOMENT)
 
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("matchers", [(), (NO_HUB,)])
 def test_everything_is_silenced_where_that_was_said(matchers: tuple[Matcher, ...]) -> None:
-    check_request(a_wish(matchers=matchers), A_MOMENT, covers_all=True)
-    check_request(a_wish(), A_MOMENT)
+    check_request(a_request(matchers=matchers), A_MOMENT, covers_all=True)
+    check_request(a_request(), A_MOMENT)

@@ -346,11 +346,11 @@ def test_address_that_is_off_is_shown_and_turned_on(queries: Application) -> Non
 
 def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Store) -> None:
     queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
-    wish = SilenceRequest(
+    request = SilenceRequest(
         *(an_id(1), SilenceKind.SILENCE, (Matcher(MatchedProperty.MODULE, "ADD"),)),
         *(NOW, NOW + 60 * MINUTE, "known <b>"),
     )
-    queries.silences.add(wish, Actor("ada", NOW))
+    queries.silences.add(request, Actor("ada", NOW))
     reject(empty_store, 1)
     expand_outbox(empty_store, [OPS], lambda: NOW)
 

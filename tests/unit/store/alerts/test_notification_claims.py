@@ -92,8 +92,8 @@ def test_notifications_that_rest_are_left_out(store: Store) -> None:
     resting, *others = claim_due(store, token)
     with store.write() as connection:
         release_claims(connection, token, OPS)
-        wish = ClaimRequest(OPS, 10, [resting.notification_id], closings_for(connection, OPS))
-        found = claim(connection, token, [wish], A_MOMENT)
+        request = ClaimRequest(OPS, 10, [resting.notification_id], closings_for(connection, OPS))
+        found = claim(connection, token, [request], A_MOMENT)
 
     assert [each.notification_id for each in found] == [each.notification_id for each in others]
 

@@ -25,7 +25,7 @@ ADA = Actor("ada\0 lovelace", A_MOMENT)
 BOB = Actor("bob", A_MOMENT + HOUR / 2)
 
 
-def make(store: Store, number: int, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the wish
+def make(store: Store, number: int, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the request
     """Store the silence of the module HUB for an hour, under a number of its own."""
     fields: dict[str, Any] = {
         "request_id": an_id(number),
@@ -50,8 +50,8 @@ def test_silence_comes_back_as_it_was_asked_for(store: Store) -> None:
     with store.read() as connection:
         assert unfinished_silences(connection, A_MOMENT) == [made]
     assert (made.author, made.created_at) == (ADA.name, ADA.at)
-    assert made.wish.matchers[1] == Matcher(MatchedProperty.LABEL, "\0 test", is_equal=False)
-    assert made.wish.reason == "known \0"
+    assert made.request.matchers[1] == Matcher(MatchedProperty.LABEL, "\0 test", is_equal=False)
+    assert made.request.reason == "known \0"
 
 
 def test_weekly_hours_come_back_with_their_zone(store: Store) -> None:
@@ -63,14 +63,14 @@ def test_weekly_hours_come_back_with_their_zone(store: Store) -> None:
         [stored] = unfinished_silences(connection, A_MOMENT + HOUR)
 
     assert stored == made
-    assert stored.wish.weekly == weekly
+    assert stored.request.weekly == weekly
 
 
 def test_repeated_request_finds_what_the_first_one_made(store: Store) -> None:
     made = make(store, 1)
 
     with store.write() as connection:
-        again, is_new = add_silence(connection, made.wish, BOB)
+        again, is_new = add_silence(connection, made.request, BOB)
 
     assert (again, is_new) == (made, False)
 
@@ -100,10 +100,10 @@ def test_those_to_come_are_listed_and_those_that_are_over_are_told_apart(store: 
         finished = finished_silences(connection, BOB.at, 9)
         latest = finished_silences(connection, BOB.at, 1)
 
-    assert _ids(unfinished) == [later.wish.request_id]
+    assert _ids(unfinished) == [later.request.request_id]
     assert finished == [ended, second]
     assert latest == [ended]
 
 
 def _ids(silences: list[Silence]) -> list[UUID]:
-    return [each.wish.request_id for each in silences]
+    return [each.request.request_id for each in silences]
