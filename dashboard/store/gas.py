@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Connection, RowMapping, Select, Table, and_, or_, select
+from sqlalchemy import Connection, RowMapping, and_, or_, select
 
 from dashboard.domain.fees.gas import FeeSuggestion, GasSource, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
@@ -27,7 +27,6 @@ from dashboard.store.monitoring.answer_counts import (
 )
 from dashboard.store.schema import (
     base_fee_histories,
-    fee_percentiles,
     suggested_gas_fees,
 )
 from dashboard.store.schema.columns import moment_of
@@ -116,10 +115,14 @@ def _latest_two(
 ) -> tuple[Dated[Wei] | None, Dated[Wei] | None]:
     """Return the percentile of a network and its threshold."""
     percentile, threshold = (
-        None if one is None else Dated(one.fee, moment_of(one.at), one.source)
+        None if one is None else _dated(one)
         for one in (percentiles.get((network_id, operation)) for operation in PERCENTILES)
     )
     return percentile, threshold
+
+
+def _dated(percentile: Percentile) -> Dated[Wei]:
+    return Dated(percentile.fee, moment_of(percentile.at), percentile.source)
 
 
 def _latest_fees_of(
@@ -146,21 +149,15 @@ def latest_percentile(
     connection: Connection, network_id: NetworkId, operation: Operation, now: datetime
 ) -> Dated[Wei] | None:
     """Return the last `baseFeePercentile` or `busyThreshold` until now."""
-    query = _until(fee_percentiles, network_id, now).where(fee_percentiles.c.operation == operation)
-    row = connection.execute(query.order_by(fee_percentiles.c.asked_at.desc()).limit(1)).first()
-    return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))
+    found = latest_percentiles(connection, [network_id], now).get((network_id, operation))
+    return None if found is None else _dated(found)
 
 
 def latest_fees(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> Dated[SuggestedGasFees] | None:
     """Return the last `suggestedGasFees` until now."""
-    query = _until(suggested_gas_fees, network_id, now)
-    newest = query.order_by(suggested_gas_fees.c.asked_at.desc()).limit(1)
-    row = connection.execute(newest).mappings().first()
-    if row is None:
-        return None
-    return Dated(suggested_fees_of_row(row), row["asked_at"], GasSource(row["source"]))
+    return _latest_fees_of(connection, [network_id], now).get(network_id)
 
 
 def _latest_histories(
@@ -174,10 +171,6 @@ def _latest_histories(
         row.network_id: Dated(tuple(row.base_fees), row.asked_at)
         for row in connection.execute(query)
     }
-
-
-def _until(table: Table, network_id: NetworkId, now: datetime) -> Select[Any]:
-    return select(table).where(table.c.network_id == network_id, table.c.asked_at <= now)
 
 
 def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:

@@ -59,7 +59,6 @@ _LAST_BEFORE: Final = " UNION ALL ".join(
     for level in RollupLevel
 )
 _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
-_FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _BEGIN_AFTER: Final = f"SELECT begins_at {_LEVEL} AND begins_at >= ? ORDER BY begins_at LIMIT 1"
 _NEWEST: Final = (
     f"SELECT * FROM (SELECT {_COLUMNS} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS place_{{}}"  # noqa: S608 - names of ours
@@ -145,7 +144,7 @@ def rows_between(
 
 
 def first_begin_after(
-    connection: Connection, key: SeriesKey, level: RollupLevel, at: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, at: int = -(2**63)
 ) -> int | None:
     """Return when the first roll-up of a level begins that begins at or after a time."""
     for (found,) in _select(connection, _BEGIN_AFTER, key, level, (at,)):
@@ -212,13 +211,6 @@ def last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | N
 def first_at(connection: Connection, key: SeriesKey) -> int | None:
     """Return when the first value was of which a roll-up is kept."""
     for (found,) in _select(connection, _FIRST, key, RollupLevel.DAY, ()):
-        return int(found)
-    return None
-
-
-def first_begin(connection: Connection, key: SeriesKey, level: RollupLevel) -> int | None:
-    """Return when the oldest roll-up of a level begins."""
-    for (found,) in _select(connection, _FIRST_BEGIN, key, level, ()):
         return int(found)
     return None
 

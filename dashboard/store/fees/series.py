@@ -18,7 +18,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.histograms import Flags
 from dashboard.store.fees.rollup_arrays import RollupArrays, joined
-from dashboard.store.fees.rollups import first_at, first_begin, last_before, read_rollups
+from dashboard.store.fees.rollups import first_at, first_begin_after, last_before, read_rollups
 from dashboard.store.fees.steps import FeeMeans, FeePercentiles, FeeSteps
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
@@ -152,7 +152,7 @@ def level_for(
             return None
         level = coarsen(window, RollupLevel.MINUTE)
     if level is RollupLevel.MINUTE:
-        minutes_since = first_begin(connection, key, RollupLevel.MINUTE)
+        minutes_since = first_begin_after(connection, key, RollupLevel.MINUTE)
         if minutes_since is None or RollupLevel.MINUTE.begin_of(since) < minutes_since:
             return coarsen(window, RollupLevel.HOUR)
     return level

@@ -1,13 +1,14 @@
-"""A move that kills itself: `python -m tests.unit.store.killed_move SOURCE TARGET COMMIT WHEN`.
+"""Moves that kill themselves: `python -m tests.unit.store.killed_move`.
 
-It ends as a power cut would, "before" or "after" so manieth of the commits that move a store, or
-in the middle of copying, where COMMIT is 0.
+Each line of standard input, "SOURCE TARGET COMMIT WHEN", starts one, which ends as a power cut
+would: "before" or "after" so manieth of the commits that move a store, or in the middle of copying,
+where COMMIT is 0. Its exit code is answered in a line. All are forked from here, so that Linewatch
+is imported once.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from itertools import count
 
@@ -16,6 +17,7 @@ from sqlalchemy import Connection, Engine, Pool, event
 from dashboard.domain.people.access import Actor
 from dashboard.store.maintenance.move import move
 from tests.builders import A_MOMENT
+from tests.dying_store import die
 
 _WRITES = ("INSERT", "UPDATE", "COPY")
 _COPYING = ("INTO", "sqlite_sequence")
@@ -23,7 +25,19 @@ _COPIED = 5
 """Statements with such words after which a copy is half done."""
 
 
-def main(source: str, target: str, commit: int, when: str) -> None:
+def main() -> None:
+    """Fork a move for each line."""
+    for line in sys.stdin:
+        source, target, commit, when = line.split()
+        pid = os.fork()
+        if pid == 0:
+            die_while_moving(source, target, int(commit), when)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201 - how the parent hears it
+
+
+def die_while_moving(source: str, target: str, commit: int, when: str) -> None:
     """Move until the end comes."""
     commits, statements = count(1), count(1)
 
@@ -32,20 +46,20 @@ def main(source: str, target: str, commit: int, when: str) -> None:
             connection.info["writes"] = True
         is_copying = any(word in statement for word in _COPYING)
         if commit == 0 and is_copying and next(statements) == _COPIED:
-            _die()
+            die()
 
     def before(connection: Connection) -> None:
         if not connection.info.pop("writes", False):
             return
         number = next(commits)
         if number == commit and when == "before":
-            _die()
+            die()
         connection.info["number"] = number
 
     def after(_driver: object, record: object) -> None:
         number = getattr(record, "info", {}).pop("number", None)
         if number == commit and when == "after":
-            _die()
+            die()
 
     event.listen(Engine, "before_cursor_execute", note)
     event.listen(Engine, "commit", before)
@@ -53,9 +67,5 @@ def main(source: str, target: str, commit: int, when: str) -> None:
     move(source, target, Actor("operator", A_MOMENT))
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    main()

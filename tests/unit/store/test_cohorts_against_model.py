@@ -213,7 +213,7 @@ def check_cohorts(connection: Connection) -> None:
 
 
 def test_cohorts_tell_of_each_hash_what_a_record_of_its_own_would(store: Store) -> None:
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(action, max_size=12))
     def plays(actions: list[tuple[Any, ...]]) -> None:
         with store.write() as connection:

@@ -140,9 +140,9 @@ def test_stretch_is_read_by_the_level_that_fits(
 
 
 def fill_ten_years(url: str) -> None:
-    """Keep ten years of fees and thresholds, hourly for the last 500 days, and a day of polls."""
+    """Keep ten years of fees and thresholds, hourly for the last 110 days, and ten minutes of polls."""
     first = NOON // DAY * DAY - 3650 * DAY
-    last, hourly = first + 3649 * DAY, first + 3150 * DAY
+    last, hourly = first + 3649 * DAY, first + 3540 * DAY
     at = np.concatenate([np.arange(first, hourly, DAY), np.arange(hourly, last, HOUR)])
     with open_store(url) as store:
         with store.write() as connection:

@@ -245,7 +245,7 @@ def test_notification_that_waits_after_a_restore_stays_with_its_rejection(store:
     assert (rows_of(store, "notifications"), on_record(store, 1)) == (1, [1])
 
 
-@pytest.mark.parametrize("text", ["", "a\0b", "0" * 31, "0" * 33])
-def test_link_that_was_cut_or_changed_leads_to_nothing(store: Store, text: str) -> None:
+def test_link_that_was_cut_or_changed_leads_to_nothing(store: Store) -> None:
     with store.read() as connection:
-        assert saved_lookup(connection, text) is None
+        for text in ("", "a\0b", "0" * 31, "0" * 33):
+            assert saved_lookup(connection, text) is None, text

@@ -58,50 +58,49 @@ def store(store: Store) -> Store:
     return store
 
 
-@pytest.mark.parametrize("number", range(len(REASONS)))
-def test_reason_is_found_by_the_sentence_that_pages_show(store: Store, number: int) -> None:
-    reason = parse_reason(REASONS[number])
-    shown = (reason_words(reason), name_of((reason.kind, reason.module)), REASONS[number])
+def test_reason_is_found_by_the_sentence_that_pages_show(store: Store) -> None:
+    for number, text in enumerate(REASONS):
+        reason = parse_reason(text)
+        for shown in (reason_words(reason), name_of((reason.kind, reason.module)), text):
+            assert number in found_by(store, shown), shown
 
-    assert [number in found_by(store, text) for text in shown] == [True, True, True]
+
+WORDS: Final[dict[str, set[int]]] = {
+    "2,402 lines": {0},
+    "SEQUENCER": {1},
+    "hub rpc": {0},
+    "hub sequencer": set(),
+    "lower fee": {6},
+    "network's operator": {7},
+    "lines not counted": {5},
+    "one block may hold": {3},
+    "1742": {2},
+    "zürich": {2},
+    "case 1743": set(),
+    "label: nothing": set(),
+    "%": set(),
+    a_mark(2).hex()[:8]: {2},
+    a_mark(2).hex()[:8].upper(): {2},
+    "… × .": set(),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("2,402 lines", {0}),
-        ("SEQUENCER", {1}),
-        ("hub rpc", {0}),
-        ("hub sequencer", set()),
-        ("lower fee", {6}),
-        ("network's operator", {7}),
-        ("lines not counted", {5}),
-        ("one block may hold", {3}),
-        ("1742", {2}),
-        ("zürich", {2}),
-        ("case 1743", set()),
-        ("label: nothing", set()),
-        ("%", set()),
-        (a_mark(2).hex()[:8], {2}),
-        (a_mark(2).hex()[:8].upper(), {2}),
-        ("… × .", set()),
-    ],
-)
-def test_words_of_a_page_find_what_shows_them(store: Store, text: str, found: set[int]) -> None:
-    assert found_by(store, text) == found
+def test_words_of_a_page_find_what_shows_them(store: Store) -> None:
+    assert {text: found_by(store, text) for text in WORDS} == WORDS
     with store.read() as connection:
-        assert count_rejections(connection, RejectionFilter(search=text)) == len(found)
+        counts = {
+            text: count_rejections(connection, RejectionFilter(search=text)) for text in WORDS
+        }
+    assert counts == {text: len(found) for text, found in WORDS.items()}
 
 
-@pytest.mark.parametrize(
-    "text", [short_hash(a_mark(4)), f"https://explorer.example/tx/{a_mark(4)}?a=1", str(a_mark(4))]
-)
-def test_hash_is_found_as_pages_and_explorers_show_it(store: Store, text: str) -> None:
-    named = parse_search(text).named
-    with store.read() as connection:
-        found = search(connection, RejectionFilter(beginning=named))
+def test_hash_is_found_as_pages_and_explorers_show_it(store: Store) -> None:
+    mark = a_mark(4)
+    for text in (short_hash(mark), f"https://explorer.example/tx/{mark}?a=1", str(mark)):
+        with store.read() as connection:
+            found = search(connection, RejectionFilter(beginning=parse_search(text).named))
 
-    assert [each.record.tx_hash for each in found] == [a_mark(4)]
+        assert [each.record.tx_hash for each in found] == [mark], text
 
 
 def test_hash_that_begins_alike_and_ends_otherwise_is_not_found(store: Store) -> None:
@@ -110,53 +109,45 @@ def test_hash_that_begins_alike_and_ends_otherwise_is_not_found(store: Store) ->
         assert search(connection, RejectionFilter(tx_hashes=HashRange.parse(shown))) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("0xbeef", [70]),
-        ("0xbeef0000…000001", [70]),
-        (str(A_SENDER), [70]),
-        ("0xbeef0000…000002", []),
-        ("0xbeee", []),
-    ],
-)
-def test_start_of_a_sender_finds_its_transactions(
-    store: Store, text: str, found: list[int]
-) -> None:
+SENDERS: Final[dict[str, list[TxHash]]] = {
+    "0xbeef": [a_mark(70)],
+    "0xbeef0000…000001": [a_mark(70)],
+    str(A_SENDER): [a_mark(70)],
+    "0xbeef0000…000002": [],
+    "0xbeee": [],
+}
+
+
+def test_start_of_a_sender_finds_its_transactions(store: Store) -> None:
     with store.write() as connection:
         track(connection, TrackRequest(a_mark(70), (A_NETWORK,), None, ""), A_MOMENT)
         record = a_record(tx_hash=a_mark(70), sender=A_SENDER)
         save_polled(connection, A_NETWORK, record, A_MOMENT)
-    named = parse_search(text).named
-    rejected, tracked = RejectionFilter(beginning=named), TrackedFilter(tx_hashes=named)
-    with store.read() as connection:
-        records = [each.record.tx_hash for each in search(connection, rejected)]
-        hashes = [each.tx_hash for each in search_tracked(connection, tracked, 10)]
-        counts = count_rejections(connection, rejected), count_tracked(connection, tracked)
+    for text, found in SENDERS.items():
+        named = parse_search(text).named
+        rejected, tracked = RejectionFilter(beginning=named), TrackedFilter(tx_hashes=named)
+        with store.read() as connection:
+            assert [each.record.tx_hash for each in search(connection, rejected)] == found, text
+            assert [each.tx_hash for each in search_tracked(connection, tracked, 10)] == found, text
+            assert count_rejections(connection, rejected) == len(found), text
+            assert count_tracked(connection, tracked) == len(found), text
 
-    assert records == hashes == [a_mark(number) for number in found]
-    assert counts == (len(found), len(found))
+
+TRACKED: Final[dict[str, list[TxHash]]] = {
+    "module ADD": [a_mark(2)],
+    "1742": [a_mark(2)],
+    a_mark(2).hex()[:8]: [a_mark(2)],
+    a_mark(60).hex()[:8]: [a_mark(60)],
+    "HUB": [],
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("module ADD", [2]),
-        ("1742", [2]),
-        (a_mark(2).hex()[:8], [2]),
-        (a_mark(60).hex()[:8], [60]),
-        ("HUB", []),
-    ],
-)
-def test_tracked_is_found_by_what_is_shown_of_its_rejection(
-    store: Store, text: str, found: list[int]
-) -> None:
-    wanted = TrackedFilter(search=text)
-    with store.read() as connection:
-        hashes = [each.tx_hash for each in search_tracked(connection, wanted, 10)]
-        assert count_tracked(connection, wanted) == len(found)
-
-    assert hashes == [a_mark(number) for number in found]
+def test_tracked_is_found_by_what_is_shown_of_its_rejection(store: Store) -> None:
+    for text, found in TRACKED.items():
+        wanted = TrackedFilter(search=text)
+        with store.read() as connection:
+            hashes = [each.tx_hash for each in search_tracked(connection, wanted, 10)]
+            assert (hashes, count_tracked(connection, wanted)) == (found, len(found)), text
 
 
 def found_by(store: Store, text: str) -> set[int]:

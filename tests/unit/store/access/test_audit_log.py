@@ -109,12 +109,12 @@ def test_last_act_of_a_kind_is_looked_for_among_the_latest(store: Store) -> None
         assert last_details(connection, Action.CHANGE_RETENTION, among=1) is None
 
 
-@pytest.mark.parametrize("statement", BY_HAND)
-def test_log_is_neither_changed_nor_deleted_by_hand(store: Store, url: str, statement: str) -> None:
+def test_log_is_neither_changed_nor_deleted_by_hand(store: Store, url: str) -> None:
     note(store)
 
-    with pytest.raises(Exception, match="the audit log only grows"):
-        by_hand(url, statement)
+    for statement in BY_HAND:
+        with pytest.raises(Exception, match="the audit log only grows"):
+            by_hand(url, statement)
 
     assert subjects(store) == ["subject 0"]
 
@@ -154,16 +154,14 @@ def test_housekeeping_forgets_what_was_let_go_and_that_is_on_record(store: Store
         assert last_details(connection, Action.PURGE) == {"before": moment}
 
 
-@pytest.mark.parametrize("back", ["NULL", "5"])
-def test_moment_before_which_the_log_may_go_never_goes_back(
-    store: Store, url: str, back: str
-) -> None:
+def test_moment_before_which_the_log_may_go_never_goes_back(store: Store, url: str) -> None:
     with store.write() as connection:
         allow_purge_before(connection, A_MOMENT)
         assert not allow_purge_before(connection, A_MOMENT - timedelta(days=1))
 
-    with pytest.raises(Exception, match="never goes back"):
-        by_hand(url, f"UPDATE installation SET audit_log_kept_since = {back}")  # noqa: S608 - two words of ours
+    for back in ("NULL", "5"):
+        with pytest.raises(Exception, match="never goes back"):
+            by_hand(url, f"UPDATE installation SET audit_log_kept_since = {back}")  # noqa: S608 - two words of ours
 
 
 @pytest.mark.parametrize("role", Role)

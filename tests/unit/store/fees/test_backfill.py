@@ -78,8 +78,9 @@ def test_history_fills_a_gap_between_observations(store: Store) -> None:
     assert guessed == [(second, second // 2) for second in range(6, 30, 2)]
 
 
-@pytest.mark.parametrize("late", [0, 0.3, 0.8, 1.0, 1.7])
-@pytest.mark.parametrize("slow", [1.0, 0.9, 1.2])
+@pytest.mark.parametrize(
+    ("late", "slow"), [(0, 1.0), (0.3, 0.9), (0.8, 1.2), (1.0, 1.0), (1.7, 0.9)]
+)
 def test_each_block_is_kept_once_whether_a_poll_saw_it_or_not(
     store: Store, late: float, slow: float
 ) -> None:

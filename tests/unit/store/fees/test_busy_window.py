@@ -167,7 +167,7 @@ def a_worker(store: Store) -> Iterator[Worker]:
 
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=40,
+    max_examples=25,
 )
 @given(events=st.lists(EVENTS, min_size=5, max_size=25))
 def test_fees_in_memory_are_those_that_are_stored(store: Store, events: list[Event]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
@@ -175,32 +174,31 @@ def test_rollups_are_undone_with_the_save_that_fails(store: Store) -> None:
         assert stored(connection, BASE_FEE, RollupLevel.DAY) == {}
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "kept"),
-    [
-        (GasSource.DEMO_HISTORY, GasSource.GAS_API, 9),
-        (GasSource.NODE_INSTEAD, GasSource.NODE, 9),
-        (GasSource.DEMO_HISTORY, GasSource.NODE_INSTEAD, 9),
-        (GasSource.GAS_API, GasSource.NODE_INSTEAD, 5),
-        (GasSource.GAS_API, GasSource.NODE, 5),
-        (GasSource.NODE, GasSource.NODE, 5),
-    ],
+BETTER = (
+    (GasSource.DEMO_HISTORY, GasSource.GAS_API, 9),
+    (GasSource.NODE_INSTEAD, GasSource.NODE, 9),
+    (GasSource.DEMO_HISTORY, GasSource.NODE_INSTEAD, 9),
+    (GasSource.GAS_API, GasSource.NODE_INSTEAD, 5),
+    (GasSource.GAS_API, GasSource.NODE, 5),
+    (GasSource.NODE, GasSource.NODE, 5),
 )
-def test_answer_of_a_better_source_takes_the_place_of_another(
-    store: Store, first: GasSource, second: GasSource, kept: int
-) -> None:
-    with store.write() as connection:
-        for source, fee in ((first, 5), (second, 9)):
-            told = dict.fromkeys(Operation, source)
-            save_gas(connection, seen(NOON, fee, sources=told, busy_threshold=Wei(fee)))
+"""Who answers 5 first, who 9 afterwards, and which of both stays."""
 
-        values = fee_values(connection, BASE_FEE, *EVER)
-        marks = stored(connection, SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD), RollupLevel.DAY)
-        [day] = stored(connection, BASE_FEE, RollupLevel.DAY).values()
 
-    assert values == [TimedFee(NOON, Wei(kept))]
-    assert (day.seen, day.last, day.highest) == (1, kept, kept)
-    assert [each.last for each in marks.values()] == [kept]
+def test_answer_of_a_better_source_takes_the_place_of_another(store: Store) -> None:
+    for *sources, kept in BETTER:
+        with undone(store) as connection:
+            for source, fee in zip(sources, (5, 9), strict=True):
+                told = dict.fromkeys(Operation, source)
+                save_gas(connection, seen(NOON, fee, sources=told, busy_threshold=Wei(fee)))
+
+            values = fee_values(connection, BASE_FEE, *EVER)
+            thresholds = SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
+            marks = stored(connection, thresholds, RollupLevel.DAY)
+            [day] = stored(connection, BASE_FEE, RollupLevel.DAY).values()
+            assert values == [TimedFee(NOON, Wei(kept))], sources
+            assert (day.seen, day.last, day.highest) == (1, kept, kept), sources
+            assert [each.last for each in marks.values()] == [kept], sources
 
 
 def test_observed_fee_takes_the_place_of_an_estimated_one(store: Store) -> None:

@@ -182,30 +182,29 @@ def test_busy_spells_of_release_0_1_0_are_those_that_were_concluded(empty_url: s
     assert kept == [4]
 
 
-@pytest.mark.parametrize(
-    ("left", "becomes"),
-    [
-        (f"source {an_id(1)} a new place", None),
-        (f"target {an_id(1)} an old place", "copy of an old place"),
-        ("a place that begins with source", "a place that begins with source"),
-        (None, None),
-    ],
-)
-def test_move_that_was_killed_in_release_0_1_0_begins_again(
-    empty_url: str, left: str | None, becomes: str | None
-) -> None:
+MOVES: dict[str | None, str | None] = {
+    f"source {an_id(1)} a new place": None,
+    f"target {an_id(1)} an old place": "copy of an old place",
+    "a place that begins with source": "a place that begins with source",
+    None: None,
+}
+"""What a move left in the mark of a store, and what becomes of it."""
+
+
+def test_move_that_was_killed_in_release_0_1_0_begins_again(empty_url: str) -> None:
     engine = create_engine(empty_url)
-    row = {"id": an_id(2).hex, "left": left}
     with engine.begin() as connection:
         make_released(connection, "0.1.0")
         columns = "installation_id, last_token, moved_to"
-        connection.execute(
-            text(f"INSERT INTO installation ({columns}) VALUES (:id, 0, :left)"),  # noqa: S608 - words of ours
-            row,
-        )
+        for number, left in enumerate(MOVES):
+            connection.execute(
+                text(f"INSERT INTO installation ({columns}) VALUES (:id, :number, :left)"),  # noqa: S608 - words of ours
+                {"id": an_id(number).hex, "number": number, "left": left},
+            )
 
     migrate(empty_url)
 
     with engine.connect() as connection:
-        assert connection.scalar(text("SELECT moved_to FROM installation")) == becomes
+        query = text("SELECT moved_to FROM installation ORDER BY last_token")
+        assert connection.scalars(query).all() == list(MOVES.values())
     engine.dispose()

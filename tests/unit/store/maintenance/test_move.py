@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from sqlalchemy import text
@@ -38,7 +39,6 @@ from tests.processes import PROJECT
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, keep_report, live_in
 from tests.unit.store.pending_notifications import claim_due, take_lease
-from tests.waiting import PATIENCE
 
 BY = Actor("operator", A_MOMENT)
 
@@ -164,12 +164,24 @@ def is_open(url: str) -> bool:
     return True
 
 
-def killed(url: str, target: str, commit: int, when: str) -> None:
-    """Move, and die there."""
-    arguments = [url, target, str(commit), when]
-    command = [sys.executable, "-m", "tests.unit.store.killed_move", *arguments]
-    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=PATIENCE)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+Killed: TypeAlias = Callable[[str, str, int, str], None]
+"""Move a store, and die at a commit."""
+
+
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Killed]:
+    """Yield what moves in processes that kill themselves."""
+    command, pipe = [sys.executable, "-m", "tests.unit.store.killed_move"], subprocess.PIPE
+    with subprocess.Popen(command, cwd=PROJECT, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        given, answers = process.stdin, process.stdout
+
+        def kill(url: str, target: str, commit: int, when: str) -> None:
+            print(url, target, commit, when, file=given, flush=True)
+            assert int(next(answers)) == -signal.SIGKILL
+
+        yield kill
 
 
 def held(url: str) -> dict[str, object]:
@@ -185,7 +197,7 @@ LEFT = {(2, "after"), (3, "before")}
 
 @pytest.mark.parametrize(("commit", "when"), KILLS)
 def test_move_that_was_killed_leaves_one_store_at_most_and_the_same_again_completes_it(
-    url: str, target: str, before: dict[str, object], commit: int, when: str
+    url: str, target: str, before: dict[str, object], killed: Killed, commit: int, when: str
 ) -> None:
     killed(url, target, commit, when)
 
@@ -198,7 +210,7 @@ def test_move_that_was_killed_leaves_one_store_at_most_and_the_same_again_comple
 
 
 def test_work_that_was_done_after_a_move_was_killed_is_moved_too(
-    url: str, target: str, before: dict[str, object]
+    url: str, target: str, before: dict[str, object], killed: Killed
 ) -> None:
     killed(url, target, 2, "before")
 
@@ -212,7 +224,9 @@ def test_work_that_was_done_after_a_move_was_killed_is_moved_too(
     assert held(target) == now != before
 
 
-def test_copy_of_another_store_is_not_replaced(url: str, target: str, tmp_path: Path) -> None:
+def test_copy_of_another_store_is_not_replaced(
+    url: str, target: str, tmp_path: Path, killed: Killed
+) -> None:
     killed(url, target, 2, "before")
     other = f"sqlite:///{tmp_path}/other.sqlite"
     migrate(other)

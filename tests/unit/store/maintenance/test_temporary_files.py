@@ -10,34 +10,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-import pytest
-
-from dashboard.store.engine.engine import Store
-from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.temporary_files import delete_abandoned, unfinished_beside
 from tests.processes import PROJECT
 
+KINDS = ("unfinished", "part", "restoring")
 WRITER = """
 import sys, threading
+from contextlib import ExitStack
 from pathlib import Path
 from dashboard.store.maintenance.temporary_files import unfinished_beside
-with unfinished_beside(Path(sys.argv[1]), sys.argv[2]) as path:
-    for end in ("", "-journal", "-wal"):
-        path.with_name(path.name + end).write_text("half a store")
-    print(path, flush=True)
+with ExitStack() as opened:
+    for kind in sys.argv[2:]:
+        path = opened.enter_context(unfinished_beside(Path(sys.argv[1]), kind))
+        for end in ("", "-journal", "-wal"):
+            path.with_name(path.name + end).write_text("half a store")
+    print(flush=True)
     threading.Event().wait()
 """
 
 
 @contextmanager
-def writing(path: Path, kind: str = "unfinished") -> Iterator[Path]:
-    """Let another process write a file; kill it (-9) at the end."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), kind], cwd=PROJECT, stdout=subprocess.PIPE
-    ) as process:
+def writing(path: Path) -> Iterator[None]:
+    """Let another process write a file of each kind; kill it (-9) at the end."""
+    command = [sys.executable, "-c", WRITER, str(path), *KINDS]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE) as process:
         try:
-            heard = cast("IO[bytes]", process.stdout)
-            yield Path(heard.readline().decode().strip())
+            cast("IO[bytes]", process.stdout).readline()
+            yield
         finally:
             process.kill()
 
@@ -47,31 +46,19 @@ def hidden(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.name.startswith("."))
 
 
-@pytest.mark.parametrize("kind", ["unfinished", "part", "restoring"])
-def test_file_of_a_living_process_is_left_alone_and_that_of_a_killed_one_cleared(
-    tmp_path: Path, kind: str
+def test_files_of_a_living_process_are_left_alone_and_those_of_a_killed_one_cleared(
+    tmp_path: Path,
 ) -> None:
-    with writing(tmp_path / "first.sqlite", kind) as theirs:
+    with writing(tmp_path / "first.sqlite"):
         before = hidden(tmp_path)
         with unfinished_beside(tmp_path / "second.sqlite"):
             pass
         assert hidden(tmp_path) == before
-        assert theirs.name in before
+        assert len(before) == 4 * len(KINDS)
 
-    with unfinished_beside(tmp_path / "second.sqlite"):
-        assert theirs.name not in hidden(tmp_path)
+    with unfinished_beside(tmp_path / "second.sqlite") as ours:
+        assert hidden(tmp_path) == [f"{ours.name}.lock"]
     assert hidden(tmp_path) == []
-
-
-def test_backup_clears_what_a_killed_one_left(store: Store, tmp_path: Path) -> None:
-    folder = tmp_path / "backups"
-    folder.mkdir()
-    with writing(folder / "first.sqlite"):
-        pass
-
-    back_up(store, folder / "second.sqlite")
-
-    assert [each.name for each in folder.iterdir()] == ["second.sqlite"]
 
 
 def test_hidden_files_of_others_are_left_alone(tmp_path: Path) -> None:

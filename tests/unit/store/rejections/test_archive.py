@@ -113,7 +113,7 @@ wanted_filters = st.builds(
 
 
 @given(wanted=wanted_filters, is_newest_first=st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_pages_hold_exactly_what_fits(
     store: Store, wanted: RejectionFilter, *, is_newest_first: bool
 ) -> None:

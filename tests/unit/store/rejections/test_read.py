@@ -99,24 +99,19 @@ def test_polled_version_of_a_report_is_that_report(store: Store) -> None:
     assert stored.rejection_id == rejection_id
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"tx_rejection_stage": RejectionStage.P2P},
-        {"reason_message": "another"},
-        {"timestamp": A_MOMENT + seconds(1)},
-        {"tx_rejection_stage": SEQUENCER, "block_number": 3},
-        {"nonce": 6},
-    ],
-)
-def test_polled_record_that_changed_is_a_new_version(
-    store: Store, changes: dict[str, object]
-) -> None:
+def test_polled_record_that_changed_is_a_new_version(store: Store) -> None:
+    records = (
+        a_record(),
+        a_record(tx_rejection_stage=RejectionStage.P2P),
+        a_record(reason_message="another"),
+        a_record(timestamp=A_MOMENT + seconds(1)),
+        a_record(tx_rejection_stage=SEQUENCER, block_number=3),
+        a_record(nonce=6),
+    )
     with store.write() as connection:
-        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-        second = save_polled(connection, A_NETWORK, a_record(**changes), A_MOMENT)
+        saved = [save_polled(connection, A_NETWORK, each, A_MOMENT) for each in records]
 
-    assert first != second
+    assert len(set(saved)) == len(records)
 
 
 def test_visible_record_is_the_one_with_the_newest_claimed_time(store: Store) -> None:

@@ -54,35 +54,31 @@ def store(store: Store) -> Store:
     return store
 
 
-@pytest.mark.parametrize(
-    ("wanted", "numbers"),
-    [
-        (TrackedFilter(), [4, 3, 2, 1]),
-        (TrackedFilter(record_status=RecordStatus.REJECTED), [1]),
-        (TrackedFilter(record_status=RecordStatus.UNREPORTED), [2]),
-        (TrackedFilter(record_status=RecordStatus.UNANSWERED), [4, 3]),
-        (TrackedFilter(ANOTHER_NETWORK, RecordStatus.REJECTED), []),
-        (TrackedFilter(ANOTHER_NETWORK, RecordStatus.UNANSWERED), [3, 2, 1]),
-        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2))), [2]),
-        (TrackedFilter(search="case"), [1]),
-        (TrackedFilter(search="NOTE 4"), [4]),
-        (TrackedFilter(search="c:\\"), [3]),
-        (TrackedFilter(search="%"), [3]),
-        (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, search="case"), [1]),
-        (TrackedFilter(A_NETWORK, RecordStatus.UNANSWERED, search="note"), [4, 3]),
-        (TrackedFilter(record_status=RecordStatus.UNREPORTED, search="case"), []),
-        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), search="case"), []),
-    ],
+FOUND: tuple[tuple[TrackedFilter, list[int]], ...] = (
+    (TrackedFilter(), [4, 3, 2, 1]),
+    (TrackedFilter(record_status=RecordStatus.REJECTED), [1]),
+    (TrackedFilter(record_status=RecordStatus.UNREPORTED), [2]),
+    (TrackedFilter(record_status=RecordStatus.UNANSWERED), [4, 3]),
+    (TrackedFilter(ANOTHER_NETWORK, RecordStatus.REJECTED), []),
+    (TrackedFilter(ANOTHER_NETWORK, RecordStatus.UNANSWERED), [3, 2, 1]),
+    (TrackedFilter(tx_hashes=HashRange.of(a_hash(2))), [2]),
+    (TrackedFilter(search="case"), [1]),
+    (TrackedFilter(search="NOTE 4"), [4]),
+    (TrackedFilter(search="c:\\"), [3]),
+    (TrackedFilter(search="%"), [3]),
+    (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, search="case"), [1]),
+    (TrackedFilter(A_NETWORK, RecordStatus.UNANSWERED, search="note"), [4, 3]),
+    (TrackedFilter(record_status=RecordStatus.UNREPORTED, search="case"), []),
+    (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), search="case"), []),
 )
-def test_tracked_are_found_by_what_is_known_of_them(
-    store: Store, wanted: TrackedFilter, numbers: list[int]
-) -> None:
-    with store.read() as connection:
-        found = search_tracked(connection, wanted, 10)
-        count = count_tracked(connection, wanted)
+"""What is searched for, and the numbers of the hashes that fit."""
 
-    assert [number_of(each.tx_hash) for each in found] == numbers
-    assert count == len(numbers)
+
+def test_tracked_are_found_by_what_is_known_of_them(store: Store) -> None:
+    for wanted, numbers in FOUND:
+        with store.read() as connection:
+            found = [number_of(each.tx_hash) for each in search_tracked(connection, wanted, 10)]
+            assert (found, count_tracked(connection, wanted)) == (numbers, len(numbers)), wanted
 
 
 def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
@@ -143,17 +139,16 @@ def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_networ
             assert a_hash(4) not in {each.tx_hash for each in of_network}
 
 
-@pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(search="note")])
-def test_each_leaf_goes_on_where_the_one_before_it_ended(
-    store: Store, wanted: TrackedFilter
-) -> None:
-    with store.read() as connection:
-        pages = [search_tracked(connection, wanted, 3)]
-        for _ in range(2):
-            last = pages[-1][-1].tracked_id if pages[-1] else 0
-            pages.append(search_tracked(connection, wanted, 3, last))
+def test_each_page_goes_on_where_the_one_before_it_ended(store: Store) -> None:
+    for wanted in (TrackedFilter(), TrackedFilter(search="note")):
+        with store.read() as connection:
+            pages = [search_tracked(connection, wanted, 3)]
+            for _ in range(2):
+                last = pages[-1][-1].tracked_id if pages[-1] else 0
+                pages.append(search_tracked(connection, wanted, 3, last))
 
-    assert [[number_of(each.tx_hash) for each in page] for page in pages] == [[4, 3, 2], [1], []]
+        numbers = [[number_of(each.tx_hash) for each in page] for page in pages]
+        assert numbers == [[4, 3, 2], [1], []], wanted
 
 
 def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
