@@ -140,7 +140,7 @@ def test_stretch_is_read_by_the_level_that_fits(
 
 
 def fill_ten_years(url: str) -> None:
-    """Keep ten years of fees and thresholds, hourly for the last 110 days, and ten minutes of polls."""
+    """Keep ten years of fees and thresholds, the last 110 days by the hour, and some polls."""
     first = NOON // DAY * DAY - 3650 * DAY
     last, hourly = first + 3649 * DAY, first + 3540 * DAY
     at = np.concatenate([np.arange(first, hourly, DAY), np.arange(hourly, last, HOUR)])
