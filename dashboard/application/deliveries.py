@@ -22,7 +22,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.verification import Verification, mail_state
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import parse_search
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import (
@@ -48,7 +48,6 @@ from dashboard.store.alerts.release import (
     traffic_to,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.tracking.transactions import is_tracked
 
 COUNTED: Final = timedelta(days=30)
 """How far back notifications are counted."""
@@ -206,11 +205,6 @@ class Notifications(ApplicationSubject):
                 details = {"notifications": many}
                 note_action(connection, by, Action.RESEND, str(which), details)
         return many
-
-    def is_tracked(self, tx_hash: TxHash) -> bool:
-        """Whether a rejection of the hash would be notified."""
-        with self._context.store.read() as connection:
-            return is_tracked(connection, tx_hash)
 
 
 @dataclass(frozen=True, slots=True)

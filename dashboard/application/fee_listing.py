@@ -86,7 +86,7 @@ def fees_form(current: CurrentFees) -> dict[str, Json]:
     figures = status.figures
     congestion = figures.network_congestion
     return {
-        **_network_form(status.profile),
+        **status.profile.form(),
         "activity": str(status.activity),
         "activityReason": status.activity_reason,
         "source": str(figures.gas_source),
@@ -221,7 +221,7 @@ def timeline_form(profile: NetworkProfile, timeline: FeeTimeline | None) -> dict
     """Write what the base fee of a network did for programs."""
     busy = None if timeline is None else timeline.busy
     return {
-        **_network_form(profile),
+        **profile.form(),
         "busyShare": None if busy is None else busy.share,
         "watchedShare": None if busy is None else _watched_share(busy.watched),
         "busySpells": [] if busy is None else [_spell_form(each) for each in busy.spells],
@@ -243,14 +243,6 @@ def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSugges
         yield "low", suggested.low
         yield "medium", suggested.medium
         yield "high", suggested.high
-
-
-def _network_form(profile: NetworkProfile) -> dict[str, Json]:
-    return {
-        "networkId": profile.network_id,
-        "network": profile.name,
-        "isSimulated": profile.is_simulated,
-    }
 
 
 def _datum_form(datum: PolledValue[Wei] | None) -> Json:

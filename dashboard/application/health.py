@@ -21,7 +21,6 @@ from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
-from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
 from dashboard.store.health import (
@@ -221,12 +220,6 @@ class InstallationHealth(ApplicationSubject):
         """Return how large the store is and what it holds."""
         with self._context.store.read() as connection:
             return store_contents(connection)
-
-    @shared_for(_SHARED_FOR)
-    def incidents(self) -> Sequence[OpenIncident]:
-        """Return the incidents that are open on networks."""
-        with self._context.store.read() as connection:
-            return open_incidents(connection)
 
     @shared_for(_RECORDS_SHARED_FOR)
     def spending(self) -> Mapping[NetworkId, Spending]:

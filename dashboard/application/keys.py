@@ -16,6 +16,7 @@ from dashboard.application.listing import (
     Listing,
     for_programs,
     instant,
+    limit_column,
     time_column,
     time_for_programs,
 )
@@ -212,19 +213,18 @@ class Keys(ApplicationSubject):
                 ),
                 Column("burst", lambda each: each.key.burst, "burst"),
                 Column("reports", _reports, "mayReport", lambda each: each.key.may_report),
-                Column("networks", self._networks, "networkIds", _network_ids),
-                Column("methods", _methods, "methods", _method_names),
+                limit_column(
+                    "networks",
+                    "networkIds",
+                    lambda each: each.key.network_ids,
+                    self._context.network_name,
+                ),
+                limit_column("methods", "methods", lambda each: each.key.methods, str),
                 Column("from", _source, "source"),
                 for_programs("credentials", _credentials),
             ),
             "There is no key: make one with `linewatch keys create NAME`.",
         )
-
-    def _networks(self, each: ListedKey) -> str:
-        ids = each.key.network_ids
-        if ids is None:
-            return "all"
-        return ", ".join(map(self._context.network_name, sorted(ids))) or "none"
 
     def _listed(self, stored: Iterable[StoredKey], uses: Uses) -> list[ListedKey]:
         rate, found = self._configured.default_rate, []
@@ -300,19 +300,6 @@ def _rate(each: ListedKey) -> str:
 
 def _reports(each: ListedKey) -> str:
     return "yes" if each.key.may_report else "no"
-
-
-def _network_ids(each: ListedKey) -> Json:
-    ids = each.key.network_ids
-    return None if ids is None else list[Json](sorted(ids))
-
-
-def _methods(each: ListedKey) -> str:
-    return "all" if each.key.methods is None else ", ".join(sorted(each.key.methods))
-
-
-def _method_names(each: ListedKey) -> Json:
-    return None if each.key.methods is None else list[Json](sorted(each.key.methods))
 
 
 def _source(each: ListedKey) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from dashboard.domain.formatting import moment
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import write_csv
 from dashboard.wire.decoding import format_timestamp
 
@@ -18,6 +19,7 @@ Cell: TypeAlias = str | int | None
 """What a cell of a table can hold; None is an empty one."""
 
 Item = TypeVar("Item")
+T = TypeVar("T", str, NetworkId)
 
 
 def instant(at: datetime | None) -> str | None:
@@ -71,6 +73,22 @@ def time_column(
         return never if found is None else moment(found)
 
     return Column(name, text, key, lambda each: instant(at(each)))
+
+
+def limit_column(
+    name: str, key: str, allowed: Callable[[Item], Collection[T] | None], word: Callable[[T], str]
+) -> Column[Item]:
+    """Return a column of what alone is allowed, in order; None allows all."""
+
+    def text(item: Item) -> str:
+        found = allowed(item)
+        return "all" if found is None else ", ".join(map(word, sorted(found))) or "none"
+
+    def json(item: Item) -> Json:
+        found = allowed(item)
+        return None if found is None else list[Json](sorted(found))
+
+    return Column(name, text, key, json)
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,9 +249,7 @@ def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]
 def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
     evidence = finding.evidence
     return {
-        "networkId": finding.profile.network_id,
-        "network": finding.profile.name,
-        "isSimulated": finding.profile.is_simulated,
+        **finding.profile.form(),
         "verdict": str(finding.verdict.kind),
         "restsOn": finding.verdict.rests_on,
         "follows": finding.verdict.follows,

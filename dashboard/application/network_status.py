@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
+from dashboard.application.listing import Json
 from dashboard.application.text import age, fee, moment_near, period, sentence, since_when
 from dashboard.detect.busy_measure import (
     FLAT_FOR,
@@ -71,6 +72,14 @@ class NetworkProfile:
     block_time: timedelta | None = None
     coin: str = USUAL_COIN
     coin_price: CoinPrice | None = None
+
+    def form(self) -> dict[str, Json]:
+        """Name it for programs."""
+        return {
+            "networkId": self.network_id,
+            "network": self.name,
+            "isSimulated": self.is_simulated,
+        }
 
     @property
     def value_time(self) -> timedelta | None:

@@ -40,7 +40,6 @@ from dashboard.store.access.people import (
     find_person,
     find_session,
     find_subject,
-    has_people,
     invited_person,
     note_session_use,
     remove_person,
@@ -101,11 +100,6 @@ class People(ApplicationSubject):
         """Return who may sign in, by name."""
         with self._context.store.read() as connection:
             return all_people(connection)
-
-    def anybody(self) -> bool:
-        """Whether somebody may sign in, or is invited to."""
-        with self._context.store.read() as connection:
-            return has_people(connection)
 
     def invite(self, name: str, role: Role, by: Actor) -> Secret:
         """Invite somebody, with a new password and this role also who is there already.

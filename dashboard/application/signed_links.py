@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject
@@ -39,15 +39,8 @@ SILENCED_FOR: Final = {
 """How long an incident can be silenced by link, as the form names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkForm:
-    """What was sent with the form of a link, by field; a mail program sends a field of its own."""
-
-    fields: Mapping[str, str]
-
-    def text(self, name: str) -> str:
-        """Return a field, empty where it was not sent."""
-        return self.fields.get(name, "").strip()
+LinkForm: TypeAlias = Mapping[str, str]
+"""What was sent with the form of a link, by field; a mail program sends a field of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +140,7 @@ class LinkActions(ApplicationSubject):
 
         InputError for what the form leaves out, or where it cannot be done.
         """
-        name = parse_name(form.text("name") or link.recipient.address[:80])
+        name = parse_name(form.get("name", "").strip() or link.recipient.address[:80])
         by = Actor(name, self._context.now(), Role.OPERATOR, "a link in a message")
         match link.purpose:
             case LinkPurpose.ACKNOWLEDGE:
@@ -161,7 +154,7 @@ class LinkActions(ApplicationSubject):
 
     def _acknowledge(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
         response = self._incidents.acknowledge(
-            _incident_id(link), by, form.text("note"), link.recipient
+            _incident_id(link), by, form.get("note", "").strip(), link.recipient
         )
         title = self._incidents.title_of(response.incident)
         owner = visible(response.incident.owner, 80)
@@ -172,7 +165,7 @@ class LinkActions(ApplicationSubject):
         return LinkResult("Acknowledged", said.rstrip())
 
     def _silence(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
-        length = SILENCED_FOR.get(form.text("for"))
+        length = SILENCED_FOR.get(form.get("for", "").strip())
         if length is None:
             raise InputError(f"say how long: {', '.join(SILENCED_FOR)}")
         incident = self._incidents.find(_incident_id(link))
@@ -185,7 +178,8 @@ class LinkActions(ApplicationSubject):
             matchers_of(incident),
             by.at,
             by.at + length,
-            form.text("note") or f"by a link in a message about {title}"[:LONGEST_REASON],
+            form.get("note", "").strip()
+            or f"by a link in a message about {title}"[:LONGEST_REASON],
         )
         silence, is_new = self._silences.add(request, by)
         return LinkResult("Silenced" if is_new else "Silenced already", self._said(silence, title))

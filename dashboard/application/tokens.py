@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.application.context import ApplicationSubject
-from dashboard.application.listing import Column, Json, Listing, time_column
+from dashboard.application.listing import Column, Listing, limit_column, time_column
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role, digest, parse_key_name
 from dashboard.domain.quantity import shorten
@@ -148,21 +148,12 @@ def _is_due(token: Token, now: datetime) -> bool:
     return token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY
 
 
-def _subjects(token: Token) -> Json:
-    return None if token.subjects is None else list[Json](sorted(token.subjects))
-
-
 TOKENS: Final[Listing[Token]] = Listing(
     "tokens",
     (
         Column("name", lambda each: each.name, "name"),
         Column("role", lambda each: each.role.value, "role"),
-        Column(
-            "opens",
-            lambda each: "all" if each.subjects is None else ", ".join(sorted(each.subjects)),
-            "subjects",
-            _subjects,
-        ),
+        limit_column("opens", "subjects", lambda each: each.subjects, str),
         time_column("created", "createdAt", lambda each: each.created_at),
         Column(
             "by", lambda each: visible(each.created_by), "createdBy", lambda each: each.created_by

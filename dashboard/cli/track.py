@@ -45,19 +45,18 @@ class LineResult(StrEnum):
     REPEATED = "repeated"
     UNUSABLE = "unusable"
 
+    @property
+    def key(self) -> str:
+        """The key under which programs read how many there are."""
+        first, *others = self.value.split()
+        return first + "".join(map(str.capitalize, others))
+
 
 _OUTCOMES: Final = {
     TrackResult.NEW: LineResult.TRACKED,
     TrackResult.FILLED_IN: LineResult.FILLED_IN,
     TrackResult.KNOWN: LineResult.TRACKED_ALREADY,
     TrackResult.WITHOUT_TAGS: LineResult.TRACKED_ALREADY,
-}
-_COUNTED: Final = {
-    "tracked": LineResult.TRACKED,
-    "filledIn": LineResult.FILLED_IN,
-    "trackedAlready": LineResult.TRACKED_ALREADY,
-    "repeated": LineResult.REPEATED,
-    "unusable": LineResult.UNUSABLE,
 }
 
 
@@ -239,7 +238,7 @@ class _JsonPrinter(_ResultPrinter):
             self._before = ","
 
     def end(self) -> None:
-        counts = {name: self.counts[outcome] for name, outcome in _COUNTED.items()}
+        counts = {each.key: self.counts[each] for each in LineResult}
         begun = "" if self.counts else self._before
         click.echo(f"{begun}],\n{json.dumps(counts)[1:]}")
 

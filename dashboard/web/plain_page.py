@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse
 
 from dashboard.domain.markup import Markup, element, join
 from dashboard.errors import InputError
@@ -51,6 +52,12 @@ def plain_page(title: str, *content: str) -> str:
         element("body", element("main", element("h1", title), *content)),
         lang="en",
     )
+
+
+def starting_page() -> HTMLResponse:
+    """Return what is answered while nothing can be asked yet."""
+    page = plain_page("Linewatch is starting", element("p", "Try again in a moment."))
+    return HTMLResponse(page, 503)
 
 
 def text_field(name: str, label: str, value: str, longest: int, **attributes: str | None) -> Markup:

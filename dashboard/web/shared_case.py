@@ -16,7 +16,7 @@ from dashboard.domain.markup import element, visible
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.web.plain_page import plain_page
+from dashboard.web.plain_page import plain_page, starting_page
 
 _LONGEST_TEXT: Final = 10_000
 _log = get_logger("share-links")
@@ -44,8 +44,7 @@ async def _answer(request: Request) -> Response:
         page = plain_page("Not possible", element("p", "A share link is only opened."))
         return HTMLResponse(page, 405, {"Allow": "GET, HEAD"})
     if not application.is_registered():
-        page = plain_page("Linewatch is starting", element("p", "Try again in a moment."))
-        return HTMLResponse(page, 503)
+        return starting_page()
     secret = Secret(request.url.path.removeprefix(CASE))
     try:
         shown = await run_in_threadpool(application.current().sharing.shown, secret)

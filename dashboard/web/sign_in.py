@@ -25,7 +25,7 @@ from dashboard.store.access.people import Session
 from dashboard.web.account import answer_account, is_about_accounts
 from dashboard.web.files import PAGES
 from dashboard.web.issuers import PREFIX, Issuers
-from dashboard.web.plain_page import plain_page
+from dashboard.web.plain_page import plain_page, starting_page
 from dashboard.web.session_cookie import COOKIE
 
 IDENTITY: Final = b"x-linewatch-session"
@@ -71,7 +71,7 @@ class SignInGate:
             await PlainTextResponse("live\n")(scope, receive, send)
             return
         if not application.is_registered():
-            await _STARTING(scope, receive, send)
+            await starting_page()(scope, receive, send)
             return
         people = application.current().people
         if not people.must_sign_in:
@@ -210,9 +210,6 @@ async def _refuse(scope: Scope, send: Send) -> None:
     await send({"type": "websocket.http.response.body", "body": body})
 
 
-_STARTING: Final = HTMLResponse(
-    plain_page("Linewatch is starting", element("p", "Try again in a moment.")), 503
-)
 _NO_STORE: Final = HTMLResponse(
     plain_page(
         "Nobody can sign in now",

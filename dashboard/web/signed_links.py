@@ -25,7 +25,7 @@ from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
-from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, text_field
+from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, starting_page, text_field
 
 _QUESTIONS: Final = {
     LinkPurpose.ACKNOWLEDGE: (
@@ -161,16 +161,14 @@ async def _answer(request: Request) -> Response:
         page = plain_page("Not possible", element("p", "A link is opened, or its form sent."))
         return HTMLResponse(page, 405, {"Allow": "GET, HEAD, POST"})
     if not application.is_registered():
-        page = plain_page("Linewatch is starting", element("p", "Try again in a moment."))
-        return HTMLResponse(page, 503)
+        return starting_page()
     text = request.url.path.removeprefix(PATH)
     try:
         links = application.current().links
         link = await run_in_threadpool(links.read, text)
         if isinstance(link, LinkFault):  # a stranger's body is not read
             return HTMLResponse(fault_page(link), _STATUSES[link])
-        fields = await read_form(request)
-        form = None if fields is None else LinkForm(fields)
+        form = await read_form(request)
         length = request.query_params.get("for", "")
         return await run_in_threadpool(_respond, links, link, form, length)
     except InputError as mistake:

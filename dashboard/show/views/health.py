@@ -141,7 +141,7 @@ def _questions(
     with store_errors_shown():
         rows = [
             incident_row(each, queries.context, now)
-            for each in queries.health.incidents()
+            for each in queries.alerts.open()
             if each.subject.network_id == network.profile.network_id
         ]
         if rows:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, select, update
 
 from dashboard.domain.people.access import Role
 from dashboard.store.engine.upsert import insert_new
@@ -215,12 +215,6 @@ def end_sessions_at(
         theirs = theirs.where(people.c.subject == subject)
     these = [] if sid is None else [sessions.c.sid == sid]
     _end(connection, at, sessions.c.person_id.in_(theirs), *these)
-
-
-def has_people(connection: Connection) -> bool:
-    """Whether anybody may sign in, or is invited to."""
-    found: bool = connection.scalars(select(exists().where(people.c.removed_at.is_(None)))).one()
-    return found
 
 
 _WITH_PEOPLE: Select[Any] = select(

@@ -164,6 +164,10 @@ class Endpoint:
         """The least role that may call it."""
         return self.least if self.action is None else least_role(self.action)
 
+    def path_pattern(self) -> re.Pattern[str]:
+        """Return what its path looks like, with a group for each part in braces."""
+        return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
+
 
 Found: TypeAlias = tuple[Listing[Any], Iterable[Any]]
 """Items with the listing that writes them."""

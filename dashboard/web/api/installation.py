@@ -41,9 +41,7 @@ def _network(status: NetworkStatus) -> Json:
         for name, each in wei.items()
     }
     return {
-        "networkId": profile.network_id,
-        "network": profile.name,
-        "isSimulated": profile.is_simulated,
+        **profile.form(),
         "activity": str(status.activity),
         "reason": status.activity_reason,
         **fees,

@@ -14,7 +14,6 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
@@ -68,7 +67,7 @@ class ManagementApi:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._routes = [_Row(each) for each in ENDPOINTS]
+        self._routes = [(each.path_pattern(), each) for each in ENDPOINTS]
         self._under_way: set[tuple[int, str]] = set()
         self._lock = Lock()
 
@@ -130,15 +129,16 @@ class ManagementApi:
         """Return the endpoint of a request, and the parts of its path."""
         below = request.scope["path"].removeprefix(PREFIX)
         verb = "GET" if request.method == "HEAD" else request.method
-        fitting = [(row, parts) for row in self._routes if (parts := row.parts(below)) is not None]
-        for row, parts in fitting:
-            if row.endpoint.verb == verb:
-                return row.endpoint, parts
+        found = ((pattern.fullmatch(below), each) for pattern, each in self._routes)
+        fitting = [(match.groupdict(), each) for match, each in found if match is not None]
+        for parts, each in fitting:
+            if each.verb == verb:
+                return each, parts
         if not fitting:
             raise Problem(
                 HTTPStatus.NOT_FOUND, f"nothing is here: {PREFIX}/openapi.json lists what is"
             )
-        verbs = ", ".join(dict.fromkeys(row.endpoint.verb for row, _ in fitting))
+        verbs = ", ".join(dict.fromkeys(each.verb for _, each in fitting))
         raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, f"only {verbs} can be used here", Allow=verbs)
 
     async def _reply(
@@ -179,27 +179,6 @@ class ManagementApi:
                 self._under_way.discard(this)
         headers = {"Idempotency-Replayed": "true"} if is_old else {}
         return Response(text if is_old else shown[0], status, headers, _JSON)
-
-
-class _Row:
-    """An endpoint with what reads its path."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self._route = Route(endpoint.path, endpoint=_never, methods=[endpoint.verb])
-
-    def parts(self, path: str) -> Mapping[str, str] | None:
-        """Return the parts of a path, None where it is none of these."""
-        scope = {"type": "http", "path": path, "root_path": "", "method": self.endpoint.verb}
-        match, found = self._route.matches(scope)
-        if match is not Match.FULL:
-            return None
-        parts: Mapping[str, str] = found["path_params"]
-        return parts
-
-
-async def _never(_: Request) -> Response:
-    raise NotImplementedError
 
 
 async def _token(own: Application, request: Request) -> Token:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from dashboard.application.incidents import Incidents
-from dashboard.application.signed_links import LinkActions, LinkForm
+from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -149,7 +149,7 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
 
     asked = links.about(link)
-    done = links.act(link, LinkForm({"name": "Ann"}))
+    done = links.act(link, {"name": "Ann"})
 
     assert asked.preview.startswith("With it: “1 rejection ")
     assert asked.preview in done.text
@@ -162,7 +162,7 @@ def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch
     until, incident_id = watch.clock.now() + HOUR, watch.incident().incident_id
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
 
-    LinkActions(watch.context).act(link, LinkForm({"name": "Ann"}))
+    LinkActions(watch.context).act(link, {"name": "Ann"})
     watch.wait(seconds(1))
 
     told = [to for to, kind in watch.taken() if kind is NotificationKind.ACKNOWLEDGED]

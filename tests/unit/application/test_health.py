@@ -1,4 +1,4 @@
-"""Which time was watched, and what a page says of it."""
+"""Which time was watched, and what asking has cost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import gaps_until, save_coverage
 from dashboard.store.monitoring.upkeep import record_credits
-from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
-from tests.unit.show.page_runs import visit, words_of
+from tests.browser.seeded_store import SILENT, SIMULATED
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -62,38 +61,14 @@ def test_silence_lasts_while_a_worker_looks(empty_store: Store) -> None:
     assert found(empty_store) == [silence]
 
 
-def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: Application) -> None:
-    missed = a_gap(NOW - 8 * HOUR, NOW - 5 * HOUR, GapCause.NOT_WATCHED)
-    silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, HOSTILE)
-    cover_until(store, NOW, missed, silence=silence)
-
-    words = words_of(visit("health", queries))
-
-    assert "Gaps" in words
-    assert "20 Nov 04:00:00" in words
-    assert "No worker ran" in words
-    assert "Ongoing" in words
-
-
-def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> None:
-    cover_until(empty_store, NOW)
-    queries = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
-
-    words = words_of(visit("health", queries))
-
-    assert "No gaps: Devnet (watched since 2026-11-20 03:00:00 UTC). Never watched: Linea." in words
-    assert "No worker ran" not in words
-
-
 def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for days in (0, 1, 25):
             at = NOW - timedelta(days=days)
             record_credits(connection, NETWORK, at, {"busyThreshold": Spent(1000, 80_000)})
 
-    assert (
+    assert spending_in_words(queries.health.spending()[NETWORK], 0, 0) == (
         "Asked today: 1,000 calls, 80,000 credits; this month: 2,000 calls, 160,000 credits."
-        in (words_of(visit("health", queries)))
     )
 
 

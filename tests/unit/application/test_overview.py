@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +32,6 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_transition, an_id, an_incident
-from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -146,16 +144,6 @@ def test_most_urgent_comes_first_and_good_tidings_need_nobody(
     ]
     assert [each.severity for each in shown] == ["critical"] * 2 + ["warning"] * 4
     assert [each.severity for each in troubles] == ["critical"] + ["warning"] * 2
-
-
-def test_warning_and_what_is_critical_have_their_own_signs(queries: Application) -> None:
-    words = words_of(visit("overview", queries))
-
-    assert re.search(r'lw-sign bad".*?Critical:</span> <strong>No worker runs', words)
-    assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: the gas API', words)
-    assert '<p class="lw-wall-bad">No worker runs.' in words_of(
-        visit("overview", queries, wall="1")
-    )
 
 
 def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(

@@ -124,7 +124,7 @@ def test_weekly_hours_that_are_on_begin_at_once_and_are_named_with_their_zone() 
     assert str(weekly) == "sun 02:00-04:00, wed 22:00-23:00 Europe/Berlin"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(ZONES),
     st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001 - Hypothesis takes bounds without a zone

@@ -171,46 +171,42 @@ DECADE = 3650 * DAY
 LAST_WEEK = [A_MOMENT - number * DAY for number in range(7)]
 
 
-def test_new_store_and_days_without_a_worker_are_no_leap() -> None:
-    assert unconfirmed_jump([], A_MOMENT) is None
-    assert unconfirmed_jump(LAST_WEEK, A_MOMENT + FURTHEST) is None
+AHEAD = A_MOMENT + FURTHEST + timedelta(milliseconds=1)
+AFTER = [A_MOMENT + DECADE + number * DAY for number in range(CONFIRMED_BY)]
+FORTNIGHTLY = [A_MOMENT + 14 * number * DAY for number in range(10)]
 
 
-def test_leap_is_told_with_both_its_ends() -> None:
-    ahead = A_MOMENT + FURTHEST + timedelta(milliseconds=1)
-
-    assert unconfirmed_jump(LAST_WEEK, ahead) == ClockJump(A_MOMENT, ahead)
-
-
-def test_leap_is_believed_once_so_many_days_were_measured_after_it() -> None:
-    after = [A_MOMENT + DECADE + number * DAY for number in range(CONFIRMED_BY)]
-
-    held = unconfirmed_jump([*LAST_WEEK, *after[:-1]], after[-1])
-
-    assert held == ClockJump(A_MOMENT, after[0])
-    assert unconfirmed_jump([*LAST_WEEK, *after], after[-1]) is None
-
-
-def test_second_leap_is_doubted_like_the_first() -> None:
-    after = [A_MOMENT + DECADE + number * DAY for number in range(CONFIRMED_BY)]
-
-    held = unconfirmed_jump([*LAST_WEEK, *after], after[-1] + DECADE)
-
-    assert held == ClockJump(after[-1], after[-1] + DECADE)
-
-
-def test_clock_that_is_set_right_is_trusted_at_once() -> None:
-    ahead = [A_MOMENT + DECADE, A_MOMENT + DECADE + DAY]
-
-    assert unconfirmed_jump([*LAST_WEEK, *ahead], A_MOMENT + DAY) is None
-
-
-def test_machine_that_runs_once_a_fortnight_goes_on_some_runs_behind() -> None:
-    runs = [A_MOMENT + 14 * number * DAY for number in range(10)]
-
-    held = unconfirmed_jump(runs, runs[-1] + 14 * DAY)
-
-    assert held == ClockJump(runs[-CONFIRMED_BY], runs[-CONFIRMED_BY + 1])
+@pytest.mark.parametrize(
+    ("measured", "now", "jump"),
+    [
+        ([], A_MOMENT, None),
+        (LAST_WEEK, A_MOMENT + FURTHEST, None),
+        (LAST_WEEK, AHEAD, ClockJump(A_MOMENT, AHEAD)),
+        ([*LAST_WEEK, *AFTER[:-1]], AFTER[-1], ClockJump(A_MOMENT, AFTER[0])),
+        ([*LAST_WEEK, *AFTER], AFTER[-1], None),
+        ([*LAST_WEEK, *AFTER], AFTER[-1] + DECADE, ClockJump(AFTER[-1], AFTER[-1] + DECADE)),
+        ([*LAST_WEEK, *AFTER[:2]], A_MOMENT + DAY, None),
+        (
+            FORTNIGHTLY,
+            FORTNIGHTLY[-1] + 14 * DAY,
+            ClockJump(FORTNIGHTLY[-CONFIRMED_BY], FORTNIGHTLY[-CONFIRMED_BY + 1]),
+        ),
+    ],
+    ids=[
+        "new store",
+        "three days without a worker",
+        "leap",
+        "not believed yet",
+        "believed after some days",
+        "second leap",
+        "clock set right",
+        "machine that runs once a fortnight",
+    ],
+)
+def test_leap_of_the_clock_is_doubted_until_days_were_measured_after_it(
+    measured: list[datetime], now: datetime, jump: ClockJump | None
+) -> None:
+    assert unconfirmed_jump(measured, now) == jump
 
 
 @pytest.mark.parametrize(

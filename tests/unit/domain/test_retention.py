@@ -9,30 +9,18 @@ from dashboard.domain.health.retention import Retention
 NOW = datetime(2026, 11, 20, 12, 34, 56, 789_000, tzinfo=UTC)
 
 
-def test_fees_go_by_whole_minutes_and_minutes_by_whole_hours() -> None:
-    before = Retention(fees=timedelta(days=1), fee_minutes=timedelta(days=2)).before(NOW)
-
-    assert before["fees"] == datetime(2026, 11, 19, 12, 34, tzinfo=UTC)
-    assert before["fee_minutes"] == datetime(2026, 11, 18, 12, tzinfo=UTC)
-
-
-def test_credits_go_by_whole_hours_and_gaps_exactly() -> None:
-    before = Retention(credits=timedelta(days=40), coverage_gaps=timedelta(days=40)).before(NOW)
-
-    assert before["credits"] == datetime(2026, 10, 11, 12, tzinfo=UTC)
-    assert before["coverage_gaps"] == NOW - timedelta(days=40)
-
-
-def test_audit_log_goes_by_whole_days_and_the_rest_exactly() -> None:
+def test_some_kinds_go_by_whole_minutes_hours_or_days_and_others_exactly() -> None:
     day = timedelta(days=1)
-    kept = Retention(rejections=day, notifications=day, untracked_answers=day, audit_log=day)
+    kept = dict.fromkeys(("fees", "fee_minutes", "credits", "audit_log"), day)
+    exactly = dict.fromkeys(("rejections", "notifications", "untracked_answers"), day)
 
-    before = kept.before(NOW)
+    before = Retention(**kept, **exactly, coverage_gaps=day).before(NOW)
 
-    assert before["audit_log"] == datetime(2026, 11, 19, tzinfo=UTC)
-    assert {before["rejections"], before["notifications"], before["untracked_answers"]} == {
-        NOW - day
-    }
+    yesterday = datetime(2026, 11, 19, tzinfo=UTC)
+    assert before["fees"] == yesterday.replace(hour=12, minute=34)
+    assert before["fee_minutes"] == before["credits"] == yesterday.replace(hour=12)
+    assert before["audit_log"] == yesterday
+    assert {before[each] for each in (*exactly, "coverage_gaps")} == {NOW - day}
 
 
 def test_nothing_is_forgotten_that_is_kept_forever_or_longer_than_time() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -47,6 +47,7 @@ def as_listed(line: int, filed: TrackRequest) -> ListedTransaction:
     return ListedTransaction(line, filed.tx_hash, **said)
 
 
+@settings(max_examples=40)
 @given(st.lists(FILED, max_size=5, unique_by=lambda each: each.tx_hash))
 def test_what_is_written_is_read_again_without_loss(filed: list[TrackRequest]) -> None:
     for write in (write_track_csv, write_track_json):
@@ -114,7 +115,7 @@ def test_braces_without_end_are_not_read_again_and_again(line: str) -> None:
     assert process_time() - began < 5  # a second; it was minutes
 
 
-@pytest.mark.parametrize("text", ["{\n", "a\n", "0x1 "])
+@pytest.mark.parametrize("text", ["{\n", "a\n"])
 def test_file_of_nothing_usable_is_refused_before_it_takes_memory(text: str) -> None:
     with pytest.raises(InputError, match="more than 100,000 hashes and other pieces"):
         read_track_file(text * (MOST_PIECES + 1), A_MOMENT)

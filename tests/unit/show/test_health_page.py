@@ -356,3 +356,34 @@ def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
     assert "The latest was withheld: x." in taken
     assert "was never accepted" in said(LastHeartbeat())
     assert "heartbeat" not in said(None)
+
+
+def test_gap_without_a_worker_and_one_that_lasts_are_told(
+    store: Store, queries: Application
+) -> None:
+    network, fees = SIMULATED.network_id, Watched.FEES
+    missed = Gap(network, fees, NOW - 8 * HOUR, NOW - 5 * HOUR, GapCause.NOT_WATCHED)
+    silence = Gap(network, fees, NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, HOSTILE)
+    held = Covered(network, fees, NOW - 9 * HOUR, NOW, silence)
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, (missed,)))
+
+    words = words_of(visit("health", queries))
+
+    assert "Gaps" in words
+    assert "20 Nov 04:00:00" in words
+    assert "No worker ran" in words
+    assert "Ongoing" in words
+
+
+def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> None:
+    held = Covered(SIMULATED.network_id, Watched.FEES, NOW - 9 * HOUR, NOW)
+    with empty_store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held))
+
+    words = words_of(
+        visit("health", Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW))
+    )
+
+    assert "No gaps: Devnet (watched since 2026-11-20 03:00:00 UTC). Never watched: Linea." in words
+    assert "No worker ran" not in words

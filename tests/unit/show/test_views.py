@@ -267,3 +267,14 @@ def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path)
         leftover.unlink()
 
     assert "The store cannot be read." in words_of(open_page(queries))
+
+
+def test_warning_and_what_is_critical_have_their_own_signs(store: Store) -> None:
+    queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    words = words_of(visit("overview", queries))
+
+    assert re.search(r'lw-sign bad".*?Critical:</span> <strong>No worker runs', words)
+    assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: the gas API', words)
+    assert '<p class="lw-wall-bad">No worker runs.' in words_of(
+        visit("overview", queries, wall="1")
+    )

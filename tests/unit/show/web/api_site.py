@@ -84,12 +84,18 @@ class Site:
             return len(audit_entries(connection, AuditFilter()))
 
 
-@pytest.fixture
-def site(store: Store) -> Iterator[Site]:
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """Serve the API once; it answers for the application that is registered."""
     with _served() as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
-        site = Site(store, client, [A_MOMENT])
-        register(site.application)
-        yield site
+        yield client
+
+
+@pytest.fixture
+def site(store: Store, client: httpx.Client) -> Site:
+    site = Site(store, client, [A_MOMENT])
+    register(site.application)
+    return site
 
 
 @contextmanager

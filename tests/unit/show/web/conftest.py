@@ -1,5 +1,5 @@
-"""The fixture of tests that ask the management API."""
+"""Fixtures of tests that ask the management API."""
 
-from tests.unit.show.web.api_site import site
+from tests.unit.show.web.api_site import client, site
 
-__all__ = ["site"]
+__all__ = ["client", "site"]
