@@ -22,7 +22,7 @@ from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import EffectiveSetting, effective_settings, value_text
-from dashboard.settings.load import Configuration, read_configuration
+from dashboard.settings.load import read_configuration
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.page_settings import profile_of
 from dashboard.wiring.trials import TriedNetwork, try_networks
@@ -40,12 +40,11 @@ def config() -> None:
 @click.pass_context
 def check(context: click.Context, *, as_json: bool) -> None:
     """Name each mistake in the configuration with its file and line; status 2 if there is one."""
-    configuration = read_configuration()
-    mistakes = configuration.mistakes()
+    settings, mistakes = read_configuration().checked()
     if as_json:
         print_json({"mistakes": [_mistake_json(each) for each in mistakes]})
     else:
-        _print_mistakes(configuration, mistakes)
+        _print_mistakes(settings, mistakes)
     if mistakes:
         context.exit(WRONG_INPUT)
 
@@ -90,13 +89,13 @@ def _only(text: str | None, settings: Settings) -> int | None:
     return None if profile is None else profile.network_id
 
 
-def _print_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> None:
+def _print_mistakes(settings: Settings, mistakes: list[Mistake]) -> None:
     for each in mistakes:
         say(str(each))
     if mistakes:
         say(f"{len(mistakes)} mistake{'s' if mistakes[1:] else ''}.")
         return
-    names = ", ".join(each.title for each in networks_of(configuration.settings()))
+    names = ", ".join(each.title for each in networks_of(settings))
     say(f"The configuration is good. Networks: {names or 'none'}.")
 
 

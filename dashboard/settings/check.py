@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 from dashboard.devnet.genesis import SIMULATED, SimulatedNetwork
 from dashboard.domain.addresses import HOST_NAME
+from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
 from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -16,7 +18,6 @@ from dashboard.errors import SettingsError
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.dkim import check_dkim
-from dashboard.settings.fees import check_fees
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
@@ -40,6 +41,7 @@ _EHLO_NAME: Final = re.compile(
 
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
 
+_LEVELS: Final = ("low", "medium", "high")
 
 _SHORTEST: Final = {
     "keep_fees": (timedelta(days=1), "1d: the usual fee is computed from a day"),
@@ -64,35 +66,30 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
     yield from _check_recipients(settings.mail)
-    yield from _check_tables_of_recipients(settings)
+    yield from check_recipients(settings.recipients, settings.channels)
     yield from _check_sender(settings.mail)
     yield from _check_ehlo_name(settings.mail)
-    yield from _check_channels(settings)
-    yield from _check_heartbeat(settings)
+    yield from check_channels(settings.channels)
+    yield from check_heartbeat(settings.alerts.heartbeat_url)
     yield from _check_time_zone(settings.mail)
     yield from check_dkim(settings.mail)
-    yield from _check_fallback(settings)
-    yield from _check_bounces(settings)
+    yield from check_fallback(settings.alerts.fallback, settings.channels)
+    yield from check_bounces(settings.bounces)
     yield from _check_fees(settings)
 
 
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
     """Yield what would be deleted while it is still needed."""
-    for name in _SHORTEST:
-        yield from _check_length(store, name)
+    for name, (least, why) in _SHORTEST.items():
+        length = getattr(store, name).length
+        if length is not None and length < least:
+            yield ("store", name), f"is too short: keep them at least {why}"
     fees, minutes = store.keep_fees.length, store.keep_fee_minutes.length
     if minutes is not None and (fees is None or minutes < fees):
         message = (
             "is shorter than store.keep_fees, from which it is made: keep it as long, or longer"
         )
         yield ("store", "keep_fee_minutes"), message
-
-
-def _check_length(store: StoreSettings, name: str) -> Iterator[Remark]:
-    least, why = _SHORTEST[name]
-    length = getattr(store, name).length
-    if length is not None and length < least:
-        yield ("store", name), f"is too short: keep them at least {why}"
 
 
 def _check_origins(settings: Settings) -> Iterator[Remark]:
@@ -122,36 +119,57 @@ def _check_names(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_fees(settings: Settings) -> Iterator[Remark]:
-    common = list(check_fees(settings.fees, ("fees",)))
+    common = list(_check_policy(settings.fees, ("fees",)))
     yield from common
     for name, network in () if common else settings.networks.items():
-        yield from _check_own_fees(name, network)
+        if network.fees is not None:
+            yield from _check_policy(network.fees, ("networks", name, "fees"))
 
 
-def _check_own_fees(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    if network.fees is not None:
-        yield from check_fees(network.fees, ("networks", name, "fees"))
+def _check_policy(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
+    """Yield what is contradictory in the numbers of all networks, or of one."""
+    for name in ("history_blocks", "historical_blocks"):
+        yield from _at_most(fees, section, name, "window_blocks")
+    for name in ("recent_blocks", "trend_blocks"):
+        yield from _at_most(fees, section, name, "historical_blocks")
+    yield from _at_most(fees, section, "usual_percentile", "busy_percentile")
+    yield from _check_range(fees, section)
+    for name in _LEVELS:
+        yield from _check_waits(fees, section, name)
+    for below, above in pairwise(_LEVELS):
+        for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
+            yield from _check_ascent(fees, (*section, above, key), below)
+
+
+def _check_range(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
+    smallest, largest = fees.range_percentiles
+    if smallest > largest:
+        message = f"is {smallest} to {largest}: write the smaller percentile first"
+        yield (*section, "range_percentiles"), message
+
+
+def _check_waits(fees: FeePolicy, section: SettingPath, name: str) -> Iterator[Remark]:
+    level: LevelPolicy = getattr(fees, name)
+    if level.min_wait > level.max_wait:
+        yield (*section, name, "min_wait"), "is longer than max_wait: exchange the two"
+
+
+def _at_most(fees: FeePolicy, section: SettingPath, name: str, bound: str) -> Iterator[Remark]:
+    value, largest = getattr(fees, name), getattr(fees, bound)
+    if value > largest:
+        yield (*section, name), f"is {value}, more than {bound}, which is {largest}: lower it"
+
+
+def _check_ascent(fees: FeePolicy, path: SettingPath, below: str) -> Iterator[Remark]:
+    """Find a higher level that would suggest a lower fee."""
+    *_, above, key = path
+    if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
+        yield path, f"is below that of {below}: a higher level suggests no lower fee"
 
 
 def _check_sender(mail: MailSettings) -> Iterator[Remark]:
     if not is_mail_address(mail.sender):
         yield ("mail", "sender"), no_address(mail.sender)
-
-
-def _check_channels(settings: Settings) -> Iterator[Remark]:
-    yield from check_channels(settings.channels)
-
-
-def _check_heartbeat(settings: Settings) -> Iterator[Remark]:
-    yield from check_heartbeat(settings.alerts.heartbeat_url)
-
-
-def _check_fallback(settings: Settings) -> Iterator[Remark]:
-    yield from check_fallback(settings.alerts.fallback, settings.channels)
-
-
-def _check_bounces(settings: Settings) -> Iterator[Remark]:
-    yield from check_bounces(settings.bounces)
 
 
 def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
@@ -168,10 +186,6 @@ def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
             yield ("mail", "recipients"), no_address(recipient)
     if not mail.recipients and mail.smtp_host:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
-
-
-def _check_tables_of_recipients(settings: Settings) -> Iterator[Remark]:
-    yield from check_recipients(settings.recipients, settings.channels)
 
 
 def _check_time_zone(mail: MailSettings) -> Iterator[Remark]:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -51,11 +52,21 @@ _LARGEST_NUMBER: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One source of settings: its name in errors, the table it gives, and the lines in it."""
+    """One source of settings: its name in errors, the table it gives, and the text of a file.
+
+    The file is one of the table `above`.
+    """
 
     source: str
     table: Table
-    lines: Mapping[SettingPath, int] = field(default_factory=dict)
+    text: str = ""
+    above: SettingPath = ()
+
+    def line_of(self, path: SettingPath) -> int | None:
+        """Return the line on which a setting begins, or else the table around it."""
+        lines, inner = lines_of(self.text), path[len(self.above) :]
+        around = (inner[:length] for length in range(len(inner), 0, -1))
+        return next((lines[each] for each in around if each in lines), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +97,7 @@ def location_of(path: SettingPath, layers: Sequence[Layer]) -> SettingLocation |
     """Return where the last layer that holds the path sets it, or else the table around it."""
     for layer in reversed(layers):
         if _holds(layer.table, path):
-            known = (path[:length] for length in range(len(path), 0, -1))
-            return SettingLocation(
-                layer.source, next((layer.lines[p] for p in known if p in layer.lines), None)
-            )
+            return SettingLocation(layer.source, layer.line_of(path))
     return None
 
 
@@ -108,7 +116,7 @@ class Unreadable(Exception):
 
 
 def read_file(path: Path) -> Layer:
-    """Return the file's table and lines; Unreadable where it cannot be read or is not TOML."""
+    """Return the file's table; Unreadable where it cannot be read or is not TOML."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -122,7 +130,7 @@ def read_file(path: Path) -> Layer:
 
 
 def layer_of(source: str, text: str) -> Layer:
-    """Return the table and the lines of a file's text; Unreadable where it is not TOML.
+    """Return the table of a file's text; Unreadable where it is not TOML.
 
     Nor can what no person writes be read: tables within tables within tables, and numbers of a
     thousand digits.
@@ -135,7 +143,7 @@ def layer_of(source: str, text: str) -> Layer:
         raise _no_toml(source, ValueError(_TOO_DEEP)) from None
     if trouble := _trouble_in(table):
         raise _no_toml(source, ValueError(trouble))
-    return Layer(source, table, lines_of(text))
+    return Layer(source, table, text)
 
 
 def _trouble_in(table: Table) -> str:
@@ -163,7 +171,8 @@ def _line_of(error: Exception) -> int | None:
     return int(match[1]) if match else None
 
 
-def lines_of(text: str) -> dict[SettingPath, int]:
+@lru_cache(maxsize=16)
+def lines_of(text: str) -> Mapping[SettingPath, int]:
     """Return the line, counted from one, on which each table and key of valid TOML begins.
 
     A value that spans lines stands on the line of its key.

@@ -70,12 +70,11 @@ def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
 
     `variables` stands for the process environment (the default).
     """
-    configuration = read_configuration(variables)
-    mistakes = configuration.mistakes()
+    settings, mistakes = read_configuration(variables).checked()
     if mistakes:
         more = f"; {len(mistakes) - 1} more: `linewatch config check` names them all"
         raise SettingsError(f"{mistakes[0]}{more if mistakes[1:] else ''}")
-    return configuration.settings()
+    return settings
 
 
 def read_configuration(variables: Mapping[str, str] | None = None) -> Configuration:
@@ -116,7 +115,11 @@ class Configuration:
     is_whole: bool = True
 
     def mistakes(self) -> list[Mistake]:
-        """Return everything that is wrong, each with its place and remedy.
+        """Return everything that is wrong, each with its place and remedy."""
+        return self.checked()[1]
+
+    def checked(self) -> tuple[Settings, list[Mistake]]:
+        """Return the settings with everything that is wrong with them.
 
         Settings are checked against each other once every table can be read; what stands in for
         a wrong value is blamed for nothing.
@@ -133,13 +136,7 @@ class Configuration:
             if not any(_is_one_in_the_other(f"{named(path)}.", each) for each in wrong)
         )
         found = (each for each in inspector.found if not _is_of_all(each))
-        return [*self.found, *found, *more]
-
-    def settings(self) -> Settings:
-        """Return the settings, where there are no mistakes."""
-        inspector = Inspector(self.layers, self._decode)
-        settings: Settings = inspector.read(self._with_fees(), Settings)
-        return settings
+        return settings, [*self.found, *found, *more]
 
     def _with_fees(self) -> Table:
         """Return all layers with the fees of all networks below those of each."""

@@ -144,5 +144,5 @@ def _template_mistakes(
 
 def _first_line(layer: Layer, lines: list[str], path: SettingPath) -> int:
     """Return the line on which a text begins: below its key where the quotes end that line."""
-    line = layer.lines.get(path, 1)
+    line = layer.line_of(path) or 1
     return line + 1 if lines[line - 1].rstrip().endswith(_OPENINGS) else line

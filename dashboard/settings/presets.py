@@ -46,8 +46,7 @@ def _layer(name: str, own: Table) -> Layer:
     """Leave out endpoints whose address the user replaces: no key goes to the wrong server."""
     file = read_file(FOLDER / f"{own['preset']}.toml")
     table = {key: value for key, value in file.table.items() if not _is_replaced(own.get(key))}
-    lines = {("networks", name, *path): line for path, line in file.lines.items()}
-    return Layer(file.source, {"networks": {name: table}}, lines)
+    return Layer(file.source, {"networks": {name: table}}, file.text, ("networks", name))
 
 
 def _is_replaced(own: object) -> bool:
