@@ -17,7 +17,15 @@ from dashboard.devnet.node import IncludedTransaction, Node
 from dashboard.domain.quantity import Address, TxHash, Wei, parse_hex_quantity, shorten
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.errors import InputError, WireError
-from dashboard.wire.node import BlockHeader, encode_block, encode_fee_history, encode_quantity
+from dashboard.wire.decoding import named
+from dashboard.wire.node import (
+    BlockHeader,
+    encode_block,
+    encode_fee_history,
+    encode_quantity,
+    parse_address,
+    parse_tx_hash,
+)
 from dashboard.wire.transaction import encode_integer, encode_list, items_of, whole_item
 
 CLIENT_VERSION: Final = b'"Linewatch/devnet"'
@@ -202,18 +210,12 @@ def text(params: Params, place: int) -> str:
 
 def tx_hash(params: Params, place: int) -> TxHash:
     """Return a transaction hash."""
-    try:
-        return TxHash.parse(text(params, place))
-    except InputError as error:
-        raise WireError(f"invalid argument {place}: {error}") from error
+    return named(f"invalid argument {place}", parse_tx_hash, text(params, place))
 
 
 def address(params: Params, place: int) -> Address:
     """Return an address."""
-    try:
-        return Address.parse(text(params, place))
-    except InputError as error:
-        raise WireError(f"invalid argument {place}: {error}") from error
+    return named(f"invalid argument {place}", parse_address, text(params, place))
 
 
 def flag(params: Params, place: int) -> bool:
@@ -239,15 +241,12 @@ def block_number(params: Params, place: int, head: int) -> int:
 def quantity(params: Params, place: int, subject: str = "") -> int:
     """Return a hex quantity or a plain number."""
     value = params[place]
-    named = subject or f"invalid argument {place}"
+    complaint = subject or f"invalid argument {place}"
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     if not isinstance(value, str):
-        raise WireError(f"{named}: a hex quantity such as 0x1a belongs there")
-    try:
-        return parse_hex_quantity(value)
-    except WireError as error:
-        raise WireError(f"{named}: {error}") from error
+        raise WireError(f"{complaint}: a hex quantity such as 0x1a belongs there")
+    return named(complaint, parse_hex_quantity, value)
 
 
 def percentiles(params: Params, place: int) -> tuple[Fraction, ...] | None:

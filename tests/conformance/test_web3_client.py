@@ -55,36 +55,24 @@ def over_websocket(served: Served) -> Client:
     return AsyncWeb3(provider, external_modules={"exclusion": AsyncExclusion})
 
 
-def test_record_and_null_arrive_over_http(web3: Client, transaction: Signed) -> None:
+def test_calls_reports_and_refusals_arrive_over_http(web3: Client, transaction: Signed) -> None:
+    other = a_signed_transaction(4)
+
     record = web3.exclusion.status(transaction.tx_hash)
-
-    assert (record["txHash"], record["nonce"]) == (transaction.tx_hash, "0x3")
-    assert web3.exclusion.status(UNKNOWN_HASH) is None
-
-
-def test_report_is_handed_in_over_http(web3: Client) -> None:
-    transaction = a_signed_transaction(4)
-
-    saved = web3.exclusion.save(a_former_report(transaction))
-
-    assert saved == {"status": "SAVED", "txHash": transaction.tx_hash}
-
-
-def test_refusal_arrives_over_http_with_code_and_message(web3: Client) -> None:
+    saved = web3.exclusion.save(a_former_report(other))
+    unknown = web3.provider.make_request(RPCEndpoint("eth_chainId"), [])
     with pytest.raises(Web3RPCError) as refused:
         web3.exclusion.status("0xabc")
 
+    assert (record["txHash"], record["nonce"]) == (transaction.tx_hash, "0x3")
+    assert web3.exclusion.status(UNKNOWN_HASH) is None
+    assert saved == {"status": "SAVED", "txHash": other.tx_hash}
+    assert unknown["error"]["code"] == METHOD_NOT_FOUND
     assert refused.value.rpc_response is not None
     assert refused.value.rpc_response["error"] == {"code": -32602, "message": ODD_LENGTH}
 
 
-def test_unknown_method_is_one_for_the_client_too(web3: Client) -> None:
-    reply = web3.provider.make_request(RPCEndpoint("eth_chainId"), [])
-
-    assert reply["error"]["code"] == METHOD_NOT_FOUND
-
-
-@pytest.mark.parametrize("size", [1, 2, 20])
+@pytest.mark.parametrize("size", [1, 20])
 def test_batch_over_http_has_its_results_in_order(
     web3: Client, transaction: Signed, size: int
 ) -> None:

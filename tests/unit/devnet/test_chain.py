@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from dashboard.devnet.chain import GAS_LIMIT
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import next_base_fee
-from dashboard.domain.quantity import WEI_PER_GWEI
+from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 from tests.unit.devnet.small_devnet import BEGIN, a_chain
 
 NUMBERS = st.integers(0, 12_000)
 SEEDS = st.integers(0, 2**63 - 1)
 DAY = 43_200
+STEP = 32
 
 
 @settings(max_examples=8)  # each computes up to 48,000 blocks
@@ -76,18 +78,18 @@ def test_other_seed_makes_another_chain() -> None:
 
 
 def test_base_fee_stays_within_what_people_have_seen() -> None:
-    fees = [a_chain_of_days.block(number).base_fee_per_gas for number in range(0, 7 * DAY, 8)]
+    fees = fees_of_a_week()
 
     assert min(fees) > 5 * WEI_PER_GWEI
     assert 40 * WEI_PER_GWEI < max(fees) < 75 * WEI_PER_GWEI
 
 
 def test_busy_hours_come_and_go_every_hour() -> None:
-    window, changes = FeeWindow(20_000), dict.fromkeys(range(24), 0)
+    window, changes = FeeWindow(20_000 // 5), dict.fromkeys(range(24), 0)
     was_busy = False
-    for number in range(20_000 + DAY):
+    for number in range(0, 20_000 + DAY, 5):
         window.append(a_chain_of_days.block(number).base_fee_per_gas)
-        if number >= 20_000 and number % 5 == 0:
+        if number >= 20_000:
             is_busy = window.newest(1)[0] > window.percentile(90)
             changes[(number - 20_000) // 1800] += is_busy != was_busy
             was_busy = is_busy
@@ -97,11 +99,11 @@ def test_busy_hours_come_and_go_every_hour() -> None:
 
 def test_demand_has_the_shape_of_a_day_and_of_a_week() -> None:
     begin = a_chain_of_days.genesis.timestamp
-    fees = [a_chain_of_days.block(number).base_fee_per_gas for number in range(0, 7 * DAY, 8)]
+    fees = fees_of_a_week()
     by_hour = dict.fromkeys(range(24), 0)
     by_day = dict.fromkeys(range(7), 0)
     for number, fee in enumerate(fees):
-        moment = datetime.fromtimestamp(begin + 16 * number, UTC)
+        moment = datetime.fromtimestamp(begin + 2 * STEP * number, UTC)
         by_hour[moment.hour] += fee
         by_day[moment.weekday()] += fee
 
@@ -119,3 +121,9 @@ def test_gas_of_consecutive_blocks_varies_and_never_exceeds_the_limit() -> None:
 
 
 a_chain_of_days = a_chain()
+
+
+@cache
+def fees_of_a_week() -> list[Wei]:
+    numbers = range(0, 7 * DAY, STEP)
+    return [a_chain_of_days.block(number).base_fee_per_gas for number in numbers]

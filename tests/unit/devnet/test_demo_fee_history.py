@@ -118,7 +118,7 @@ def test_spells_are_those_of_its_fees_beside_the_threshold_before_each() -> None
         if each % 12_000 == 0
     )
 
-    found = DemoFeeHistory(7, A_MOMENT, 20 * DAY, CALM).spells(holds)
+    found = DemoFeeHistory(7, A_MOMENT, 12 * DAY, CALM).spells(holds)
 
     of_days = spells_of(values, holds, silence)
     assert len(of_days) > 3
@@ -128,7 +128,7 @@ def test_spells_are_those_of_its_fees_beside_the_threshold_before_each() -> None
 
 def columns_of(network: SimulatedNetwork, series: FeeSeries) -> tuple[Int64Array, Int64Array]:
     """Return all times and fees of whole days of one series."""
-    parts = [(each.at, each.fees) for each in days_of(network, 20 * DAY, series)]
+    parts = [(each.at, each.fees) for each in days_of(network, 12 * DAY, series)]
     at, fees = (np.concatenate(column) for column in zip(*parts, strict=True))
     return at, fees
 

@@ -74,7 +74,7 @@ def evidence_of(store: Store) -> Evidence:
 
 
 async def let_pass(poll: ExclusionPoll, fake_clock: FakeClock, duration: timedelta) -> None:
-    """Let time pass in steps, with a tick after each."""
-    for _ in range(60):
-        fake_clock.wait(duration / 60)
+    """Let time pass in 30 steps, with a tick after each."""
+    for _ in range(30):
+        fake_clock.wait(duration / 30)
         await poll.tick()

@@ -101,9 +101,9 @@ def verdict_on(store: Store) -> VerdictKind:
 
 
 async def tick_for(poll: InclusionPoll, fake_clock: FakeClock, duration: timedelta) -> None:
-    """Let time pass in 200 steps, with a tick after each."""
-    for _ in range(200):
-        fake_clock.wait(duration / 200)
+    """Let time pass in 60 steps, with a tick after each."""
+    for _ in range(60):
+        fake_clock.wait(duration / 60)
         await poll.tick()
 
 
