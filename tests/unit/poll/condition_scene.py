@@ -23,7 +23,7 @@ from tests.scripted_upstreams import ScriptedGas
 PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
 
 MINUTE = timedelta(minutes=1)
-LONG = timedelta(minutes=12)
+LONG = timedelta(minutes=8)
 PERIOD = PERIODS.suggested_gas_fees
 THRESHOLD = 20
 SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
@@ -66,10 +66,11 @@ class Scene:
         self.poll = GasPoll(self.upstream, archive, PERIODS, self.fake_clock.clocks, node)
 
     async def go_on(self, duration: timedelta) -> None:
-        """Let time pass, with the jobs of the worker."""
-        for _ in range(duration // PERIODS.suggested_gas_fees):
+        """Let time pass, with the jobs of the worker: a poll every time, the other now and then."""
+        for step in range(duration // PERIODS.suggested_gas_fees):
             self.fake_clock.wait(PERIODS.suggested_gas_fees)
-            self.update()
+            if step % 3 == 0:
+                self.update()
             await self.poll.tick()
 
     def update(self) -> None:

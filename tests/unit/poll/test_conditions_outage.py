@@ -183,7 +183,7 @@ async def test_flat_chain_is_busy_by_its_priority_fee(scene: Scene) -> None:
     scene.fake_clock.wait(timedelta(hours=1))
     flat = suggested_gas_fees(estimated_base_fee=Wei(7))
     scene.upstream.fees, scene.upstream.threshold = flat, Wei(7)
-    await scene.go_on(LONG)
+    await scene.go_on(LONG + 4 * MINUTE)
     medium = a_suggestion(priority_fee=5 * GWEI)
     scene.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(7), medium=medium)
 
