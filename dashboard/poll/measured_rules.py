@@ -153,17 +153,19 @@ class RuleReader:
         match rule.kind, rule.measure:
             case RuleKind.REJECTION_RATE, RateMeasure() as rate:
                 counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
-                return read_rates(rule, rate, counts, now)
+                return read_rates(rule.name, rate, counts, now)
             case RuleKind.CREDITS_SHORT, CreditMeasure() as budget:
                 spent = spent_since(connection, budget.per.begin(now))
-                return read_credits(rule, budget, sum(each.spent.credits for each in spent), now)
+                return read_credits(
+                    rule.name, budget, sum(each.spent.credits for each in spent), now
+                )
             case RuleKind.EXPIRY, ExpiryMeasure() as expiry:
                 self.peers.update(now)
                 unknown = [_of_server(each) for each in self.peers.unseen()]
-                return read_expiries(rule, self._ending(connection, expiry, now), now, unknown)
+                return read_expiries(rule.name, self._ending(connection, expiry, now), now, unknown)
             case RuleKind.DELIVERY_FAILING, _:
-                failing = read_deliveries(rule, failing_deliveries(connection), now)
-                return failing | read_bounces(rule, bounced_addresses(connection), now)
+                failing = read_deliveries(rule.name, failing_deliveries(connection), now)
+                return failing | read_bounces(rule.name, bounced_addresses(connection), now)
             case RuleKind.COVERAGE_GAP | RuleKind.WORKER_SILENT, _:
                 return self._gaps(connection, rule, now)
             case _:
@@ -205,7 +207,7 @@ class RuleReader:
         """
         holds = HoldPeriods(rule.pending, rule.keep_firing)
         for network_id in rule.scope.networks or self.with_fees:
-            subject = Subject(SubjectKind.FEE_LIMIT, network_id, rule=rule.name)
+            subject = Subject.of_rule(SubjectKind.FEE_LIMIT, rule.name, network_id=network_id)
             pause = longest_pause(self.with_fees.get(network_id, timedelta()))
             before = held.get(subject)
             start = now - max(rule.pending, rule.keep_firing) - pause

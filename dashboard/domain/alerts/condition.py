@@ -63,6 +63,17 @@ class Subject:
         """Name the exclusion condition of one transaction on one network."""
         return cls(SubjectKind.TRANSACTION, network_id, tx_hash)
 
+    @classmethod
+    def of_rule(
+        cls,
+        kind: SubjectKind,
+        rule: str,
+        dimension: str = "",
+        network_id: NetworkId = INSTALLATION,
+    ) -> Subject:
+        """Name what a rule measures; of a long dimension the store has room for the beginning."""
+        return cls(kind, network_id, rule=rule, dimension=dimension[:LONGEST_DIMENSION])
+
     def key(self) -> str:
         """Return the text under which the store keeps this subject's condition."""
         key = f"{self.kind}:{self.network_id}:{self.tx_hash or ''}"

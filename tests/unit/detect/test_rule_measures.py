@@ -40,7 +40,7 @@ from dashboard.domain.alerts.kinds.delivery import (
     read_bounces,
     read_deliveries,
 )
-from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds, ExpiryMeasure, read_expiries
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds, read_expiries
 from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds, FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure, read_rates
@@ -61,7 +61,7 @@ OPEN = Condition(State.BEYOND_LIMITS, A_MOMENT)
 
 def rates(count: int, now: datetime = A_MOMENT) -> Readings:
     """Read that so many rejections of the module HUB arrived."""
-    return read_rates(STORM, RATE, {(A_NETWORK, "HUB"): count}, now)
+    return read_rates("storm", RATE, {(A_NETWORK, "HUB"): count}, now)
 
 
 def concluded(rule: Rule, readings: Readings, held: dict[Subject, Condition]) -> list[Conclusion]:
@@ -93,7 +93,7 @@ def test_rate_is_trouble_strictly_above_what_the_rule_allows(
 
 def test_rate_without_a_dimension_is_that_of_the_network() -> None:
     whole = replace(RATE, by=None)
-    (subject,) = read_rates(STORM, whole, {(ANOTHER_NETWORK, ""): 3}, A_MOMENT)
+    (subject,) = read_rates("storm", whole, {(ANOTHER_NETWORK, ""): 3}, A_MOMENT)
 
     assert subject == Subject(SubjectKind.REJECTION_RATE, ANOTHER_NETWORK, rule="storm")
     assert subject.key() == "rejection rate:59144::storm:"
@@ -312,7 +312,7 @@ DELIVERY = Rule("delivery", RuleKind.DELIVERY_FAILING)
 
 def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -> None:
     grounds = DeliveryGrounds(3, A_MOMENT, "451")
-    ((mail, reading),) = read_deliveries(DELIVERY, {"mail": grounds}, A_MOMENT).items()
+    ((mail, reading),) = read_deliveries("delivery", {"mail": grounds}, A_MOMENT).items()
 
     assert (mail.kind, mail.dimension) == (SubjectKind.DELIVERY, "mail")
     assert reading == Reading(is_trouble=True, at=A_MOMENT, grounds=grounds)
@@ -323,10 +323,10 @@ def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -
 def test_address_from_which_mails_come_back_is_in_trouble_since_the_first_one() -> None:
     grounds = BounceGrounds(A_MOMENT, "550 no such user", is_off=False)
     later = A_MOMENT + seconds(60)
-    ((ops, reading),) = read_bounces(DELIVERY, {"ops@example.org": grounds}, later).items()
+    ((ops, reading),) = read_bounces("delivery", {"ops@example.org": grounds}, later).items()
 
     assert (ops.kind, ops.dimension) == (SubjectKind.ADDRESS, "ops@example.org")
-    (long,) = read_bounces(DELIVERY, {"o" * 250 + "@example.org": grounds}, later)
+    (long,) = read_bounces("delivery", {"o" * 250 + "@example.org": grounds}, later)
     assert len(long.key()) < 200
     assert reading == Reading(is_trouble=True, at=later, since=A_MOMENT, grounds=grounds)
     over = Reading(is_trouble=False, at=later)
@@ -336,18 +336,15 @@ def test_address_from_which_mails_come_back_is_in_trouble_since_the_first_one() 
 @pytest.mark.parametrize(("spent", "is_trouble"), [(799, False), (800, True)])
 def test_credits_are_trouble_from_the_share_of_the_rule_on(spent: int, *, is_trouble: bool) -> None:
     measure = CreditMeasure(1000, BudgetPeriod.DAY, 80)
-    rule = Rule("budget", RuleKind.CREDITS_SHORT, measure=measure)
-
-    (reading,) = read_credits(rule, measure, spent, A_MOMENT).values()
+    (reading,) = read_credits("budget", measure, spent, A_MOMENT).values()
 
     assert reading == Reading(is_trouble, A_MOMENT, grounds=CreditGrounds(spent, 1000, "day"))
 
 
 def test_each_thing_that_ends_soon_is_read_by_itself() -> None:
-    rule = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(seconds(60)))
     ending = [ExpiryGrounds("key wallet", A_MOMENT), ExpiryGrounds("x" * 300, A_MOMENT)]
 
-    found = read_expiries(rule, ending, A_MOMENT, ["key wallet", "unseen"])
+    found = read_expiries("expiry", ending, A_MOMENT, ["key wallet", "unseen"])
 
     assert {subject.dimension: reading is not None for subject, reading in found.items()} == {
         "key wallet": True,

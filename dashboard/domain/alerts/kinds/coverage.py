@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    Reading,
-    Readings,
-    State,
-    Subject,
-    SubjectKind,
-)
+from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind, Rows
 from dashboard.domain.formatting import from_to, moment, span
@@ -62,7 +55,7 @@ def read_gaps(
     A gap while no worker was running is known only afterwards, so it is reported for a while.
     """
     return {
-        Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
+        Subject.of_rule(SubjectKind.COVERAGE, rule.name, network_id=network_id): _read_gap(
             rule, [each for each in gaps if each.network_id == network_id], now
         )
         for network_id in rule.scope.networks or networks
@@ -72,7 +65,7 @@ def read_gaps(
 def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
     """Return whether no worker was running until a moment ago; one that is there judges it."""
     unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
-    subject = Subject(SubjectKind.WORKER, INSTALLATION, rule=rule.name)
+    subject = Subject.of_rule(SubjectKind.WORKER, rule.name)
     return {subject: _read_gap(rule, unwatched, now)}
 
 

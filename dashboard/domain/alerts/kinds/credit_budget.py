@@ -6,16 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    Reading,
-    Readings,
-    State,
-    Subject,
-    SubjectKind,
-)
+from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import (
     DescribedChange,
@@ -28,9 +21,6 @@ from dashboard.domain.alerts.kinds.kind import (
 from dashboard.domain.alerts.rule_values import word
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
-
-if TYPE_CHECKING:
-    from dashboard.domain.alerts.rule import Rule
 
 USUAL_SHARE: Final = 80
 """Percent of a budget that a rule reports unless it says another share."""
@@ -81,9 +71,9 @@ class CreditGrounds(Grounds):
     per: str
 
 
-def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
+def read_credits(rule: str, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
     """Return whether as much of the budget is spent as the rule reports."""
-    subject = Subject(SubjectKind.CREDITS, INSTALLATION, rule=rule.name)
+    subject = Subject.of_rule(SubjectKind.CREDITS, rule)
     grounds = CreditGrounds(spent, measure.budget, measure.per.value)
     is_trouble = spent * 100 >= measure.budget * measure.percent
     return {subject: Reading(is_trouble, now, grounds=grounds)}

@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    LONGEST_DIMENSION,
-    Reading,
-    Readings,
-    State,
-    Subject,
-    SubjectKind,
-)
+from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import unlinked
-
-if TYPE_CHECKING:
-    from dashboard.domain.alerts.rule import Rule
 
 _AFTER_FAILURE: Final = (
     "Try the channel with `linewatch alerts test-send`, which shows the answer of the server.",
@@ -55,22 +44,22 @@ class BounceGrounds(Grounds):
     is_off: bool
 
 
-def read_deliveries(rule: Rule, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
+def read_deliveries(rule: str, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
     """Return of each channel that it fails, with what it does not take."""
     return {
-        Subject(SubjectKind.DELIVERY, INSTALLATION, rule=rule.name, dimension=channel): Reading(
+        Subject.of_rule(SubjectKind.DELIVERY, rule, channel): Reading(
             is_trouble=True, at=now, grounds=grounds
         )
         for channel, grounds in failing.items()
     }
 
 
-def read_bounces(rule: Rule, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
+def read_bounces(rule: str, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
     """Return of each mail address that mails to it come back, since the first one did."""
     return {
-        Subject(
-            SubjectKind.ADDRESS, INSTALLATION, rule=rule.name, dimension=address[:LONGEST_DIMENSION]
-        ): Reading(is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds)
+        Subject.of_rule(SubjectKind.ADDRESS, rule, address): Reading(
+            is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds
+        )
         for address, grounds in bounced.items()
     }
 

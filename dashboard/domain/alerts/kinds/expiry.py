@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Any, Final
 
-from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    LONGEST_DIMENSION,
-    Reading,
-    Readings,
-    State,
-    Subject,
-    SubjectKind,
-)
+from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import (
     LONGEST_VALUE,
@@ -29,9 +22,6 @@ from dashboard.domain.alerts.kinds.kind import (
 from dashboard.domain.alerts.rule_values import positive_duration
 from dashboard.domain.formatting import moment, span, write_duration
 from dashboard.domain.markup import unlinked
-
-if TYPE_CHECKING:
-    from dashboard.domain.alerts.rule import Rule
 
 _BEFORE_END: Final = (
     "A key is renewed with `linewatch keys rotate`.",
@@ -63,14 +53,10 @@ class ExpiryGrounds(Grounds):
 
 
 def read_expiries(
-    rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
+    rule: str, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
 ) -> Readings:
     """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
-
-    def subject(what: str) -> Subject:
-        name = what[:LONGEST_DIMENSION]
-        return Subject(SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=name)
-
+    subject = partial(Subject.of_rule, SubjectKind.EXPIRY, rule)
     readings: Readings = {subject(each): None for each in unknown}
     return readings | {
         subject(each.what): Reading(is_trouble=True, at=now, grounds=each) for each in ending

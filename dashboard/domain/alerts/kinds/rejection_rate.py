@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
@@ -24,9 +24,6 @@ from dashboard.domain.formatting import counted, period, span, write_duration
 from dashboard.domain.markup import unlinked
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
-
-if TYPE_CHECKING:
-    from dashboard.domain.alerts.rule import Rule
 
 MOST_COUNTED: Final = 50_000
 """The largest number of rejections that a rule counts to."""
@@ -92,11 +89,11 @@ class RateGrounds(Grounds):
     value: str = ""
 
 
-def read_rates(rule: Rule, measure: RateMeasure, counts: Counts, now: datetime) -> Readings:
+def read_rates(rule: str, measure: RateMeasure, counts: Counts, now: datetime) -> Readings:
     """Return of each network and value whether more rejections arrived than the rule allows."""
     readings: Readings = {}
     for (network_id, value), count in counts.items():
-        subject = Subject(SubjectKind.REJECTION_RATE, network_id, rule=rule.name, dimension=value)
+        subject = Subject.of_rule(SubjectKind.REJECTION_RATE, rule, value, network_id)
         grounds = measure.grounds(count, value)
         readings[subject] = Reading(count > measure.more_than, now, grounds=grounds)
     return readings
