@@ -187,7 +187,7 @@ def notification_of(row: RowMapping) -> Notification:
         closed_at=row[column.closed_at],
         kind=NotificationKind(row[column.kind]),
         held_for=row[column.held_for],
-        held_by=row[column.held_by] or "",
+        held_by=row[column.held_by],
     )
 
 

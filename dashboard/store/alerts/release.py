@@ -97,7 +97,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
             is_of_network=row.tx_hash is None,
             incident_id=about.get(row.notification_id),
             was_held=row.held_for != "",
-            was_capped=Delay.CAP in (row.held_by or "").split(),
+            was_capped=Delay.CAP in row.held_by.split(),
         )
         for row in connection.execute(query)
     ]
@@ -178,7 +178,7 @@ def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
     )
     for row in connection.execute(query.with_for_update()).all():
         mine = column.notification_id == row.notification_id
-        noted = f"{row.held_by or ''} {Delay.CAP}".strip()
+        noted = f"{row.held_by} {Delay.CAP}".strip()
         connection.execute(update(notifications).where(mine).values(held_by=noted))
 
 
@@ -193,7 +193,7 @@ def close(
             column.notification_id.in_(ids), IS_PENDING, column.closed_at.is_(None)
         )
         rows = connection.execute(query.with_for_update())
-        still_open = {row.notification_id: row.held_by or "" for row in rows}
+        still_open = {row.notification_id: row.held_by for row in rows}
         if closing.notification_id not in still_open:
             continue
         merged = [each for each in closing.merged if each in still_open]
@@ -235,7 +235,7 @@ def _shared_by(connection: Connection, ids: Sequence[UUID]) -> dict[str, object]
     rows = connection.execute(query.where(column.notification_id.in_(ids))).all()
     kinds = {NotificationKind(row.kind) for row in rows}
     kind = kinds.pop() if len(kinds) == 1 else NotificationKind.SUMMARY
-    held_by = dict.fromkeys(key for row in rows for key in (row.held_by or "").split())
+    held_by = dict.fromkeys(key for row in rows for key in row.held_by.split())
     held_for = sorted({row.held_for for row in rows} - {""})[:_MOST_HOLDING]
     return {
         "kind": NotificationKind.CHANGE if NotificationKind.CHANGE in kinds else kind,

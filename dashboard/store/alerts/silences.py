@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,12 +9,11 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Row, func, select, update
 
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, SilenceState
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import notifications, silences
+from dashboard.store.schema import silences
 
 
 def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
@@ -56,34 +54,7 @@ def end_silence(
     if connection.execute(open_one.values(ended_at=by.at, ended_by=by.name)).rowcount == 0:
         return None
     row = connection.execute(select(silences).where(column.silence_id == silence_id)).one()
-    ended = _silence_of(row)
-    if kind is SilenceKind.MAINTENANCE:
-        _release_held(connection, ended, by.at)
-    return ended
-
-
-def _release_held(connection: Connection, window: Silence, now: datetime) -> None:
-    """Release what this window held in release 0.1.0, which did not store what holds what.
-
-    What was held since is released by the worker, which knows what else holds it.
-    """
-    others = unfinished_silences(connection, now)
-    if any(
-        each.kind is SilenceKind.MAINTENANCE and each.state(now) is SilenceState.ACTIVE
-        for each in others
-    ):
-        return
-    ended = replace(window, ended_at=None).occurrence(now)
-    if ended is None:
-        return
-    column = notifications.c
-    held = update(notifications).where(
-        column.state == NotificationState.PENDING,
-        column.closed_at.is_(None),
-        column.release_at == ended.over_at,
-        column.held_by.is_(None),
-    )
-    connection.execute(held.values(release_at=now, next_attempt_at=now))
+    return _silence_of(row)
 
 
 def unfinished_silences(connection: Connection, at: datetime) -> list[Silence]:

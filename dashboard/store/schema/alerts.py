@@ -111,8 +111,8 @@ notifications = table(
     needed("precedence", SmallInteger, server_default="3"),
     # What holds it until it is released: quiet hours, maintenance.
     needed("held_for", ForeignText, server_default=""),
-    # The windows and quiet hours that hold it, with blanks between; null in rows of 0.1.0.
-    Column("held_by", Text),
+    # The windows and quiet hours that hold it, with blanks between.
+    needed("held_by", Text, server_default=""),
     needed("created_at", Moment),
     needed("release_at", Moment),
     # Null while it groups members; the token is that of the worker that fixed them.

@@ -124,18 +124,19 @@ def test_quiet_hours_of_a_rule_hold_what_a_window_held(watch: Watch) -> None:
     assert held.held_for == "quiet hours of the rule busy"
 
 
-def test_row_of_which_no_holder_is_stored_is_released_with_the_window_that_ends_as_it_does(
-    watch: Watch,
-) -> None:
+def test_row_of_a_release_that_stored_no_holder_is_held_by_what_lasts_alone(watch: Watch) -> None:
     number = open_window(watch, 2 * HOUR)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
     with watch.store.write() as connection:
-        connection.execute(update(stored).values(held_by=None))  # as of release 0.1.0
+        connection.execute(update(stored).values(held_by="window-0"))  # as the migration says
+    upgraded = Watch(watch.store, watch.clock)
+    upgraded.wait(seconds(1))
+    assert told(upgraded) == []
 
-    end_window(watch, number)
+    end_window(upgraded, number)
 
-    assert told(watch) == [ONCALL]
+    assert told(upgraded) == [ONCALL]
 
 
 def test_quiet_hours_end_in_one_summary_of_all_that_waited(

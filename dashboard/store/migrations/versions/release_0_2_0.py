@@ -121,12 +121,17 @@ def _suspect_addresses() -> None:
 def _say_which_notification_goes() -> None:
     """Say which notification goes first, and what holds it.
 
-    Those of 0.1.0 that wait go as they came, and which window holds them is not known.
+    Those of 0.1.0 that wait go as they came. Which window holds them is not known: they get one
+    that is over, so that the worker asks at its start what holds them.
     """
     op.add_column("notifications", preset("precedence", small, "3"))
     op.execute("UPDATE notifications SET precedence = 5 WHERE kind = 'reminder'")
     op.add_column("incidents", sa.Column("notified_at", big))
-    op.add_column("notifications", sa.Column("held_by", text))
+    op.add_column("notifications", preset("held_by", text, ""))
+    op.execute(
+        "UPDATE notifications SET held_by = 'window-0' WHERE state = 'pending' "
+        "AND closed_at IS NULL AND held_for LIKE 'maintenance window %'"
+    )
 
 
 def _digests() -> None:

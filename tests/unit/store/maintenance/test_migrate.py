@@ -208,3 +208,42 @@ def test_move_that_was_killed_in_release_0_1_0_begins_again(empty_url: str) -> N
         query = text("SELECT moved_to FROM installation ORDER BY last_token")
         assert connection.scalars(query).all() == list(MOVES.values())
     engine.dispose()
+
+
+HELD: dict[str, str] = {
+    "maintenance window 3 by Ada: new node": "window-0",
+    "quiet hours of the rule night": "",
+    "": "",
+}
+"""What held a notification in release 0.1.0, and what the worker is told of it."""
+
+
+def test_what_a_window_held_in_release_0_1_0_is_checked_at_the_start(empty_url: str) -> None:
+    engine = create_engine(empty_url)
+    with engine.begin() as connection:
+        make_released(connection, "0.1.0")
+        one = {"id": an_id(1).hex}
+        connection.execute(
+            text(
+                "INSERT INTO transitions (transition_id, subject, kind, network_id, after, at) "
+                "VALUES (:id, 'busyness:1:', 'busyness', 1, 'busy', 1)"
+            ),
+            one,
+        )
+        for number, held_for in enumerate(HELD):
+            connection.execute(
+                text(
+                    "INSERT INTO notifications (notification_id, transition_id, position, channel, "
+                    "address, message_id, created_at, release_at, state, attempts, outcome, "
+                    "held_for) VALUES (:mine, :id, :at, 'mail', 'a@b', :name, 1, 2, 'pending', 0, "
+                    "'', :held)"
+                ),
+                one | {"mine": an_id(number).hex, "name": held_for, "at": number, "held": held_for},
+            )
+
+    migrate(empty_url)
+
+    with engine.connect() as connection:
+        query = text("SELECT held_by FROM notifications ORDER BY position")
+        assert connection.scalars(query).all() == list(HELD.values())
+    engine.dispose()
