@@ -65,14 +65,15 @@ class LiveLookup:
         async with anyio.create_task_group() as tasks:
             for each in self.askers.keys() | self.nodes.keys():
                 if network_id in {None, each}:
-                    tasks.start_soon(self._ask_both, each, (hashes, deadline), unsaved)
+                    tasks.start_soon(self._ask_both, each, hashes, deadline, unsaved)
         if unsaved:
             raise AnswersNotSaved(unsaved)
 
     async def _ask_both(
         self,
         network_id: NetworkId,
-        wanted: tuple[Sequence[TxHash], timedelta],
+        hashes: Sequence[TxHash],
+        deadline: timedelta,
         unsaved: list[UnsavedAnswers],
     ) -> None:
         """Ask the API and the node; then the node, briefly, for nonces of senders not known before.
@@ -80,25 +81,24 @@ class LiveLookup:
         A record names the sender, and what the sender can do depends on the nonce that the node
         expects: without it the first answer would say less than the next one.
         """
-        hashes, deadline = wanted
         asker, node = self.askers.get(network_id), self.nodes.get(network_id)
         asked: list[InclusionQuestion] = []
         async with anyio.create_task_group() as tasks:
             if asker is not None:
-                tasks.start_soon(self._ask_network, network_id, asker, wanted, unsaved)
+                tasks.start_soon(self._ask_network, network_id, asker, hashes, deadline, unsaved)
             if node is not None:
-                tasks.start_soon(self._ask_node, network_id, node, wanted, asked)
+                tasks.start_soon(self._ask_node, network_id, node, hashes, deadline, asked)
         if asker is not None and node is not None:
-            await self._ask_node(network_id, node, (hashes, min(deadline, BRIEFLY)), asked)
+            await self._ask_node(network_id, node, hashes, min(deadline, BRIEFLY), asked)
 
     async def _ask_network(
         self,
         network_id: NetworkId,
         asker: ExclusionAsker,
-        wanted: tuple[Sequence[TxHash], timedelta],
+        hashes: Sequence[TxHash],
+        deadline: timedelta,
         unsaved: list[UnsavedAnswers],
     ) -> None:
-        hashes, deadline = wanted
         asked_at = self.now()
         answers = [ExclusionAnswer(each, failure=_no_answer(deadline)) for each in hashes]
         with anyio.move_on_after(deadline.total_seconds()):
@@ -112,14 +112,14 @@ class LiveLookup:
         self,
         network_id: NetworkId,
         node: InclusionAsker,
-        wanted: tuple[Sequence[TxHash], timedelta],
+        hashes: Sequence[TxHash],
+        deadline: timedelta,
         asked: list[InclusionQuestion],
     ) -> None:
         """Ask a node what was not asked yet; trouble with the store is not reported.
 
         The exclusion API is asked at the same time, and trouble with the store is reported there.
         """
-        hashes, deadline = wanted
         asked_at = self.now()
         with suppress(StoreError):
             known = await run_sync(self._questions, network_id, hashes)

@@ -95,10 +95,10 @@ class IssuerClient:
             if claims.get("nonce") != nonce or not claims.get("sub"):
                 raise UpstreamUnreadable("the token belongs to another attempt")
             if "userinfo_endpoint" in known.metadata:
-                told = await _table(client, _text(known.metadata, "userinfo_endpoint"))
-                if told.get("sub") != claims["sub"]:
+                about = await _table(client, _text(known.metadata, "userinfo_endpoint"))
+                if about.get("sub") != claims["sub"]:
                     raise UpstreamUnreadable("the token and the user information differ")
-                claims = {**told, **claims}
+                claims = {**about, **claims}
         return _identity(issuer, claims)
 
     async def ended(self, issuer: Issuer, logout_token: str) -> tuple[str | None, str | None]:

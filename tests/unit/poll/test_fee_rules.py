@@ -100,7 +100,7 @@ def test_preview_fires_exactly_when_the_rule_did(watch: Watch, seed: int) -> Non
     rule = replace(DEAR, pending=seconds(20), keep_firing=seconds(chance.choice((0, 15, 30))))
     began, base_fee = watch.fake_clock.now(), 20
     watch.hold(rule)
-    for _ in range(150):
+    for _ in range(80):
         if chance.random() < 0.05:
             watch.fake_clock.wait(seconds(chance.choice((60, 200))))
         fees = []

@@ -20,7 +20,7 @@ from tests.unit.poll.condition_scene import conditions_of
 
 pytestmark = pytest.mark.anyio
 
-PERIODS = GasPeriods(seconds(4), timedelta(minutes=10), timedelta(minutes=1))
+PERIODS = GasPeriods(seconds(4), timedelta(minutes=2), seconds(20))
 LEASE = timedelta(days=1)
 
 
@@ -67,12 +67,12 @@ async def test_first_tick_keeps_all_four_answers(
 async def test_each_operation_keeps_its_own_period(
     poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
-    await tick_for(poll, fake_clock, timedelta(minutes=10))
+    await tick_for(poll, fake_clock, timedelta(minutes=2))
 
     assert upstream.asked == {
-        Operation.SUGGESTED_GAS_FEES: 150,
-        Operation.BUSY_THRESHOLD: 10,
-        Operation.BASE_FEE_PERCENTILE: 10,
+        Operation.SUGGESTED_GAS_FEES: 30,
+        Operation.BUSY_THRESHOLD: 6,
+        Operation.BASE_FEE_PERCENTILE: 6,
         Operation.BASE_FEE_HISTORY: 1,
     }
 
