@@ -13,7 +13,7 @@ from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
 
 _LOOKED_BACK: Final = 10_000
-"""Actions among which the last of a kind is looked for."""
+"""Latest actions among which the last of a kind is searched."""
 
 
 @dataclass(frozen=True, slots=True)

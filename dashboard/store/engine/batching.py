@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, tuple_
@@ -23,7 +22,6 @@ _FEWEST: Final = 5
 _MOST: Final = 2000
 _FIRST: Final = 20
 
-
 _AT_ONCE: Final = 500
 PORTION: Final = 500
 """Rows that one read of an index finds; reading makes no writer wait."""
@@ -32,50 +30,39 @@ PORTION: Final = 500
 class AdaptiveBatches:
     """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
 
-    One for each kind: a fee goes many times faster than a rejection. Steps do not wait
-    for the disk, unless `is_synced`.
+    One for each kind: a fee goes many times faster than a rejection.
     """
 
     def __init__(
-        self,
-        elapsed: Callable[[], float] = time.perf_counter,
-        rows: int = _FIRST,
-        *,
-        is_synced: bool = False,
+        self, elapsed: Callable[[], float] = time.perf_counter, rows: int = _FIRST
     ) -> None:
         """Begin with steps of so many rows."""
         self.rows = rows
         self.took = 0.0
         self._elapsed = elapsed
         self._rows_at_first = rows
-        self._is_synced = is_synced
 
     def restarted(self) -> AdaptiveBatches:
         """Return one that has measured nothing yet."""
-        return AdaptiveBatches(self._elapsed, self._rows_at_first, is_synced=self._is_synced)
-
-    @contextmanager
-    def writing(self, store: Store) -> Iterator[Connection]:
-        """Open a transaction that writes; afterwards `took` and `rows` are updated.
-
-        What goes into the file after its end is no part of it: by then others write.
-        """
-        with store.write() if self._is_synced else store.write_unsynced() as connection:
-            began = self._elapsed()
-            yield connection
-            self.took = self._elapsed() - began
-        self.rows = next_rows(self.rows, self.took)
+        return AdaptiveBatches(self._elapsed, self._rows_at_first)
 
     def in_batches(
         self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
     ) -> Iterator[int]:
-        """Act on the found rows, so many in each transaction; yield what the action returns."""
+        """Act on the found rows, so many in each transaction; yield what the action returns.
+
+        The transactions do not wait for the disk. `took` is how long the last one kept others from
+        writing.
+        """
         place = 0
         while place < len(found):
             some = found[place : place + self.rows]
             place += len(some)
-            with self.writing(store) as connection:
+            with store.write_unsynced() as connection:
+                began = self._elapsed()
                 done = act(connection, some)
+                self.took = self._elapsed() - began
+            self.rows = next_rows(self.rows, self.took)
             yield done
 
 

@@ -47,7 +47,7 @@ _KINDS: Final = (
     (String, "text"),
     (JSON, "text"),
 )
-"""In the order in which they are looked through: the first two are integers, too."""
+"""The first that fits counts: the first two are integers, too."""
 
 
 def read_rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:

@@ -31,7 +31,7 @@ from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 _ANY_PAGE: Final = "PRAGMA user_version"
 _IS_EXCLUSIVE: Final = "is exclusive"
 
-_LOOK_AGAIN: Final = 0.001
+_RETRY_AFTER: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
 and so misses most of the moments in which a busy process releases the lock."""
 
@@ -60,10 +60,10 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
 }
-_LOOK: Final = timedelta(seconds=1)
-"""How long damage is looked for when SQLite reports some."""
+_SEARCH: Final = timedelta(seconds=1)
+"""How long the file is searched for damage when SQLite reports some."""
 
-_TELLING_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+_MAY_BE_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
     "keep a copy of the file and move it away to begin with an empty store"
@@ -151,7 +151,7 @@ def begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
         while _is_locked_out(driver):
             if time.monotonic() > deadline:
                 break
-            time.sleep(_LOOK_AGAIN)
+            time.sleep(_RETRY_AFTER)
         if not driver.in_transaction:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -367,7 +367,7 @@ class SqliteFile:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY
         if code in DAMAGED:
             return self._checked(error)
-        if code in _TELLING_FULL and is_full(self.path.parent):
+        if code in _MAY_BE_FULL and is_full(self.path.parent):
             return StoreUnavailable(f"{self.name} cannot be used now: {FULL}")
         if code in _REMEDIES:
             return StoreUnavailable(f"{self.name} cannot be used now ({error}): {_REMEDIES[code]}")
@@ -378,12 +378,12 @@ class SqliteFile:
         try:
             address = f"{self.path.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-                damage = find_corruption(connection, _LOOK)
+                damage = find_corruption(connection, _SEARCH)
         except sqlite3.Error as trouble:
             damage, error = None, trouble
         if damage is not None:
             return self.damaged(damage)
         return StoreUnavailable(
             f"{self.name} cannot be used now ({error}): check its disk; "
-            "`linewatch verify` tells whether the store is damaged"
+            "`linewatch verify` says whether the store is damaged"
         )

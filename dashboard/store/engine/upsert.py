@@ -129,7 +129,7 @@ def holds_text(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
 
 
 def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a column's value as the planner finds no index for it: each row is looked at.
+    """Return a column's value as the planner finds no index for it: each row is read.
 
     Without statistics it would rather sort all rows of a network, or walk along all arrivals,
     than go by the index that leads to few.

@@ -10,10 +10,11 @@ from sqlalchemy import Connection, Table
 from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.maintenance.derived_cohorts import rebuild_cohorts, wrong_cohorts
-from dashboard.store.maintenance.derived_counters import (
+from dashboard.store.maintenance.derived_counts import (
+    rebuild_cohorts,
     rebuild_labels,
     rebuild_tags,
+    wrong_cohorts,
     wrong_counters,
     wrong_labels,
     wrong_tags,
@@ -34,7 +35,7 @@ from dashboard.store.schema import (
 )
 
 Progress: TypeAlias = Callable[[str], None]
-"""Is called with the name of what is looked at next."""
+"""Is called with the name of what is checked next."""
 
 _VALUES: Final = "the form of values"
 _ROLLUPS: Final = "roll-ups of fees"
@@ -77,7 +78,7 @@ def no_report(_what: str) -> None:
 
 
 def unreadable(connection: Connection, report: Progress = no_report) -> Iterator[Finding]:
-    """Yield which values cannot be read; what is made of values is not looked at then."""
+    """Yield which values cannot be read; what is derived from values is not checked then."""
     report(_VALUES)
     for table, finding in unreadable_values(connection):
         yield rebuildable(finding.what) if table in _REPLACED else finding

@@ -1,6 +1,6 @@
 """Whether values have the form of their column: SQLite takes any in any, and no page shows it.
 
-Reading such a value fails, so it is looked for before anything that is made of values.
+Reading such a value fails, so values are checked before anything that is derived from them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -18,6 +18,13 @@ from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
 _CATCHING_UP: Final = 2_000
 """Rejections that are added at once: this takes a millisecond, while all other callers wait."""
+
+
+class ArrivalSource(Protocol):
+    """Reads the rejections after one that is known; `RejectionReader` is the one in use."""
+
+    def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """Return id and hash of at most `limit` of them; raises StoreError."""
 
 
 NewArrivals: TypeAlias = list[tuple[int, bytes]] | None
@@ -44,7 +51,7 @@ def load_heads(store: Store) -> LoadedHeads:
 class KnownHashes:
     """Knows nothing until `adopt`; then it is asked for by `is_current` before each use."""
 
-    def __init__(self, arrivals: RejectionReader, at_once: int = _CATCHING_UP) -> None:
+    def __init__(self, arrivals: ArrivalSource, at_once: int = _CATCHING_UP) -> None:
         """Read new rejections from `arrivals`, at most so many at once."""
         self._at_once = at_once
         self._arrivals = arrivals

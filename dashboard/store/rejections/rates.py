@@ -113,7 +113,7 @@ def _arrivals(
 def scope_conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions on rows of rejections, and of tracked hashes where they are joined.
 
-    Of tags, only that some are there: which ones, the caller looks at.
+    Of tags, only that there are some: the caller checks which ones.
     """
     column = rejections.c
     for of_row, values in (

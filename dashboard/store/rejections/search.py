@@ -35,7 +35,7 @@ def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) 
 
 
 LATEST_READ: Final = 2000
-"""Unread reasons that are looked at, the latest ones: more say nothing new."""
+"""Unparsed reasons that are counted, the latest ones: more say nothing new."""
 
 
 @dataclass(frozen=True, slots=True)

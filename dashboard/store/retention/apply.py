@@ -1,14 +1,13 @@
 """Apply retention: what is purged when, kind by kind, and the loop that purges it.
 
 Old rows are found by an index while others write, and deleted in transactions so short that no
-other writer waits long. Who deletes looks again whether a row may go: time has passed since.
+other writer waits long. Each of these checks again whether a row may go: time has passed since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Final, NamedTuple
 
 from dashboard.store.engine.batching import AdaptiveBatches
@@ -98,4 +97,6 @@ def _batches(store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatche
         if not found:
             return
         after = found[-1]
-        yield from pace.in_batches(store, found, partial(rows.delete, before=before))
+        yield from pace.in_batches(
+            store, found, lambda connection, some: rows.delete(connection, some, before)
+        )

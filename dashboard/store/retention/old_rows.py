@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import (
     BigInteger,
@@ -45,21 +45,15 @@ _USES_STAY: Final = 400 * 86_400_000
 seems, in settings."""
 
 
-class _Find(Protocol):
-    def __call__(self, connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
-        """Return some rows from before a time that come after the last one that was found."""
-
-
-class _Delete(Protocol):
-    def __call__(self, connection: Connection, found: Rows, before: datetime) -> int:
-        """Delete the found rows that may still go; return how many."""
-
-
 class OldRows(NamedTuple):
-    """How old rows of one kind are found, and deleted with all that belongs to them."""
+    """How old rows of one kind are found, and deleted with all that belongs to them.
 
-    find: _Find
-    delete: _Delete
+    `find` returns some rows from before a time that come after the last one that was found;
+    `delete` deletes those that may still go, and returns how many.
+    """
+
+    find: Callable[[Connection, datetime, Row[Any] | None], Rows]
+    delete: Callable[[Connection, Rows, datetime], int]
 
 
 def rows_by_time(*dated: Column[Any]) -> OldRows:

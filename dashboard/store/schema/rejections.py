@@ -69,7 +69,7 @@ rejections = table(
     sqlite_autoincrement=True,
 )
 
-# All that counts of less than a day and of a sender look at is in these.
+# Counts of less than a day and of a sender read nothing but these columns.
 _COUNTED = rejections.c[
     "first_seen_at", "rejection_id", "network_id", "tx_rejection_stage", "reason_kind", "module"
 ]

@@ -89,7 +89,7 @@ def _count(connection: Connection, column: Column[Any], name: str) -> int:
 
 
 MOST_LOOKED_AT: Final = 1000
-"""Transactions of a kind that are looked at, so that a storm slows no page."""
+"""Transactions of a kind that are read, so that a storm slows no page."""
 
 MOST_NETWORKS: Final = 12
 """Networks on which a transaction is watched at most, so that each is named once."""
@@ -133,7 +133,7 @@ def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
 
 
 def count_needing(connection: Connection, wanted: NeedNow, network_id: NetworkId | None) -> int:
-    """Count those that need attention, among those that are looked at."""
+    """Count those that need attention, among those that are read."""
     found = needing(wanted, network_id).subquery().c.tracked_id
     return connection.scalars(select(func.count(found.distinct()))).one()
 

@@ -103,7 +103,7 @@ def test_error_that_passed_is_not_told_as_damage(url: str, path: Path) -> None:
         told = database_at(url).unavailable(found)
 
     assert isinstance(told, StoreUnavailable)
-    assert "`linewatch verify` tells whether the store is damaged" in str(told)
+    assert "`linewatch verify` says whether the store is damaged" in str(told)
 
 
 def test_page_that_the_disk_did_not_give_is_not_told_as_damage() -> None:

@@ -21,6 +21,12 @@ BLOCK_TIME = seconds(2)
 DAY = timedelta(days=1)
 
 
+@pytest.fixture
+def database() -> str:
+    """Run on one database: what is filled in is concluded in Python."""
+    return "sqlite"
+
+
 def observe(store: Store, second: float, **seen: Any) -> None:  # noqa: ANN401 - any field
     """See something of a network's fees at that second, on a chain of two-second blocks."""
     observation = GasObservation(A_NETWORK, A_MOMENT + seconds(second), **seen)

@@ -165,6 +165,7 @@ def a_worker(store: Store) -> Iterator[Worker]:
         raise UndoneError
 
 
+@pytest.mark.parametrize("database", ["sqlite"])
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     max_examples=25,

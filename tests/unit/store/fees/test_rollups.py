@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
@@ -124,6 +125,7 @@ def test_rollups_are_those_of_what_is_stored(
 FORGETTING = st.tuples(st.sampled_from(["values", "minutes"]), TIMES)
 
 
+@pytest.mark.parametrize("database", ["sqlite"])
 @PATIENT
 @given(
     arrivals=st.dictionaries(TIMES, FEES, max_size=20),
