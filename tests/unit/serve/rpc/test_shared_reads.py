@@ -9,18 +9,18 @@ import pytest
 
 from dashboard.errors import StoreUnavailable
 from dashboard.serve.rpc.exclusion_status import RemoteReads
-from dashboard.store.rejections.known_hashes import KnownHashes, LoadedHeads
+from dashboard.store.rejections.known_hashes import KnownHashes, LoadedHeads, RejectionReader
 from tests.builders import a_hash
 from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.anyio
 
 
-class Distant:
+class Distant(RejectionReader):
     """A store that is read; a read finds what is there as it begins, and waits."""
 
     def __init__(self) -> None:
-        self.newest = 0
+        self.highest = 0
         self.fails = False
         self.reads: list[int] = []
         self.answers = threading.Event()
@@ -30,7 +30,7 @@ class Distant:
         self.remote = RemoteReads(self.known)
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        newest, fails = self.newest, self.fails
+        newest, fails = self.highest, self.fails
         self.reads.append(after)
         assert self.answers.wait(PATIENCE)
         if fails:
@@ -53,7 +53,7 @@ async def test_callers_during_a_read_get_another_that_begins_later() -> None:
     first = asyncio.create_task(distant.remote.is_current())
     await eventually_async(lambda: len(distant.reads) == 1)
 
-    distant.newest = 3
+    distant.highest = 3
     later = [asyncio.create_task(distant.remote.is_current()) for _ in range(3)]
     distant.answers.set()
     await first
