@@ -23,7 +23,6 @@ from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
 from dashboard.settings.presets import limits_of
 from dashboard.settings.schema import (
-    EndpointSettings,
     MailSettings,
     NetworkSettings,
     Settings,
@@ -266,19 +265,12 @@ def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark
 
 def _check_own_serve(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
-        for role in ("exclusion", "gas"):
-            yield from _check_own_key(settings, network, ("networks", name, role))
-
-
-def _check_own_key(
-    settings: Settings, network: NetworkSettings, path: SettingPath
-) -> Iterator[Remark]:
-    endpoint: EndpointSettings | None = getattr(network, path[-1])
-    if endpoint is None or not endpoint.is_own_serve:
-        return
-    if endpoint.key is None or not _is_accepted(endpoint.key, settings):
-        message = "is not one of your [serve.keys.*], so our own serve would refuse it"
-        yield (*path, "key"), message
+        for role, endpoint in (("exclusion", network.exclusion), ("gas", network.gas)):
+            if endpoint is None or not endpoint.is_own_serve:
+                continue
+            if endpoint.key is None or not _is_accepted(endpoint.key, settings):
+                message = "is not one of your [serve.keys.*], so our own serve would refuse it"
+                yield ("networks", name, role, "key"), message
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:

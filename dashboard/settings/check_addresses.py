@@ -126,9 +126,9 @@ def _check_public_url(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    for path in endpoint_paths(network):
+    for path, endpoint in _endpoints(network):
         schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
-        yield from _check_endpoint(endpoint_at(network, path), ("networks", name, *path), schemes)
+        yield from _check_endpoint(endpoint, ("networks", name, *path), schemes)
 
 
 def _check_endpoint(
@@ -145,29 +145,13 @@ def _check_endpoint(
         yield (*path, "url"), "names no host: write the whole address"
 
 
-def endpoint_paths(network: NetworkSettings) -> Iterator[SettingPath]:
-    """Yield where the endpoints of a network stand, as far as that can be read."""
+def _endpoints(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
+    """Yield the endpoints of a network, as far as they can be read, and where they stand."""
     for role in ("exclusion", "gas", "node"):
-        yield from _path_of(network, role)
-    yield from _paths_of_nodes(network)
-
-
-def endpoint_at(network: NetworkSettings, path: SettingPath) -> EndpointSettings:
-    """Return the endpoint that `endpoint_paths` found there."""
-    endpoint: EndpointSettings = (
-        network.nodes[int(path[1])] if path[0] == "nodes" else getattr(network, path[0])
-    )
-    return endpoint
-
-
-def _path_of(network: NetworkSettings, role: str) -> Iterator[SettingPath]:
-    if getattr(network, role) is not None:
-        yield (role,)
-
-
-def _paths_of_nodes(network: NetworkSettings) -> Iterator[SettingPath]:
-    for place in range(len(network.nodes)):
-        yield ("nodes", str(place))
+        if (endpoint := getattr(network, role)) is not None:
+            yield (role,), endpoint
+    for place, node in enumerate(network.nodes):
+        yield ("nodes", str(place)), node
 
 
 _CLEAR: Final = ("http://", "ws://")
@@ -224,8 +208,7 @@ def _check_mail(mail: MailSettings) -> Iterator[Remark]:
 
 def _check_networks(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
-        for path in endpoint_paths(network):
-            endpoint = endpoint_at(network, path)
+        for path, endpoint in _endpoints(network):
             yield from _check_clear_endpoint(endpoint, ("networks", name, *path), settings)
 
 

@@ -64,6 +64,8 @@ def test_up_is_ready_once_all_its_roles_are_which_say_nothing_themselves(
     with installation.start(command("up"), tmp_path / "log") as process:
         assert heard(told) == "READY=1"
         assert all(map(listens, (installation.pages_port, installation.serve_port)))
+        names = {Path(f"/proc/{each}/comm").read_text() for each in installation.processes()}
+        assert names >= {"lw-devnet\n", "lw-serve\n", "lw-worker\n", "lw-pages\n"}
         process.send_signal(signal.SIGTERM)
         assert heard(told) == "STOPPING=1"
 

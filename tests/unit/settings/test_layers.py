@@ -87,12 +87,12 @@ def test_long_list_is_read_once() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("x = " + "[" * 5_000 + "]" * 5_000, "more than 20 deep"),
+        ("x = " + "[" * 1_500 + "]" * 1_500, "more than 20 deep"),
         ("x = " + "[" * 30 + "]" * 30, "more than 20 deep"),
-        ("a" + ".a" * 5_000 + " = 1", "more than 20 deep"),
-        ("[a" + ".a" * 5_000 + "]", "more than 20 deep"),
+        ("a" + ".a" * 1_500 + " = 1", "more than 20 deep"),
+        ("[a" + ".a" * 1_500 + "]", "more than 20 deep"),
         ("x = " + "1" * 5_000, "not valid TOML"),
-        ("x = [{ y = 0x" + "f" * 5_000 + " }]", "a number of more than 256 bits"),
+        ("x = [{ y = 0x" + "f" * 1_500 + " }]", "a number of more than 256 bits"),
     ],
 )
 def test_what_nobody_writes_is_refused_in_words(text: str, complaint: str) -> None:
