@@ -50,7 +50,7 @@ class BounceMailbox(Protocol):
         """Hand each new mail to `use`, which says whether it was a bounce.
 
         A bounce is marked as read, any other mail stays as it is and is not handed out again.
-        DeliveryBlocked where the mailbox cannot be read.
+        DeliveryBlocked if the mailbox cannot be read.
         """
         ...
 

@@ -107,7 +107,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class ActionLinks:
-    """Where the recipient of a message acts, each empty where they cannot."""
+    """Where the recipient of a message acts, each empty if they cannot."""
 
     acknowledge: str = ""
     silence: str = ""
@@ -157,7 +157,7 @@ class MessageTemplates:
 class MessageContext:
     """What the store knows of a change, and of the fees around a network that became busy.
 
-    `event` is what a person did, where the notification is about that. `inhibited` are the names of
+    `event` is what a person did, if the notification is about that. `inhibited` are the names of
     rules that cannot be judged while this lasts.
     """
 

@@ -62,7 +62,7 @@ class Deliverer:
     """Delivers the notifications of one store; its methods are called from one thread at a time.
 
     Notifications to one recipient are sent one after another, those of one incident in the order
-    of its events. Where nothing can be delivered to a recipient, all of theirs pause, so that a
+    of its events. If nothing can be delivered to a recipient, all of theirs pause, so that a
     silent server costs one time-out and not one for each notification. One that is deferred for a
     reason of its own delays no other, and no recipient delays another.
 
@@ -263,7 +263,7 @@ class FinishedAttempt:
     """An attempt that is over; `answer` is the channel's, or the error.
 
     `is_blocked`: another message to the same recipient would have failed as well. `wait` is how
-    long the notification waits where it was deferred, `retry_after` how long the other side asked
+    long the notification waits if it was deferred, `retry_after` how long the other side asked
     for.
     """
 
@@ -288,7 +288,7 @@ def attempt(
 ) -> FinishedAttempt | None:
     """Send the message; every error becomes a result, since it runs in a thread of its own.
 
-    None where it may not be sent any more: then nothing was tried.
+    None if it may not be sent any more: then nothing was tried.
     """
     try:
         answer = _send(notification, sending, may_send)

@@ -30,7 +30,7 @@ class QueueLimits:
     An attempt that takes longer than `slow_after` counts as slow and makes room for a fast one.
     The next attempt to its recipient counts as slow from its start, as after a failure.
 
-    An attempt holds its message in memory, some megabytes where that is of thousands of changes:
+    An attempt holds its message in memory, some megabytes if that is of thousands of changes:
     of messages of at least `large_from` changes fewer run side by side, over all channels together.
     """
 
@@ -96,9 +96,9 @@ class DeliveryQueue:
     def finish(
         self, notification: Notification, now: timedelta, *, is_blocked: bool = False
     ) -> None:
-        """Note that an attempt is over; drop its notification where it waits a second time.
+        """Note that an attempt is over; drop its notification if it waits a second time.
 
-        It waits while it is sent where it was claimed again, under a new token.
+        It waits while it is sent if it was claimed again, under a new token.
         """
         attempt = self._running.pop(notification.recipient)
         is_slow = is_blocked or now - attempt.started_at >= self._limits.slow_after
@@ -161,7 +161,7 @@ def is_over(notification: Notification, now: datetime, rule: RetryRule) -> bool:
 
 
 class _Wait(NamedTuple):
-    """Until when a notification waits; `is_own` where its message itself is the cause."""
+    """Until when a notification waits; `is_own` if its message itself is the cause."""
 
     until: timedelta
     is_own: bool
@@ -180,7 +180,7 @@ class _RecipientState:
 class RetryTimes:
     """What waits after a failure, measured by the time since boot; a restart tries all at once.
 
-    A notification that fails again where others are sent waits by itself and delays no other.
+    A notification that fails again if others are sent waits by itself and delays no other.
     Any other failure is taken for one of its recipient: all of theirs pause, and once one is
     sent, all others follow.
     """
@@ -230,7 +230,7 @@ class RetryTimes:
     ) -> timedelta:
         """Note that a notification was deferred; return how long it waits.
 
-        `is_blocked` where another message to the same recipient would have failed as well;
+        `is_blocked` if another message to the same recipient would have failed as well;
         `at_least` is how long the other side wants nothing, which is granted up to `longest_wait`.
         """
         state = self._recipients.setdefault(notification.recipient, _RecipientState())

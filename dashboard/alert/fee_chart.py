@@ -42,7 +42,7 @@ class ChartPoint(NamedTuple):
 def draw_chart(points: Sequence[ChartPoint], threshold: float, widest_gap: float) -> bytes:
     """Draw a line above and below a dashed threshold; what is above is tinted.
 
-    Where two points are further apart than `widest_gap` nothing was seen, and no line is drawn.
+    If two points are further apart than `widest_gap` nothing was seen, and no line is drawn.
     """
     heights = [threshold, *(point.y for point in points)]
     scale = _Scale(min(heights), max(heights))

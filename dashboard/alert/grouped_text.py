@@ -49,7 +49,7 @@ _TONES: Final = ("alarm", "notable", "relief")
 class ChangeLine(NamedTuple):
     """One change in the text: when it was noticed, whom it concerns, what happened, and where.
 
-    `link` is empty where there is none. A rejection has a `stage`, any other change a `state`.
+    `link` is empty if there is none. A rejection has a `stage`, any other change a `state`.
     """
 
     at: str
@@ -165,7 +165,7 @@ class _Grouped:
 
     @property
     def how_real(self) -> str:
-        """What the subject adds where some of it is made up."""
+        """What the subject adds if some of it is made up."""
         partly = " (partly simulated data)" if self.simulated else ""
         return " (simulated data)" if self.is_simulated else partly
 
@@ -192,7 +192,7 @@ def compose_grouped(
     """Write one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, but for its
-    row in the attached table. Where the notification has none of its own, they are the last of
+    row in the attached table. If the notification has none of its own, they are the last of
     each of its incidents. `beside` are incidents of which a summary says how they stand, although
     it reports no change of them.
     """

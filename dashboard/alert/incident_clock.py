@@ -212,7 +212,7 @@ class IncidentClock:
         return timed(incident, timers, silent_until)
 
     def _source_of(self, incident: Incident) -> SourceOutage | None:
-        """Return what an incident rests on where that is silent."""
+        """Return what an incident rests on if that is silent."""
         rule = self.rules.get(incident.rule)
         network = dict(incident.group).get(MatchedProperty.NETWORK)
         if rule is None or network is None:
@@ -233,7 +233,7 @@ class IncidentClock:
         newly: Collection[Recipient],
         least_apart: timedelta,
     ) -> IncidentEvent | None:
-        """Notify of an incident again; return the line of its story, None where nobody is.
+        """Notify of an incident again; return the line of its story, None if nobody is.
 
         Those who are `newly` notified of it need no reminder, nor those who got a message about it
         within `least_apart`.

@@ -82,7 +82,7 @@ def _of_unknown(change: DescribedChange) -> IncidentText:
 
 
 def _of_end(change: DescribedChange) -> IncidentText:
-    """Say that trouble is over, or began, where no figure stands behind that."""
+    """Say that trouble is over, or began, if no figure stands behind that."""
     subject = change.transition.subject
     headline = f"{change.network}: fees changed to {change.transition.after}"
     over = JUDGED[subject.kind].over
@@ -98,7 +98,7 @@ def tone_of(
     *,
     is_over: bool = False,
 ) -> str:
-    """Return how a message looks: alarm, notable, or relief where there is nothing to do."""
+    """Return how a message looks: alarm, notable, or relief if there is nothing to do."""
     if is_over or not transition.after.is_open or kind in _IN_HAND:
         return "relief"
     return "notable" if transition.after is State.BUSY else "alarm"

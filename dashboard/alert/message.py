@@ -33,7 +33,7 @@ class Message:
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
     `payload` is what programs get: a JSON object. `unsubscribe` is where its recipient asks for
-    nothing more, empty where nobody can.
+    nothing more, empty if nobody can.
     """
 
     subject: str
@@ -49,7 +49,7 @@ class Message:
 class MessageHeaders:
     """What identifies a message: the same `message_id` and `date` at every attempt.
 
-    `in_reply_to` is the Message-ID that it answers, empty where it opens a thread, and `thread`
+    `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and `thread`
     all those before it there, the first one first, with blanks between.
     """
 
@@ -71,9 +71,9 @@ class Channel(Protocol):
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Send one message and return what the other side answered.
 
-        DeliveryWithheld where it may not be sent any more, asked just before it would be.
-        Raises DeliveryDeferred where another attempt may succeed, DeliveryBlocked where that
-        holds for every message to this address, DeliveryRefused where no attempt will succeed.
+        DeliveryWithheld if it may not be sent any more, asked just before it would be.
+        Raises DeliveryDeferred if another attempt may succeed, DeliveryBlocked if that
+        holds for every message to this address, DeliveryRefused if no attempt will succeed.
         A message may have arrived although this raises or the process dies in it.
         """
         ...

@@ -162,7 +162,7 @@ class MessageWriter:
 
 
 def _event(connection: Connection, notification: Notification) -> IncidentEvent | None:
-    """Return what a person did that a notification is about; None where it is about a change."""
+    """Return what a person did that a notification is about; None if it is about a change."""
     incident = notification.incident
     if notification.kind is NotificationKind.CHANGE or incident is None:
         return None

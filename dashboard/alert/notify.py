@@ -74,7 +74,7 @@ def _active(silences: Sequence[Silence], now: datetime) -> frozenset[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Notifies of every transition that a rule fits, `recipients` where the rule names none.
+    """Notifies of every transition that a rule fits, `recipients` if the rule names none.
 
     `routes` stands in for the stored rules. Message-IDs stand below `domain`. `configured` is what
     the settings say of recipients; without it, that `recipients` are trusted. `beside` is what

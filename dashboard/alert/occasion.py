@@ -55,9 +55,9 @@ _DONE: Final = {
 class Occasion:
     """Why a message comes now.
 
-    `word` leads the subject, `kicker` stands above the headline; both are empty where the change
+    `word` leads the subject, `kicker` stands above the headline; both are empty if the change
     itself is the reason. `said` are sentences that come first, `steps` what to do about it; where
-    it `is_done` nobody else has anything to do. Where it `is_critical` the subject ends with that.
+    it `is_done` nobody else has anything to do. If it `is_critical` the subject ends with that.
     """
 
     word: str = ""
@@ -84,7 +84,7 @@ def occasion_of(
 ) -> Occasion:
     """Say why a notification comes now; times are in UTC and in `zone`.
 
-    `event` is what a person did, None where it is not stored any more; `title` names the incident,
+    `event` is what a person did, None if it is not stored any more; `title` names the incident,
     without links; `incidents` is how many a notification without changes of its own is about;
     `has_link`: it can be acknowledged by link.
     """

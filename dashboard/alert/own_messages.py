@@ -37,7 +37,7 @@ def message_of_trial(actor: Actor) -> Message:
 
 
 def message_of_verification(verification: Verification, links: Links, at: datetime) -> Message:
-    """Write it, with the code, and with a link where the pages have an address.
+    """Write it, with the code, and with a link if the pages have an address.
 
     The same request gives the same message at every attempt.
     """
@@ -69,7 +69,7 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
 
 
 def _html(part: str, links: tuple[str, ...]) -> str:
-    """Write a paragraph, and its second line as one, a link where it is one of ours."""
+    """Write a paragraph, and its second line as one, a link if it is one of ours."""
     said, _, last = part.partition("\n")
     if not last:
         return escape(said)

@@ -119,7 +119,7 @@ def cause_of(reason: Reason) -> str:
 
 
 def overrun_text(reason: Reason) -> str:
-    """Print how many times the limit was needed, nothing where that is not known."""
+    """Print how many times the limit was needed, nothing if that is not known."""
     times = overrun(reason)
     return "" if times is None else f"{times:,.2f} ×"
 

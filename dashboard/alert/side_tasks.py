@@ -195,7 +195,7 @@ class Heartbeat:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Send it and note that, or why not; raises StoreError where the store cannot be asked."""
+        """Send it and note that, or why not; raises StoreError if the store cannot be asked."""
         why_not = self.why_withheld()
         if why_not:
             _heartbeat_log.warning("the heartbeat is withheld", why=why_not)
@@ -216,7 +216,7 @@ class Heartbeat:
             note_heartbeat_trouble(connection, trouble)
 
     def why_withheld(self) -> str:
-        """Return what is wrong; empty where all that is watched was answered lately."""
+        """Return what is wrong; empty if all that is watched was answered lately."""
         oldest = self.clock() - _STILL
         with self.store.read() as connection:
             held = covered(connection, self.networks)

@@ -37,7 +37,7 @@ class PriorityFeeReadings:
 
 @dataclass(frozen=True, slots=True)
 class BaseFeeReadings:
-    """The latest values of one network, each None where it was never answered or is stale.
+    """The latest values of one network, each None if it was never answered or is stale.
 
     `known_window` holds every base fee that is known.
     """
@@ -50,8 +50,8 @@ class BaseFeeReadings:
 def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -> FeeGrounds | None:
     """Return the fee that shows how busy the network is, and its threshold.
 
-    The base fee and its threshold; where it never moves, the priority fee and its own 90th
-    percentile, since such a base fee equals its threshold for ever. None where a value is
+    The base fee and its threshold; if it never moves, the priority fee and its own 90th
+    percentile, since such a base fee equals its threshold for ever. None if a value is
     missing, or too few are stored.
     """
     if is_flat(readings.known_window):
@@ -76,7 +76,7 @@ def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
 def conclude_busyness(
     conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, pause: timedelta
 ) -> None:
-    """Conclude whether a busy spell lasts, from one more value; None where none can be judged.
+    """Conclude whether a busy spell lasts, from one more value; None if none can be judged.
 
     Without one for longer than `pause` it is not known.
     """

@@ -88,7 +88,7 @@ def conclude(
     """Return what a reading changes; without one nothing changes, and waiting begins again.
 
     A subject of which nothing was held begins without an incident. What changes is dated when it
-    began to be so, not when it had lasted long enough. Where the clock was set back, waiting begins
+    began to be so, not when it had lasted long enough. If the clock was set back, waiting begins
     again.
     """
     if reading is None:
@@ -141,7 +141,7 @@ class Conclusions:
         self._new_id = new_id
 
     def state(self, kind: SubjectKind) -> State | None:
-        """Return the state concluded last, None where none ever was."""
+        """Return the state concluded last, None if none ever was."""
         found = self.held.get(kind)
         return None if found is None else found.state
 

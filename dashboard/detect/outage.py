@@ -195,7 +195,7 @@ def _follow_gap(covered: Covered, visit: Visit) -> CoverageChange:
 def conclude_exclusion(
     subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
 ) -> Transition | None:
-    """Return the change that the answer brings at the moment `at`, or None where it brings none.
+    """Return the change that the answer brings at the moment `at`, or None if it brings none.
 
     Only a record changes anything: a failure says nothing, and null is stored of no single hash.
     Null after a rejection does not clear it: the record left the seven days, or another store

@@ -24,7 +24,7 @@ def routes_of(
     now: datetime,
     zones: Zones = utc_only,
 ) -> tuple[RuleRoute, ...]:
-    """Return one route for each rule that fits, in their order; none where nobody is notified.
+    """Return one route for each rule that fits, in their order; none if nobody is notified.
 
     A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
     """
@@ -45,12 +45,12 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
 
 
 def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
-    """Return the end of a rule's quiet hours; None outside of them, or where it pierces them."""
+    """Return the end of a rule's quiet hours; None outside of them, or if it pierces them."""
     return None if rule.pierces else _opens_after(rule.active_hours, zones, now)
 
 
 def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:
-    """Return a route held until its quiet hours end; the same where none are on at a moment."""
+    """Return a route held until its quiet hours end; the same if none are on at a moment."""
     until = _opens_after(route.active_hours, zones, at)
     if until is None:
         return route

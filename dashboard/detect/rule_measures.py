@@ -34,7 +34,7 @@ _AT_ONCE: Final = HoldPeriods(timedelta())
 def conclude_measured(
     rule: Rule, readings: Readings, held: HeldConditions, new_id: Callable[[], UUID]
 ) -> Iterator[Conclusion]:
-    """Yield what readings change, where that has to be written.
+    """Yield what readings change, if that has to be written.
 
     What is in no trouble and never was held is not reported, and nothing is kept of it.
     """
@@ -97,7 +97,7 @@ def conclude_fees(
 def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: datetime) -> Readings:
     """Return the readings of what is held of a rule and is in trouble no more.
 
-    Rates, channels, addresses and what ends soon are read only where there are some.
+    Rates, channels, addresses and what ends soon are read only if there are some.
     """
     gone = [each for each in held if each.rule == rule.name and each not in readings]
     kind = KINDS[rule.kind]

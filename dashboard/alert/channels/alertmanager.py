@@ -28,7 +28,7 @@ _AT_ONCE: Final = 500
 """Alerts in one push: a body of some hundred kilobytes."""
 
 FIRES_FOR: Final = timedelta(minutes=5)
-"""How long an alert fires after a push: it ends by itself where this worker ends and no other
+"""How long an alert fires after a push: it ends by itself if this worker ends and no other
 begins."""
 
 REJECTION_FIRES_FOR: Final = timedelta(minutes=15)
@@ -58,7 +58,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PushedAlert:
-    """One alert: the same `labels` are the same alert. `link` is empty where there is no page."""
+    """One alert: the same `labels` are the same alert. `link` is empty if there is no page."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -140,7 +140,7 @@ def _alert_of_mail(
 
 
 class AlertmanagerChannel:
-    """Pushes to one Alertmanager; `username` and `password` where it wants a login."""
+    """Pushes to one Alertmanager; `username` and `password` if it wants a login."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class AlertmanagerChannel:
     def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
         """Push alerts, again or for the first time, some hundred at once; returns the last answer.
 
-        Where one push fails, the next attempt begins anew: the same alert twice is one.
+        If one push fails, the next attempt begins anew: the same alert twice is one.
         """
         answer = ""
         for begin in range(0, len(alerts), _AT_ONCE):

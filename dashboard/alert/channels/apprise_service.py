@@ -73,7 +73,7 @@ class AppriseChannel:
     """Sends the text of messages to one service.
 
     Services on a host of your own are asked only with `allow_private`, since Apprise resolves
-    names by itself. Where `timeout` passes, the message may still arrive.
+    names by itself. If `timeout` passes, the message may still arrive.
     """
 
     url: Secret
@@ -141,7 +141,7 @@ class AppriseChannel:
 def _notify(
     service: Apprise, message: Message, answers: SimpleQueue[AppriseResult | Exception]
 ) -> None:
-    """Run in a thread of its own, which is left behind where it does not end."""
+    """Run in a thread of its own, which is left behind if it does not end."""
     try:
         result = service.notify(
             body=inert(message.text),

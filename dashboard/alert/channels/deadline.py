@@ -52,7 +52,7 @@ class Deadline:
     def watch(self, line: socket.socket) -> None:
         """Shut this connection down when time is up, even where TLS has replaced the socket.
 
-        TimeoutError where time is up already: nothing would shut it down any more.
+        TimeoutError if time is up already: nothing would shut it down any more.
         """
         with self._lock:
             if self.has_passed:
@@ -102,7 +102,7 @@ def _resolved(host: str, port: int) -> list[SocketAddress] | OSError:
 
 
 def open_socket(addresses: Sequence[SocketAddress], deadline: Deadline) -> socket.socket:
-    """Connect to the first address that answers; OSError of the last where none does.
+    """Connect to the first address that answers; OSError of the last if none does.
 
     One that never answers may use up its share of the time, and no other's.
     """

@@ -112,7 +112,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpRules:
-    """How a target is asked: in `timeout`, with `trust`, and where `allow_private` also nearby."""
+    """How a target is asked: in `timeout`, with `trust`, and if `allow_private` also nearby."""
 
     timeout: timedelta = timedelta(seconds=10)
     trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
@@ -121,7 +121,7 @@ class HttpRules:
 
 
 def parse_target(url: Secret) -> HttpTarget:
-    """Read an address; InputError, which does not show it, where nothing can be sent there."""
+    """Read an address; InputError, which does not show it, if nothing can be sent there."""
     match = _URL.fullmatch(url.reveal())
     if match is None:
         raise InputError(
@@ -149,7 +149,7 @@ def exchange(
     """Send a request and return the answer, whatever its status.
 
     The name is resolved once, its addresses are checked, and one of these is connected to; the
-    certificate must be for the name. DeliveryBlocked where no answer came; DeliveryWithheld.
+    certificate must be for the name. DeliveryBlocked if no answer came; DeliveryWithheld.
     """
     with _errors_named(), Deadline(rules.timeout.total_seconds()) as deadline:
         with _connected(target, rules, deadline) as line:
@@ -245,7 +245,7 @@ def _text(address: SocketAddress) -> str:
 
 @contextmanager
 def _in_time(deadline: Deadline) -> Iterator[None]:
-    """Raise TimeoutError where time was up: what ended then may look like a whole answer."""
+    """Raise TimeoutError if time was up: what ended then may look like a whole answer."""
     try:
         yield
     except (OSError, http.client.HTTPException, ValueError):
@@ -289,9 +289,9 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 def judge(answer: HttpAnswer) -> str:
-    """Return the answer where the message was taken.
+    """Return the answer if the message was taken.
 
-    DeliveryRefused where the receiver is permanently gone, DeliveryDeferred where it dislikes this
+    DeliveryRefused if the receiver is permanently gone, DeliveryDeferred if it dislikes this
     message, DeliveryBlocked for all else, with the wait that it asks for.
     """
     status = answer.status

@@ -14,19 +14,19 @@ _FOLDERS = ("tmp", "new", "cur")
 
 
 class MaildirChannel:
-    """Writes below `folder`, which it makes where it is missing.
+    """Writes below `folder`, which it makes if it is missing.
 
     A file is named after its Message-ID, so that a repeat replaces the first file, or is recognised
-    where a mail program has moved that already.
+    if a mail program has moved that already.
     """
 
     def __init__(self, folder: Path, sender: str) -> None:
-        """Write nothing yet; InputError where the sender is no address."""
+        """Write nothing yet; InputError if the sender is no address."""
         self._folder = folder
         self._sender = parse_sender(sender)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Write one file durably; returns its name. DeliveryBlocked where the disk refuses."""
+        """Write one file durably; returns its name. DeliveryBlocked if the disk refuses."""
         content = write_message(message, headers, self._sender).as_bytes()
         name = _file_name(headers)
         try:

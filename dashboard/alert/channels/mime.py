@@ -78,7 +78,7 @@ _HEADERS.map_to_type("references", _UnfoldedHeader)
 
 
 def parse_sender(text: str) -> MailAddress:
-    """Read the address that messages come from; InputError where it is none."""
+    """Read the address that messages come from; InputError if it is none."""
     try:
         return MailAddress.parse(text)
     except InputError as error:
@@ -88,7 +88,7 @@ def parse_sender(text: str) -> MailAddress:
 def parse_recipient(text: str) -> MailAddress:
     """Read the address of a recipient.
 
-    DeliveryBlocked where it is none: the message stays pending until the settings are corrected.
+    DeliveryBlocked if it is none: the message stays pending until the settings are corrected.
     """
     try:
         return MailAddress.parse(text)
@@ -102,7 +102,7 @@ def write_message(message: Message, headers: MessageHeaders, sender: MailAddress
     """Return plain text with HTML as its alternative, and its files, under its headers.
 
     `Auto-Submitted` keeps vacation responders quiet (RFC 3834), `List-Id` lets people file it
-    (RFC 2919). DeliveryBlocked where the recipient's address is none.
+    (RFC 2919). DeliveryBlocked if the recipient's address is none.
     """
     recipient = parse_recipient(headers.to)
     is_international = sender.is_international or recipient.is_international
@@ -185,7 +185,7 @@ class DkimSigner:
 
 
 def read_dkim_key(file: str) -> Secret:
-    """Read a private RSA key in PEM; InputError where the file holds none that can be used."""
+    """Read a private RSA key in PEM; InputError if the file holds none that can be used."""
     from dkim.crypto import UnparsableKeyError, parse_pem_private_key  # noqa: PLC0415 - see above
 
     path = Path(file).expanduser()
@@ -194,7 +194,7 @@ def read_dkim_key(file: str) -> Secret:
         bits = parse_pem_private_key(pem.encode("ascii"))["modulus"].bit_length()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnparsableKeyError, ValueError) as error:  # the latter where it is not text at all
+    except (UnparsableKeyError, ValueError) as error:  # the latter if it is not text at all
         raise InputError(_no_key(path)) from error
     if bits < _LEAST_BITS:
         raise InputError(f"{path} holds a key of {bits} bits: make one of 2048")

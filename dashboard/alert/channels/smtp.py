@@ -112,9 +112,9 @@ class SmtpChannel:
         watch: Watch = ignore,
         signer: DkimSigner | None = None,
     ) -> None:
-        """Ask nothing yet; InputError where the sender is no address.
+        """Ask nothing yet; InputError if the sender is no address.
 
-        Where a `signer` is given, every message carries its signature.
+        If a `signer` is given, every message carries its signature.
         """
         self._server = server
         self._watch = watch
@@ -124,9 +124,9 @@ class SmtpChannel:
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Send one message; returns the server's answer to it.
 
-        DeliveryRefused only where there is no such mailbox, or the message will never be taken.
+        DeliveryRefused only if there is no such mailbox, or the message will never be taken.
         DeliveryBlocked for what is wrong with the server, the connection, our account or the
-        recipient; DeliveryDeferred where the server saw the message and may take it later.
+        recipient; DeliveryDeferred if the server saw the message and may take it later.
         """
         recipient = parse_recipient(headers.to)
         content = write_message(message, headers, self._sender).as_bytes()
@@ -197,9 +197,9 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 def _international_options(connection: SmtpConnection, *parties: MailAddress) -> list[str]:
-    """Return what MAIL FROM says where an address is not ASCII (RFC 6531).
+    """Return what MAIL FROM says if an address is not ASCII (RFC 6531).
 
-    DeliveryBlocked where the server cannot take it: then only another address helps.
+    DeliveryBlocked if the server cannot take it: then only another address helps.
     """
     foreign = [each for each in parties if each.is_international]
     if foreign and not connection.has_extn("smtputf8"):
@@ -218,7 +218,7 @@ def _send_rcpt(connection: SmtpConnection, address: str) -> None:
 
 
 def _send_data(connection: SmtpConnection, content: bytes) -> SmtpReply:
-    reply = connection.data(content)  # raises where the server refuses DATA itself
+    reply = connection.data(content)  # raises if the server refuses DATA itself
     if is_unacceptable(reply):
         raise DeliveryRefused(_refusal(reply, "the message"))
     if not is_positive(reply):
@@ -245,7 +245,7 @@ class _WholeLines(io.BufferedReader):
     left = _LARGEST_ANSWER
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return a whole line, or nothing where the connection or the room for an answer ended."""
+        """Return a whole line, or nothing if the connection or the room for an answer ended."""
         line = super().readline(size)
         self.left -= len(line)
         is_whole = line.endswith(b"\n") or len(line) == size
@@ -253,14 +253,14 @@ class _WholeLines(io.BufferedReader):
 
 
 class SmtpConnection(smtplib.SMTP):
-    """Connects under a deadline, at once through TLS where the server wants that.
+    """Connects under a deadline, at once through TLS if the server wants that.
 
     `watch` gets each line that the server answers under the name of the step, and never what was
     sent.
     """
 
     def __init__(self, server: SmtpServer, deadline: Deadline, watch: Watch = ignore) -> None:
-        """Connect; smtplib.SMTPConnectError where the server greets with a refusal.
+        """Connect; smtplib.SMTPConnectError if the server greets with a refusal.
 
         EHLO gets the configured name: to ask the system for it may block.
         """

@@ -27,7 +27,7 @@ from dashboard.errors import InputError
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each secret begins with, and no secret
 LARGEST_PART: Final = 64 * 1024
 """Bytes of changes in one request: with the text it stays below 100 kB, the least that usual
-receivers take, where a whole digest may have some megabytes."""
+receivers take, while a whole digest may have some megabytes."""
 
 _SHORTEST: Final = 24
 _LONGEST: Final = 64
@@ -35,7 +35,7 @@ _LONGEST: Final = 64
 
 
 def parse_signing_secret(secret: Secret) -> bytes:
-    """Return the key of a secret; InputError, which does not show it, where it is none."""
+    """Return the key of a secret; InputError, which does not show it, if it is none."""
     text = secret.reveal()
     try:
         key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
@@ -66,7 +66,7 @@ class WebhookChannel:
     def __init__(
         self, target: HttpTarget, secrets: Sequence[Secret], clock: Clock, rules: HttpRules
     ) -> None:
-        """Ask nothing yet; InputError where a secret is none."""
+        """Ask nothing yet; InputError if a secret is none."""
         self._target = target
         self._keys = [parse_signing_secret(each) for each in secrets]
         self._clock = clock
@@ -74,7 +74,7 @@ class WebhookChannel:
         self._taken: dict[str, int] = {}
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Post one message, in parts where it is long; returns the last answer.
+        """Post one message, in parts if it is long; returns the last answer.
 
         Raises as `judge` does, and DeliveryBlocked. The next attempt goes on with the part that was
         not taken; that of another process begins with the first one, under the same ids.

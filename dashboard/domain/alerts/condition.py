@@ -177,7 +177,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whether a subject was seen in trouble at one moment, and since when, where that is known.
+    """Whether a subject was seen in trouble at one moment, and since when, if that is known.
 
     With `ended_at` the trouble was over by then, and became known only afterwards.
     """
@@ -190,4 +190,4 @@ class Reading:
 
 
 Readings: TypeAlias = dict[Subject, Reading | None]
-"""What was read of each subject; None where nothing can be known now."""
+"""What was read of each subject; None if nothing can be known now."""

@@ -15,7 +15,7 @@ class Grounds:
 
 
 class Signal(StrEnum):
-    """What tells whether a network is busy; the priority fee where the base fee never moves."""
+    """What tells whether a network is busy; the priority fee if the base fee never moves."""
 
     BASE_FEE = "base fee"
     PRIORITY_FEE = "priority fee"
@@ -25,8 +25,8 @@ class Signal(StrEnum):
 class NetworkDigest:
     """What happened on a network in a time.
 
-    `rejections` is None where nobody is asked about them, at least so many unless `is_whole`.
-    `busy` is the share of the time watched in busy spells, None where none was. `gaps` are the
+    `rejections` is None if nobody is asked about them, at least so many unless `is_whole`.
+    `busy` is the share of the time watched in busy spells, None if none was. `gaps` are the
     times in which something was not watched, `unwatched` in all.
     """
 

@@ -70,10 +70,10 @@ class Incident:
     It lasts from `opened_at` to `resolved_at`, as what it is about did; `changed_at` is when its
     last transition was concluded, `transitions` counts them. `troubled` counts
     the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
-    where it never does. `version` counts what was stored of it. `owner` is the name of the person
-    who acknowledged it, empty where nobody did: foreign text. `reminders` counts how often people
+    if it never does. `version` counts what was stored of it. `owner` is the name of the person
+    who acknowledged it, empty if nobody did: foreign text. `reminders` counts how often people
     were reminded, the last time at `reminded_at`. `notified_at` is when the first message about it
-    was tried, None where none was, or where release 0.1.0 did that.
+    was tried, None if none was, or if release 0.1.0 did that.
     """
 
     incident_id: UUID
@@ -102,7 +102,7 @@ class Incident:
 
     @property
     def network_id(self) -> NetworkId | None:
-        """The network that all of its changes share, None where they need not."""
+        """The network that all of its changes share, None if they need not."""
         text = dict(self.group).get(_NETWORK)
         return None if text is None else NetworkId(int(text))
 
@@ -114,7 +114,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class IncidentEvent:
-    """One line of the story of an incident; `actor` is empty where nobody acted.
+    """One line of the story of an incident; `actor` is empty if nobody acted.
 
     `owner` is to whom it was handed over.
     """
@@ -183,7 +183,7 @@ def resolve(incident: Incident, at: datetime) -> Incident:
 
 @dataclass(frozen=True, slots=True)
 class IncidentResponse:
-    """An incident as a person left it, and the line of its story; None where nothing changed.
+    """An incident as a person left it, and the line of its story; None if nothing changed.
 
     `others` are incidents that were changed likewise, since every change of theirs is in it.
     """
@@ -194,9 +194,9 @@ class IncidentResponse:
 
 
 def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Make a person its owner; nothing changes where it has one.
+    """Make a person its owner; nothing changes if it has one.
 
-    InputError where it is over, or pending: nobody is notified of it yet.
+    InputError if it is over, or pending: nobody is notified of it yet.
     """
     _refuse_over(incident, note)
     _refuse_pending(incident)
@@ -207,7 +207,7 @@ def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentRespon
 
 
 def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Leave it without an owner; nothing changes where it had none."""
+    """Leave it without an owner; nothing changes if it had none."""
     _refuse_over(incident, note)
     if not incident.owner:
         return IncidentResponse(incident)
@@ -216,7 +216,7 @@ def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResp
 
 
 def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
-    """Make another person its owner, acknowledged or not; nothing changes where they are.
+    """Make another person its owner, acknowledged or not; nothing changes if they are.
 
     InputError as for `acknowledge`.
     """
@@ -269,9 +269,9 @@ def _refuse_pending(incident: Incident) -> None:
 class NotifiedChange:
     """A transition with what stands behind it.
 
-    `opened_at` is when the condition began that this changes or ends, None where it begins one.
-    `previous` is the record that was known before, where a record changed and that is still kept.
-    `label` and `attempted_at` are as the transaction is tracked: foreign text, and None where
+    `opened_at` is when the condition began that this changes or ends, None if it begins one.
+    `previous` is the record that was known before, if a record changed and that is still kept.
+    `label` and `attempted_at` are as the transaction is tracked: foreign text, and None if
     nobody knows when it was sent.
     `ended` is what ended the condition of a network that this opened, None while it lasts.
     """

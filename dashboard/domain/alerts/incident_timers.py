@@ -96,7 +96,7 @@ def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> Inci
 
 
 def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
-    """Return when and how people are notified of an open incident next; None where they are not."""
+    """Return when and how people are notified of an open incident next; None if they are not."""
     found = (
         (_escalation_at(incident, timers), IncidentEventKind.ESCALATED),
         (_reminder_at(incident, timers), IncidentEventKind.REMINDED),
@@ -107,7 +107,7 @@ def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
 def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange | None:
     """Note that nobody knows whether an incident lasts, since what it rests on is silent.
 
-    None where that is noted. Nobody is reminded of it, and it does not escalate. What is
+    None if that is noted. Nobody is reminded of it, and it does not escalate. What is
     acknowledged stays so.
     """
     if incident.state is not IncidentState.FIRING:
@@ -143,9 +143,9 @@ def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> In
 def fire(
     incident: Incident, timers: IncidentTimers, now: datetime, silent: str = ""
 ) -> IncidentChange:
-    """Let a pending incident fire that has lasted; where that is not known it waits once more.
+    """Let a pending incident fire that has lasted; if that is not known it waits once more.
 
-    That is while what it rests on is `silent`, which says why, and where no worker was running when
+    That is while what it rests on is `silent`, which says why, and if no worker was running when
     it was to fire: the worker was away, or the clock was set. Set back, it shows that something is
     to come which happened already.
     """

@@ -169,7 +169,7 @@ def _tag(text: str) -> str:
 
 
 def _pattern(about: MatchedProperty, text: str) -> str:
-    """Return a pattern as it is compared; InputError where it is none, or names every value."""
+    """Return a pattern as it is compared; InputError if it is none, or names every value."""
     if about not in _WITH_PATTERNS:
         raise InputError(f"{about} takes no pattern: write {about}= or {about}!=, and one value")
     if "*" not in text or not text.strip("* "):
@@ -181,7 +181,7 @@ def _pattern(about: MatchedProperty, text: str) -> str:
 
 
 def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
-    """Return the value as it is compared; InputError where there cannot be such a one."""
+    """Return the value as it is compared; InputError if there cannot be such a one."""
     match about:
         case MatchedProperty.NETWORK:
             return str(_network_id(text, networks))
@@ -220,7 +220,7 @@ def _network_id(text: str, networks: NetworkNames) -> NetworkId:
 
 
 def labels_of(change: ObservedChange, rule: str = "", severity: str = "") -> ChangeLabels:
-    """Return what matchers compare of a change that fits a rule; empty where none is known."""
+    """Return what matchers compare of a change that fits a rule; empty if none is known."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
     return of_change | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}
 

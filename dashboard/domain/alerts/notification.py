@@ -17,7 +17,7 @@ from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.errors import InputError
 
 NO_DOMAIN: Final = "linewatch.invalid"
-"""The domain of Message-IDs where no sender lends its own; nobody can ever own it (RFC 2606)."""
+"""The domain of Message-IDs if no sender lends its own; nobody can ever own it (RFC 2606)."""
 
 FIRST_MEMBERS: Final = 20
 """Members that the text of a message names."""
@@ -27,7 +27,7 @@ _FORM: Final = re.compile(
 )
 _LONGEST: Final = 40
 _DAYS_BACK: Final = 15
-"""Within these a time of the week came even where the clocks skipped it once."""
+"""Within these a time of the week came even if the clocks skipped it once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +103,18 @@ class Notification:
     `transition`, `rejection` and `opening` are those of its first member; `opening` is the
     transition with which the condition opened that this one changes or ends. Of the others only
     the `member_count` is known here; `store/alerts/members.py` reads them. `incident` is what they
-    belong to, None where that is more than one.
+    belong to, None if that is more than one.
 
     It groups members until a worker claims it first, at `closed_at`: from then on members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
-    the same. `in_reply_to` is the Message-ID that it answers, empty where it opens a thread, and
+    the same. `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and
     `thread` all those before it there, the first one first, with blanks between. It is
     not claimed before `release_at`, so that followers can join.
 
     Only one of kind CHANGE has members: else `transition` is the last of its incident.
 
     `held_for` says what held it back until `release_at`, such as ``quiet hours of the rule night``:
-    foreign text, empty where nothing did. `held_by` names that, and the `Delay` after it, with
+    foreign text, empty if nothing did. `held_by` names that, and the `Delay` after it, with
     blanks between.
 
     `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
@@ -146,7 +146,7 @@ class Notification:
 
     @property
     def delay(self) -> Delay | None:
-        """Why it went later than it was due; None where it did not, or where nobody knows."""
+        """Why it went later than it was due; None if it did not, or if nobody knows."""
         return next((each for each in Delay if each in self.held_by.split()), None)
 
     @property

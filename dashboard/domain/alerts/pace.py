@@ -38,7 +38,7 @@ class OpenNotification:
     """A notification that still takes members; nobody has claimed it.
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
-    about no transaction. `incident_id` is the one that it is about, None where that is not known.
+    about no transaction. `incident_id` is the one that it is about, None if that is not known.
     `was_held`: quiet hours or maintenance held it until then. `was_capped`: it is stored that the
     cap passed it over.
     """
@@ -72,7 +72,7 @@ class OpenNotification:
 class Closing:
     """Open notifications that become one, the first of them: its membership is fixed then.
 
-    `delay` says why that is later than it was due, None where it is not.
+    `delay` says why that is later than it was due, None if it is not.
     """
 
     notification_id: UUID

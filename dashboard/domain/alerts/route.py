@@ -39,7 +39,7 @@ class RuleRoute:
 
     `group_wait` is how long followers are grouped, `timers` what time does to its incidents.
     What `is_urgent` is neither capped nor held.
-    `withheld` says why nobody is notified, empty where people are; `held_until` is before when not,
+    `withheld` says why nobody is notified, empty if people are; `held_until` is before when not,
     `held_for` says why, and `held_by` names what holds it, with blanks between.
     """
 
@@ -70,7 +70,7 @@ class RuleRoute:
     def wait_for(self, transition: Transition, *, is_new: bool) -> timedelta:
         """Return how long a notification that begins with a transition groups others.
 
-        Not at all where it opens its incident, or says how things stand with a network. A new
+        Not at all if it opens its incident, or says how things stand with a network. A new
         version of a rejection is never urgent: the rejection itself was notified.
         """
         is_of_transaction = transition.subject.kind is SubjectKind.TRANSACTION
@@ -121,7 +121,7 @@ class SourceOutage:
 def silence_of(
     kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SourceOutage]
 ) -> SourceOutage | None:
-    """Return why nobody knows what a rule of a kind would say of a network; None where one does.
+    """Return why nobody knows what a rule of a kind would say of a network; None if one does.
 
     Without a network it is about all of them, of which others may answer.
     """

@@ -52,13 +52,13 @@ class ObservedChange:
 
     @property
     def module(self) -> str:
-        """Return the prover module that the reason names; empty where it names none."""
+        """Return the prover module that the reason names; empty if it names none."""
         if self.rejection is None:
             return ""
         return parse_reason(self.rejection.record.reason_message).module or ""
 
     def value_of(self, dimension: Dimension) -> str:
-        """Return what it is in one dimension; empty where that says nothing of it."""
+        """Return what it is in one dimension; empty if that says nothing of it."""
         if dimension is Dimension.NETWORK:
             return str(self.transition.subject.network_id)
         grounds = self.transition.grounds
@@ -154,7 +154,7 @@ class Rule:
 
     @property
     def incident_keep_firing(self) -> timedelta:
-        """How long an incident goes on after its cause ended: not where what is measured did."""
+        """How long an incident goes on after its cause ended: not if what is measured did."""
         return timedelta() if KINDS[self.kind].is_measured else self.keep_firing
 
     def group_of(self, change: ObservedChange) -> tuple[tuple[Dimension, str], ...]:

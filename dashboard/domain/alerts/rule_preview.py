@@ -42,7 +42,7 @@ class FeeSpread(NamedTuple):
 class Firing:
     """One incident that a rule would have opened.
 
-    `ends` is None where it lasts. `group` is what its changes have in common, network aside: pairs
+    `ends` is None if it lasts. `group` is what its changes have in common, network aside: pairs
     of a dimension and a value, which is foreign text. `changes` counts what it would report.
     """
 
@@ -168,7 +168,7 @@ def judged_steps(
 ) -> Iterator[JudgedValue]:
     """Yield whether short steps were beyond a limit, of whose fees no single ones are kept.
 
-    With a pending period a step counts where all of its fees are beyond; without one, any will do.
+    With a pending period a step counts if all of its fees are beyond; without one, any will do.
     """
     is_beyond = _beyond(measure, is_any=not rule.pending)
     for step in steps:

@@ -41,7 +41,7 @@ _WRONG_NAME: Final = (
 )
 Rules: TypeAlias = tuple[Rule, ...]
 RuleEdit: TypeAlias = Callable[[Rules], Rules]
-"""Turns the rules in force into those that are wanted; InputError where that cannot be."""
+"""Turns the rules in force into those that are wanted; InputError if that cannot be."""
 
 
 class RuleRemark(NamedTuple):
@@ -234,7 +234,7 @@ def differences(before: Rules, after: Rules) -> list[RuleDifference]:
 def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
     """Say why an open incident is no longer reported by its rule, given as it was before and is.
 
-    Empty where it still is: the rule is on and of the same kind, and takes what all changes of
+    Empty if it still is: the rule is on and of the same kind, and takes what all changes of
     the incident share.
     """
     if rule is None:
@@ -284,7 +284,7 @@ def merged_with(given: Sequence[Rule]) -> RuleEdit:
 
 
 def added(rule: Rule) -> RuleEdit:
-    """Add a rule; InputError where one has its name."""
+    """Add a rule; InputError if one has its name."""
 
     def edit(held: Rules) -> Rules:
         if any(each.name == rule.name for each in held):
@@ -298,7 +298,7 @@ def added(rule: Rule) -> RuleEdit:
 
 
 def changed(name: str, edit_one: Callable[[Rule], Rule]) -> RuleEdit:
-    """Change one rule; InputError where there is none of that name."""
+    """Change one rule; InputError if there is none of that name."""
 
     def edit(held: Rules) -> Rules:
         found_rule(held, name)
@@ -308,12 +308,12 @@ def changed(name: str, edit_one: Callable[[Rule], Rule]) -> RuleEdit:
 
 
 def turned(name: str, *, is_enabled: bool) -> RuleEdit:
-    """Turn one rule on or off; InputError where there is none of that name."""
+    """Turn one rule on or off; InputError if there is none of that name."""
     return changed(name, lambda rule: replace(rule, is_enabled=is_enabled))
 
 
 def removed(names: Sequence[str]) -> RuleEdit:
-    """Remove rules; InputError where there is none of a name, or none would be left."""
+    """Remove rules; InputError if there is none of a name, or none would be left."""
 
     def edit(held: Rules) -> Rules:
         for name in names:
@@ -324,7 +324,7 @@ def removed(names: Sequence[str]) -> RuleEdit:
 
 
 def found_rule(held: Rules, name: str) -> Rule:
-    """Return the rule of a name; InputError names the nearest where there is none."""
+    """Return the rule of a name; InputError names the nearest if there is none."""
     for each in held:
         if each.name == name:
             return each

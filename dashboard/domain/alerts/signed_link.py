@@ -49,7 +49,7 @@ class LinkFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """What is signed. `incident_id` is None where the link is about the recipient alone."""
+    """What is signed. `incident_id` is None if the link is about the recipient alone."""
 
     purpose: LinkPurpose
     recipient: Recipient

@@ -97,7 +97,7 @@ class Silence:
     def occurrence(self, at: datetime) -> Silence | None:
         """Return the part of it that lasts at a moment, else the next one, as a silence of its own.
 
-        Without weekly hours that is all of it. None where nothing of it follows.
+        Without weekly hours that is all of it. None if nothing of it follows.
         """
         if at >= self.over_at:
             return None
@@ -134,7 +134,7 @@ def silenced_all_by(
 
 
 def held_by(silences: Sequence[Silence], labels: ChangeLabels, at: datetime) -> list[Silence]:
-    """Return the maintenance windows at whose end people are notified; none where nothing holds it.
+    """Return the maintenance windows at whose end people are notified; none if nothing holds it.
 
     Windows that overlap or follow each other without a gap hold until the last of them ends.
     """

@@ -276,7 +276,7 @@ def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
 
 
 def needless(connection: Connection, recipient: Recipient, change: Transition) -> str:
-    """Return why a recipient need not be notified of a change; empty where they do."""
+    """Return why a recipient need not be notified of a change; empty if they do."""
     if change.subject.kind is SubjectKind.ADDRESS and recipient.channel == MAIL:
         address = mailbox_of(recipient).address[:LONGEST_DIMENSION]
         return _ITSELF if address == change.subject.dimension else ""
@@ -295,7 +295,7 @@ def _known_end(connection: Connection, end: Transition) -> str:
 
 
 def _known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:
-    """Return why a recipient need not be notified that mail is taken again; empty where they do.
+    """Return why a recipient need not be notified that mail is taken again; empty if they do.
 
     The message that it failed came by mail itself, and no attempt failed since. Over other
     channels programs are notified, which need the end.

@@ -20,20 +20,20 @@ _NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
 
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
-    """Return the state of the subject, None where nothing was concluded yet."""
+    """Return the state of the subject, None if nothing was concluded yet."""
     found = current_condition(connection, subject)
     return None if found is None else found.state
 
 
 def current_condition(connection: Connection, subject: Subject) -> Condition | None:
-    """Return the condition of the subject, None where nothing was concluded yet."""
+    """Return the condition of the subject, None if nothing was concluded yet."""
     return current_conditions(connection, [subject]).get(subject.key())
 
 
 def current_conditions(
     connection: Connection, subjects: Collection[Subject]
 ) -> dict[str, Condition]:
-    """Return the conditions of subjects by their keys; one is missing where nothing was concluded.
+    """Return the conditions of subjects by their keys; one is missing if nothing was concluded.
 
     There are few subjects: each is a parameter.
     """
@@ -48,7 +48,7 @@ def current_conditions(
 
 
 def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:
-    """Note since when the opposite of the current state is seen, None where it is not."""
+    """Note since when the opposite of the current state is seen, None if it is not."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(of_subject.values(turning_since=since))
 
@@ -66,7 +66,7 @@ def record_transition(
 ) -> bool:
     """Change a condition whose state still is `before`, and put the transition in the outbox.
 
-    False, and nothing is written, where another writer changed it first, this very transition is
+    False, and nothing is written, if another writer changed it first, this very transition is
     stored, or an earlier transition to the same state names the same rejection.
     """
     if _is_stored(connection, transition, rejection_id):

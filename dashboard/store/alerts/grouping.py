@@ -60,7 +60,7 @@ until when maintenance or quiet hours hold it, and which."""
 
 @dataclass(slots=True)
 class _GrowingIncident:
-    """An incident as it is now, and as it was read; None where it is new.
+    """An incident as it is now, and as it was read; None if it is new.
 
     `was_pending`: nobody was to be notified of it before its last transition.
     """

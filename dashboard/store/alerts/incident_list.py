@@ -153,7 +153,7 @@ def _finished(query: Select[Any], wanted: FinishedFilter) -> Select[Any]:
 
 
 def incident_story(connection: Connection, incident_id: UUID) -> IncidentStory | None:
-    """Return one incident, open or over; None where it is not stored."""
+    """Return one incident, open or over; None if it is not stored."""
     query = select(incidents).where(incidents.c.incident_id == incident_id)
     return next(iter(_stories(connection, query)), None)
 
@@ -232,7 +232,7 @@ def incidents_within(connection: Connection, incident: Incident) -> list[Inciden
 def respond(
     connection: Connection, incident_id: UUID, change: Callable[[Incident], IncidentResponse]
 ) -> IncidentResponse | None:
-    """Change an incident as a person asked; None where it is not stored."""
+    """Change an incident as a person asked; None if it is not stored."""
     query = select(incidents).where(incidents.c.incident_id == incident_id).with_for_update()
     found = read_incidents(connection, query)
     if not found:

@@ -184,7 +184,7 @@ def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Inc
 def make_all_due(connection: Connection, now: datetime) -> None:
     """Let every open incident be due, since what time does to it may have changed.
 
-    One that is pending is, where the clock was set back to before it opened.
+    One that is pending is, if the clock was set back to before it opened.
     """
     column = incidents.c
     is_due = or_(column.state != IncidentState.PENDING, column.opened_at > now)
@@ -201,7 +201,7 @@ def insert_incident(connection: Connection, incident: Incident) -> None:
 def save_incident(connection: Connection, incident: Incident) -> None:
     """Store a change of an incident whose stored version is still the one that it was read with.
 
-    StoreError where another writer changed it since: the caller begins again.
+    StoreError if another writer changed it since: the caller begins again.
     """
     column = incidents.c
     unchanged = update(incidents).where(

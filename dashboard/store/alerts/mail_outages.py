@@ -15,7 +15,7 @@ from dashboard.store.schema import deliveries, mail_outages, notifications
 
 
 def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
-    """Return what fails on a channel since its last success; None where nothing does."""
+    """Return what fails on a channel since its last success; None if nothing does."""
     is_used = select(notifications.c.channel).where(notifications.c.channel == channel).limit(1)
     if connection.scalar(is_used) is None:
         return None

@@ -128,7 +128,7 @@ def mark_sent(connection: Connection, notification_id: UUID, answer: str, at: da
 def reschedule(
     connection: Connection, notification: Notification, error: str, next_attempt_at: datetime
 ) -> bool:
-    """Mark one as tried without success, still pending; False where the claim was lost.
+    """Mark one as tried without success, still pending; False if the claim was lost.
 
     `next_attempt_at` is for people to see: a worker waits by a clock that nobody sets.
     """
@@ -191,7 +191,7 @@ def release_claims(connection: Connection, holder_token: int, recipient: Recipie
 
 
 def mark_dead(connection: Connection, notification: Notification, error: str, at: datetime) -> bool:
-    """Mark a notification as dead, which keeps it on record; False where the claim was lost."""
+    """Mark a notification as dead, which keeps it on record; False if the claim was lost."""
     dead = {"state": NotificationState.DEAD, "next_attempt_at": at}
     return _record_attempt(
         connection, _is_still_claimed(notification), (DeliveryResult.REFUSED, error), dead
@@ -254,7 +254,7 @@ def _record_attempt(
     attempt: tuple[DeliveryResult, str],
     changed: dict[str, Any],
 ) -> bool:
-    """Write an attempt with its result, and release the claim; False where none fits `which`."""
+    """Write an attempt with its result, and release the claim; False if none fits `which`."""
     result, outcome = attempt
     log = select(
         notifications.c.notification_id,

@@ -65,7 +65,7 @@ def search_notifications(
 ) -> list[Notification]:
     """Return at most `limit` notifications that fit after the first `skipped`, the latest first.
 
-    One that grouped several transitions fits where any of them does.
+    One that grouped several transitions fits if any of them does.
     """
     query = (
         select_notifications()

@@ -238,7 +238,7 @@ def make_link_key(connection: Connection, new: bytes) -> bytes:
 
 
 def ensure_link_key(connection: Connection) -> bytes:
-    """Return the key, made now where none could be kept before."""
+    """Return the key, made now if none could be kept before."""
     return link_key(connection) or make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
 
 

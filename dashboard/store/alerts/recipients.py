@@ -154,7 +154,7 @@ def pending_to(connection: Connection) -> list[Recipient]:
 
 
 def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | None:
-    """Return when a notification of a recipient was last sent; None where none was."""
+    """Return when a notification of a recipient was last sent; None if none was."""
     column = notifications.c
     query = (
         select(column.sent_at)
@@ -201,7 +201,7 @@ def _profile(row: RowMapping) -> RecipientProfile:
 
 
 def turn_off(connection: Connection, address: AddressOff) -> bool:
-    """Send nothing to an address any more; False, and nothing changes, where it is off already.
+    """Send nothing to an address any more; False, and nothing changes, if it is off already.
 
     What is pending to it is marked as dead with the cause, so that it can be sent again once the
     address is on.
@@ -231,7 +231,7 @@ def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) ->
 
 
 def turn_on(connection: Connection, recipient: Recipient) -> bool:
-    """Send to an address again; False where it is not off."""
+    """Send to an address again; False if it is not off."""
     mine = delete(addresses_off).where(is_to(recipient, addresses_off))
     return connection.execute(mine).rowcount == 1
 
@@ -243,7 +243,7 @@ def is_off(connection: Connection, recipient: Recipient) -> bool:
 
 
 def suspicion_of(connection: Connection, recipient: Recipient) -> SuspectAddress | None:
-    """Return that a message to an address came back, and which; None where none did."""
+    """Return that a message to an address came back, and which; None if none did."""
     mailbox = mailbox_of(recipient)
     found = list_suspect_addresses(connection)
     return next((each for each in found if each.recipient == mailbox), None)
@@ -263,7 +263,7 @@ def suspect(connection: Connection, address: SuspectAddress) -> None:
 
 
 def end_suspicion(connection: Connection, recipient: Recipient) -> bool:
-    """Take an address for a good one again; False where it was not suspect."""
+    """Take an address for a good one again; False if it was not suspect."""
     mine = delete(suspect_addresses).where(is_to(mailbox_of(recipient), suspect_addresses))
     return connection.execute(mine).rowcount == 1
 

@@ -249,7 +249,7 @@ def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]
     """Return the Message-ID that a notification answers, and the thread that ends with it.
 
     What becomes of one rejected transaction answers the message in which this recipient heard of
-    the rejection; everything else of one incident answers its first message. Both are empty where
+    the rejection; everything else of one incident answers its first message. Both are empty if
     a notification opens a thread.
     """
     query = select_notifications().where(notifications.c.notification_id == notification_id)
@@ -265,7 +265,7 @@ def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]
 def _about_rejection(connection: Connection, row: RowMapping) -> RowMapping | None:
     """Return the message in which a recipient heard that a transaction was rejected.
 
-    None where this is that message, or where the notification is about more than one transaction.
+    None if this is that message, or if the notification is about more than one transaction.
     """
     column, member = notifications.c, notification_members.c
     subject = select(transitions.c.network_id, transitions.c.tx_hash).distinct().limit(2)
@@ -311,7 +311,7 @@ def _first_of_incident(connection: Connection, row: RowMapping) -> RowMapping | 
 
 
 def restored_at(connection: Connection) -> datetime | None:
-    """Return when a backup was restored; None where that left nothing held, or none was."""
+    """Return when a backup was restored; None if that left nothing held, or none was."""
     moment: datetime | None = connection.scalar(select(installation.c.restored_at))
     return moment
 

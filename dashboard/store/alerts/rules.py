@@ -33,7 +33,7 @@ class StoredRule:
 
 
 def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
-    """Return the stored rules in their order, or the default ones where none is stored."""
+    """Return the stored rules in their order, or the default ones if none is stored."""
     return tuple(each.rule for each in read_rules(connection))
 
 

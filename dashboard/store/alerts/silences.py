@@ -43,7 +43,7 @@ def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> t
 def end_silence(
     connection: Connection, kind: SilenceKind, silence_id: int, by: Actor
 ) -> Silence | None:
-    """End one before its time; None where there is none of this number that is not over."""
+    """End one before its time; None if there is none of this number that is not over."""
     column = silences.c
     open_one = update(silences).where(
         column.silence_id == silence_id,

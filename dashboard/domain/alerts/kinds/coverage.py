@@ -38,7 +38,7 @@ _CAUSES: Final = {
 class GapGrounds(Grounds):
     """A time in which a network was not watched, or no worker was running; open without an end.
 
-    `reason` is the failure in words, safe to show; empty where no worker asked.
+    `reason` is the failure in words, safe to show; empty if no worker asked.
     """
 
     begins_at: datetime

@@ -73,7 +73,7 @@ def describe_own_failure(change: DescribedChange, grounds: DeliveryGrounds) -> I
         opening=f"The channel {channel} did not accept {many}, the oldest since "
         f"{moment(grounds.oldest)}.",
         remark="It accepted this message, so it works again, at least for you. Another one follows "
-        "only where it fails after this one.",
+        "only if it fails after this one.",
     )
 
 

@@ -102,7 +102,7 @@ def _describe(change: DescribedChange, grounds: FeeLimitGrounds) -> IncidentText
 
 
 def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
-    """Print the fee and its limit in one unit, or in two where one of them would be nothing."""
+    """Print the fee and its limit in one unit, or in two if one of them would be nothing."""
     fee, limit, unit = compared(grounds.fee, grounds.limit)
     if "0" in {fee, limit}:
         return " ".join(formatted(grounds.fee)), " ".join(formatted(grounds.limit))

@@ -102,7 +102,7 @@ class IncidentText:
 
     `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
     one that shows more; `quote` is foreign text, made visible, below its title. `changed` are the
-    fields of a record that is another now: label, before and now. Where `subject` is empty the
+    fields of a record that is another now: label, before and now. If `subject` is empty the
     headline is the subject; `kicker` stands above it, `preheader` beside it in lists of mails.
     """
 
@@ -165,7 +165,7 @@ class DescribedChange:
 
     @property
     def when(self) -> str:
-        """Say from when to when it lasted; empty where that is not known."""
+        """Say from when to when it lasted; empty if that is not known."""
         return "" if self.end is None else from_to(self.transition.began_at, self.end.began_at)
 
 
@@ -175,14 +175,14 @@ class Kind:
 
     title: of its incidents, with {in_common} or {network}; where each change is counted, of one
         and of several.
-    when: when such a rule reports; its measure says that where it has one.
+    when: when such a rule reports; its measure says that if it has one.
     subjects: what is judged for it. Without any it is about transactions.
     rests_on: while one of these is silent, nobody can judge it.
     is_of_rejections: modules, stages, senders, labels and tags can narrow it.
     is_lasting: what it is about lasts and ends, so that it can be pending.
     is_of_networks: it is about networks; otherwise about the installation itself.
     is_measured: the worker measures it for each rule, with the rule's own hold periods.
-    reads_some: what is measured is read only where there is trouble, so what is not read is over.
+    reads_some: what is measured is read only if there is trouble, so what is not read is over.
     figures: the keys that its rules have, and no others. `measure` is made of their values, and
         `check` says what is wrong with the keys of a table beside each other.
     grounds: what a change may rest on, by the name that the store has for it.

@@ -32,7 +32,7 @@ CHANGED: Final = Kind(
 
 @dataclass(frozen=True, slots=True)
 class InclusionGrounds(Grounds):
-    """The block that holds a transaction; `is_successful` is None where the node does not say."""
+    """The block that holds a transaction; `is_successful` is None if the node does not say."""
 
     block_number: int
     is_successful: bool | None

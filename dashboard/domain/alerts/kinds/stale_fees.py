@@ -26,7 +26,7 @@ _LOOK_AFTER: Final = (
 class AgeGrounds(Grounds):
     """A figure that is too old: which one, when it was answered last, how often it is due.
 
-    `answered_at` is None where it never was, though others were.
+    `answered_at` is None if it never was, though others were.
     """
 
     operation: Operation

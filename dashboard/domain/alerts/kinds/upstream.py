@@ -13,7 +13,7 @@ from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import unlinked
 
 _NO_FEES: Final = (
-    "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "
+    "If the network has a node, its fees come from there meanwhile. Otherwise what pages show "
     "grows old and is marked so, and nobody is notified when the network becomes busy."
 )
 _NO_REJECTIONS: Final = (

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
@@ -13,7 +14,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.people.access import Actor
-from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
     ConfiguredRecipients,
@@ -122,44 +123,26 @@ def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> 
     assert found[NEW] == 2
 
 
-def test_quiet_hours_of_a_recipient_hold_what_others_get_at_once(store: Store) -> None:
+AT_20 = A_MOMENT.replace(hour=20)
+LATER = ActiveHours((WeekSpan.parse("mon-sun 13:00-23:00"),))
+
+
+@pytest.mark.parametrize(
+    ("rule", "sent_at"),
+    [
+        (RULE, {OPS: A_MOMENT, NEW: AT_20}),
+        (replace(RULE, active_hours=LATER), {OPS: A_MOMENT + HOUR, NEW: AT_20}),
+        (replace(RULE, severity=Severity.CRITICAL, pierces=True), {OPS: A_MOMENT, NEW: A_MOMENT}),
+    ],
+    ids=["of the recipient", "of the rule too", "pierced"],
+)
+def test_quiet_hours_hold_until_those_of_the_rule_and_the_recipient_are_over(
+    store: Store, rule: Rule, sent_at: dict[Recipient, datetime]
+) -> None:
     hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 20:00-21:00"),))
     known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
     for number in (1, 2):
         reject(store, number)
-        take_in(store, known=known)
+        take_in(store, rule, known)
 
-    opens = A_MOMENT.replace(hour=20, minute=0, second=0, microsecond=0)
-    assert opens > A_MOMENT
-    assert released(store) == {OPS: A_MOMENT, NEW: opens}
-
-
-def test_rule_and_recipient_hold_together_until_both_let_go(store: Store) -> None:
-    hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 22:00-23:00"),))
-    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
-    reject(store, 1)
-    with store.write() as connection:
-        [entry] = pending_expansion(connection, 10)
-        [route] = routes_of([RULE], entry.change, [], A_MOMENT)
-        held = replace(route, held_until=A_MOMENT + HOUR)
-        directory = read_directory(connection, known)
-        expand(connection, [(entry, [held])], A_MOMENT, directory)
-
-    opens = A_MOMENT.replace(hour=22, minute=0, second=0, microsecond=0)
-    assert released(store) == {OPS: A_MOMENT + HOUR, NEW: opens}
-
-
-def test_rule_that_pierces_heeds_no_quiet_hours(store: Store) -> None:
-    hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 20:00-21:00"),))
-    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
-    critical = Rule(
-        "rejections",
-        RuleKind.REJECTED,
-        Severity.CRITICAL,
-        recipients=(NEW,),
-        pierces=True,
-    )
-    reject(store, 1)
-    take_in(store, critical, known)
-
-    assert released(store) == {NEW: A_MOMENT}
+    assert released(store) == sent_at
