@@ -128,7 +128,7 @@ class Application(ApplicationSubject):
     def statuses_as_of(self) -> StatusesAsOf:
         """Return the same with their moment, which lies up to a second back.
 
-        Ages that are told of that moment are the same for all viewers of it.
+        Ages as of that moment are the same for all viewers of it.
         """
         now = self.now()
         with self._store.read() as connection:

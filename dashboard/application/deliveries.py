@@ -71,13 +71,13 @@ class DeadSummary:
 class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first.
 
-    `standing` says when it was sent or what it waits for, empty where its state says all;
+    `progress` says when it was sent or what it waits for, empty where its state says all;
     `incident_ids` name what it is about, `states` are those that it reports, where it is grouped.
     """
 
     notification: Notification
     attempts: tuple[DeliveryAttempt, ...]
-    standing: str = ""
+    progress: str = ""
     incident_ids: tuple[UUID, ...] = ()
     states: tuple[str, ...] = ()
 
@@ -134,7 +134,7 @@ class Notifications(ApplicationSubject):
             incidents = incidents_of(connection, ids)
             grouped = [each.notification_id for each in found if each.is_grouped]
             states = states_of(connection, grouped)
-            standing = self._standing(connection, found)
+            progress = self._progress(connection, found)
         return tuple(
             NotificationHistory(
                 each,
@@ -143,7 +143,7 @@ class Notifications(ApplicationSubject):
                 tuple(incidents.get(each.notification_id, ())),
                 tuple(states.get(each.notification_id, ())),
             )
-            for each, words in zip(found, standing, strict=True)
+            for each, words in zip(found, progress, strict=True)
         )
 
     def verification_mails(self, wanted: NotificationFilter) -> tuple[VerificationMail, ...]:
@@ -170,7 +170,7 @@ class Notifications(ApplicationSubject):
         ]
         return tuple(sorted(asked, key=lambda each: each.asked_at, reverse=True))
 
-    def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
+    def _progress(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
         """Say where each of these stands."""
         now, settings = self._context.now(), self._context.settings
         pace = settings.pace
@@ -182,7 +182,7 @@ class Notifications(ApplicationSubject):
             of_recipient = [each for each in due if each.recipient == to and each.release_at <= now]
             expected |= expected_at(of_recipient, traffic[to], now, pace.of(to))
         return [
-            standing_words(
+            progress_words(
                 each,
                 Waiting(now, pace, traffic.get(each.recipient), expected.get(each.notification_id)),
             )
@@ -231,7 +231,7 @@ def waits_to_close(notification: Notification, now: datetime) -> bool:
     return _is_open(notification) and _is_due(notification, now)
 
 
-def standing_words(notification: Notification, waiting: Waiting) -> str:
+def progress_words(notification: Notification, waiting: Waiting) -> str:
     """Say when it was sent, or what it waits for; empty where its state says all."""
     match notification.state:
         case NotificationState.SENT:

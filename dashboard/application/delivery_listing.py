@@ -57,7 +57,7 @@ def notification_listing(context: ApplicationContext) -> Listing[NotificationHis
             time_for_programs("at", lambda each: each.notification.transition.began_at),
             time_for_programs("sentAt", lambda each: each.notification.sent_at),
             time_for_programs("nextAttemptAt", lambda each: each.notification.next_attempt_at),
-            for_programs("standing", lambda each: each.standing),
+            for_programs("standing", lambda each: each.progress),
             for_programs("states", _states),
             for_programs("deliveries", lambda each: _delivery_forms(each.attempts)),
         ),
@@ -72,8 +72,8 @@ def _subject(each: NotificationHistory) -> Subject:
 
 def _state(each: NotificationHistory) -> str:
     state = each.notification.state
-    waits = state is NotificationState.PENDING and each.standing
-    return f"{state}: {each.standing}" if waits else str(state)
+    waits = state is NotificationState.PENDING and each.progress
+    return f"{state}: {each.progress}" if waits else str(state)
 
 
 def _tx_hash(each: NotificationHistory) -> str | None:

@@ -270,7 +270,7 @@ def _incidents(
 def _arrivals(
     connection: Connection, profile: NetworkProfile, between: ChartRange
 ) -> list[tuple[datetime, int]]:
-    """Count the rejections that arrived, by ticks; none for a time with more than can be told."""
+    """Count the rejections that arrived, by ticks; none for a time with too many to tell apart."""
     length = between.until - between.since
     if not profile.has_exclusion or length > _LONG:
         return []

@@ -43,12 +43,12 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
             say(" ".join(part for part in (each.headline, each.text, each.advice) if part))
         if not troubles:
             say("All is well.")
-        say(f"{', '.join(_facts(health.worker, now))}.")
+        say(f"{', '.join(_versions(health.worker, now))}.")
         say(f"{store_name}.")
     sys.exit(FOUND if exit_code and troubles else 0)
 
 
-def _facts(worker: WorkerHealth | None, now: datetime) -> list[str]:
+def _versions(worker: WorkerHealth | None, now: datetime) -> list[str]:
     if worker is None:
         return [f"Version {version('linewatch')}"]
     at = worker.upkeep.backed_up_at

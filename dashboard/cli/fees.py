@@ -101,9 +101,9 @@ def _print_series(
     label = here.source.label
     named = [(label(profile.network_id), timeline) for profile, timeline in series]
     steps = chain.from_iterable(starmap(listed_steps, named))
-    told = [
+    sentences = [
         f"{name}: {words}"
         for name, timeline in named
         if timeline is not None and (words := busy_in_words(timeline)) is not None
     ]
-    print_list(STEPS, list(steps), output, after=told)
+    print_list(STEPS, list(steps), output, after=sentences)

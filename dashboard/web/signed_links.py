@@ -69,7 +69,7 @@ def confirm_page(subject: LinkSubject, length: str = "") -> str:
     question, consequence, button = _QUESTIONS[subject.link.purpose]
     if subject.done and subject.link.purpose is LinkPurpose.ACKNOWLEDGE:
         done = element("p", element("strong", subject.done))
-        return plain_page("Acknowledged already", _facts(subject), done, _PAGE_ALERTS)
+        return plain_page("Acknowledged already", _about(subject), done, _PAGE_ALERTS)
     form = element(
         "form",
         *_fields(subject, length if length in SILENCED_FOR else "1h"),
@@ -79,7 +79,7 @@ def confirm_page(subject: LinkSubject, length: str = "") -> str:
     )
     done = element("p", element("strong", subject.done)) if subject.done else Markup()
     preview = element("p", visible(subject.preview, 600)) if subject.preview else Markup()
-    return plain_page(question, _facts(subject), done, element("p", consequence), preview, form)
+    return plain_page(question, _about(subject), done, element("p", consequence), preview, form)
 
 
 def done_page(result: LinkResult) -> str:
@@ -93,7 +93,7 @@ def fault_page(fault: LinkFault) -> str:
     return plain_page(headline, element("p", text), _PAGE_ALERTS)
 
 
-def _facts(subject: LinkSubject) -> Markup:
+def _about(subject: LinkSubject) -> Markup:
     rows = [("About", visible(subject.title, 400))]
     if subject.state:
         if subject.last:

@@ -137,7 +137,7 @@ def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]
         breakable(visible(found.recipient.address, _LONGEST_ADDRESS)),
         join(
             badge(*_DELIVERY_STATES[found.state]),
-            element("div", history.standing, class_="lw-quiet"),
+            element("div", history.progress, class_="lw-quiet"),
         ),
         _attempt_log(history),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.application.deliveries import Waiting, reported_words, standing_words
+from dashboard.application.deliveries import Waiting, progress_words, reported_words
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
@@ -18,13 +18,13 @@ SOON, LATER = A_MOMENT + timedelta(seconds=30), A_MOMENT + timedelta(days=1)
 PACE = Pace(largest_hourly=2)
 
 
-def standing(
+def progress(
     now: datetime = A_MOMENT,
     traffic: RecipientTraffic | None = None,
     expected_at: datetime | None = None,
     **changes: Any,  # noqa: ANN401 - any field
 ) -> str:
-    return standing_words(a_notification(**changes), Waiting(now, PACE, traffic, expected_at))
+    return progress_words(a_notification(**changes), Waiting(now, PACE, traffic, expected_at))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def standing(
     ],
 )
 def test_notification_says_what_it_waits_for(changes: dict[str, Any], words: str) -> None:
-    assert standing(**changes) == words
+    assert progress(**changes) == words
 
 
 def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
@@ -60,11 +60,11 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
     stuck = RecipientTraffic([Gone(A_MOMENT)], waiting=1, latest=A_MOMENT)
 
     in_an_hour = A_MOMENT + timedelta(hours=1)
-    assert standing(SOON, busy, in_an_hour, release_at=A_MOMENT) == (
+    assert progress(SOON, busy, in_an_hour, release_at=A_MOMENT) == (
         "waits for the cap of 2 an hour, until 13:00:00 UTC"
     )
-    assert standing(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
-    assert standing(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"
+    assert progress(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
+    assert progress(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from dashboard.domain.rejections.answer_template import (
     BUILT_IN,
     LONGEST_TEMPLATE,
     PLACEHOLDERS,
+    AnswerFileState,
     AnswerTemplates,
     Voice,
     built_in_file,
@@ -231,6 +232,8 @@ def test_built_in_file_says_what_a_template_may_name() -> None:
 
     assert all(f"{{{name}}}" in text for name in PLACEHOLDERS)
     assert all(usual in text for usual in BUILT_IN.usual.values())
+    assert AnswerFileState("answers.toml").editable() == text
+    assert AnswerFileState("answers.toml", "ours").editable() == "ours"
 
 
 def test_placeholder_that_a_template_may_name_is_no_mistake() -> None:
