@@ -64,17 +64,17 @@ async def supervise(
     """
     ends, held = os.pipe()
     keepers = {role.name: _Keeper(role, run, (ends, held), deaths, patience) for role in roles}
-    working = [
+    tasks = [
         asyncio.create_task(keeper.run([keepers[name].tried for name in keeper.role.after]))
         for keeper in keepers.values()
     ]
     stopped = asyncio.create_task(stop.wait())
     try:
-        done, _ = await asyncio.wait([stopped, *working], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (stopped, *working):
+        for task in (stopped, *tasks):
             task.cancel()
-        await asyncio.gather(stopped, *working, return_exceptions=True)
+        await asyncio.gather(stopped, *tasks, return_exceptions=True)
         deadline = asyncio.get_running_loop().time() + patience.grace
         await asyncio.gather(*(keeper.end(deadline) for keeper in keepers.values()))
         deaths.close()
@@ -274,11 +274,11 @@ async def notify_systemd(
     _notify(address, "STOPPING=1")
 
 
-def _notify(address: str, said: str) -> None:
+def _notify(address: str, state: str) -> None:
     """Send systemd a datagram; `@` stands for the zero byte of an abstract address."""
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.connect(address.replace("@", "\0", 1) if address.startswith("@") else address)
-            told.send(said.encode())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
+            line.connect(address.replace("@", "\0", 1) if address.startswith("@") else address)
+            line.send(state.encode())
     except OSError as error:
-        _log.warning("systemd cannot be notified", said=said, error=str(error))
+        _log.warning("systemd cannot be notified", state=state, error=str(error))

@@ -67,12 +67,12 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
 def _migrate_store(settings: Settings) -> None:
     from dashboard.wiring.store import migrate_store  # noqa: PLC0415 - in a process of its own
 
-    with _failures_said():
+    with _reporting_failures():
         migrate_store(settings)
 
 
 @contextmanager
-def _failures_said() -> Iterator[None]:
+def _reporting_failures() -> Iterator[None]:
     """End a forked process as a command ends."""
     try:
         yield
@@ -97,7 +97,7 @@ def _import_what_roles_share(settings: Settings) -> None:
 
 
 def _run_forked(name: str) -> None:
-    with _failures_said():
+    with _reporting_failures():
         _run_role(name, until_stdin_closes=True)
 
 
@@ -174,11 +174,11 @@ async def _until_signalled(
         loop.add_signal_handler(number, stop.set)
     if until_stdin_closes:
         loop.add_reader(0, _end_with_parent, stop)
-    telling = asyncio.create_task(notify_systemd(is_ready, is_alive, stop))
+    notifying = asyncio.create_task(notify_systemd(is_ready, is_alive, stop))
     try:
         await work(stop)
     finally:
-        telling.cancel()
+        notifying.cancel()
 
 
 async def _always() -> bool:

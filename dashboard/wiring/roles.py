@@ -154,13 +154,13 @@ class RoleDeaths:
     def _write(self, known: Mapping[str, FailingRole]) -> None:
         """Replace the file at once, so that nobody reads half of it; roles live without it."""
         path = self.home / _FILE
-        told = [each for each in known.values() if each.deaths >= _FEWEST]
+        failing = [each for each in known.values() if each.deaths >= _FEWEST]
         unfinished = Path(f"{path}.{uuid4().hex[:8]}")
         try:
-            if not told:
+            if not failing:
                 path.unlink(missing_ok=True)
                 return
-            unfinished.write_bytes(msgspec.json.encode(_Noted(os.getpid(), told)))
+            unfinished.write_bytes(msgspec.json.encode(_Noted(os.getpid(), failing)))
             unfinished.replace(path)
         except OSError as error:
             _log.warning("which roles keep dying cannot be written down", error=str(error))
