@@ -31,7 +31,7 @@ from dashboard.store.evidence.record_answers import save_polled
 from dashboard.wire.exclusion import StatusRequest, decode_status_request
 from dashboard.wire.params import SAVE_REJECTED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
-from tests.databases import new_sqlite_store
+from tests.databases import DATABASES, new_sqlite_store
 from tests.integration.running_server import (
     a_call,
     a_report_of,
@@ -262,6 +262,25 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
     assert results[0] is None
     assert results[1]["status"] == "SAVED"
     assert results[2]["txHash"] == transaction.tx_hash
+
+
+@pytest.mark.parametrize("database", DATABASES)
+async def test_quick_answer_knows_what_was_saved_a_moment_ago(store_url: str) -> None:
+    request = decode_status_request(lookup_of(HASHES[0]))
+    assert request is not None
+    with open_store(store_url) as store:
+        dependencies = services_of(store)
+        await load_known_hashes(dependencies)
+        lookups = StatusReader(dependencies)
+
+        before = await lookups.quick_records(request, EVERYBODY)
+        keep(store, A_NETWORK, HASHES[0])
+        after = await lookups.quick_records(request, EVERYBODY)
+        dependencies.rejections.close()
+
+    assert before == {}
+    assert after is not None
+    assert json.loads(after[0])["txHash"] == str(HASHES[0])
 
 
 def spoil(folder: Path) -> None:
