@@ -28,7 +28,7 @@ from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post
 from tests.faults.worker_process import group_briefly, pause
-from tests.installation import Installation, new_installation
+from tests.installation import Installation, command, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.received_mail import mails_of
 from tests.waiting import eventually
@@ -48,10 +48,14 @@ class _RunningUp:
     acknowledged: list[SentReport] = field(default_factory=list)
 
     def start(self) -> Process:
-        """Start all roles but the pages, without waiting."""
+        """Start all roles but the pages, without waiting.
+
+        Not forked by the launcher: only a program that is executed shows its variables, by which
+        `Installation.processes` knows it and what it forks.
+        """
         log = self.installation.home / "up.log"
         process_options = ProcessOptions(self.installation.environment(), log)
-        return self.launcher.linewatch(["up", "--no-pages"], process_options)
+        return self.launcher.program(command("up", "--no-pages"), process_options)
 
     def is_serving(self) -> bool:
         """Whether serve takes connections."""
