@@ -15,8 +15,11 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/poll/cadence.py,dashboard/alert/compose.py,dashboard/alert/incident_text.py,dashboard/alert/digest_text.py,dashboard/alert/rejection_text.py,dashboard/alert/grouped_text.py,dashboard/alert/fee_chart.py,dashboard/alert/own_messages.py,dashboard/alert/occasion.py
 PURE_TESTS := tests/unit/domain tests/unit/wire tests/unit/detect tests/unit/poll/test_next_check.py tests/unit/poll/test_cost.py tests/unit/alert/test_mail_samples.py tests/unit/alert/test_compose.py tests/unit/alert/test_own_messages.py tests/unit/alert/test_incident_text.py tests/unit/alert/test_measured_text.py tests/unit/alert/test_rejection_text.py tests/unit/alert/test_grouped_text.py tests/unit/alert/test_fee_chart.py tests/unit/alert/test_occasion.py
 # A file stays on one worker, which starts its servers once, in the order of tests/conftest.py.
-# Many tests wait for servers half of their time, hence five workers for two cores.
-PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist loadfile --no-loadscope-reorder
+# Many tests wait for servers half of their time, hence four workers for two cores. Each takes 15
+# seconds of a core to import all tests, so more of them gain nothing.
+PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
+# These only compute.
+PYTEST_PURE := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 # These stand on a store without SQL of their own; the tests of the store itself run on both always.
 ON_A_STORE := tests/unit/alert tests/unit/poll tests/unit/serve
 
@@ -49,7 +52,7 @@ test: $(VENV)/dev.stamp
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --cov --cov-report= --cov-fail-under=0 $(PURE_TESTS)
+	$(PYTEST_PURE) --cov --cov-report= --cov-fail-under=0 $(PURE_TESTS)
 	$(BIN)/coverage report --include '$(PURE)' --fail-under 100
 	$(PYTEST) $(FULL) $(addprefix --ignore=,$(PURE_TESTS))
 endif

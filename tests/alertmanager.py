@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from tests import plain_http
 from tests.installation import free_ports
 from tests.provision import program
 from tests.waiting import PATIENCE, eventually
@@ -26,7 +27,7 @@ class RunningAlertmanager:
 
     def alerts(self) -> list[dict[str, Any]]:
         """Return what fires now."""
-        answer = httpx.get(f"{self.url}/api/v2/alerts", trust_env=False, timeout=PATIENCE)
+        answer = plain_http.get(f"{self.url}/api/v2/alerts")
         answer.raise_for_status()
         found: list[dict[str, Any]] = answer.json()
         return found
@@ -59,6 +60,6 @@ def running_alertmanager(folder: Path) -> Iterator[RunningAlertmanager]:
 
 def _is_ready(running: RunningAlertmanager) -> bool:
     try:
-        return httpx.get(f"{running.url}/-/ready", trust_env=False, timeout=PATIENCE).is_success
+        return plain_http.get(f"{running.url}/-/ready").is_success
     except httpx.TransportError:
         return False

@@ -14,7 +14,10 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
-from tests.processes import PROJECT, shared_launcher
+import httpx
+
+from tests import plain_http
+from tests.processes import PROJECT, Process, ProcessOptions, shared_launcher
 from tests.waiting import PATIENCE, eventually
 
 
@@ -50,6 +53,14 @@ def listens(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
+
+
+def answers(address: str) -> bool:
+    """Whether somebody answers HTTP there, and well."""
+    try:
+        return plain_http.get(address).is_success
+    except httpx.HTTPError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,16 @@ class Installation:
             timeout=PATIENCE,
             check=False,
         )
+
+    @contextmanager
+    def role(self, name: str, log: Path) -> Iterator[Process]:
+        """Run one role, forked from a process that has imported it, until the end of the block."""
+        options = ProcessOptions(self.environment(), log)
+        process = shared_launcher().linewatch([name], options)
+        try:
+            yield process
+        finally:
+            process.terminate()
 
     @contextmanager
     def start(self, arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import gc
 import json
 import os
 import pwd
@@ -26,14 +27,15 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
+from dashboard.cli.main import linewatch
+from dashboard.cli.main import main as run_linewatch
 from tests.faults.controlled_disk import let_kernel_ask
 from tests.faults.kill_points import die_at
 
 _MODULES: Final = (
     "dashboard.wiring.serve",
     "dashboard.wiring.worker",
-    "dashboard.cli.run",
-    "dashboard.cli.main",
+    "dashboard.store.maintenance.migrate",
 )
 _PR_SET_PDEATHSIG: Final = 1
 _BEYOND_STREAMS: Final = 64
@@ -60,8 +62,9 @@ sys.exit(code[0] if code else 1)
 
 def main(door: str) -> None:
     """Obey until standard input ends."""
-    for module in _MODULES:
+    for module in (*_MODULES, *_modules_of_commands()):
         import_module(module)
+    gc.freeze()  # else a collection in each fork would copy what they share
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -81,6 +84,10 @@ def main(door: str) -> None:
         finally:
             for pid in running:
                 os.kill(pid, signal.SIGKILL)
+
+
+def _modules_of_commands() -> set[str]:
+    return {f"dashboard.cli.{each.module}" for each in linewatch.lazy.values()}
 
 
 def _orders(wake: int, clients: socket.socket, running: set[int]) -> Iterator[dict[str, Any]]:
@@ -200,11 +207,9 @@ def _be(user: str) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    from dashboard.cli.main import main as linewatch  # noqa: PLC0415 - imported already
-
     sys.argv = ["linewatch", *arguments]
     try:
-        linewatch()
+        run_linewatch()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

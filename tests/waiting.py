@@ -17,7 +17,8 @@ There is no other limit: a wait ends as soon as its condition holds, so this one
 a machine that others keep busy needs it. What is quick enough is measured by `make bench`.
 """
 
-_PAUSE: Final = 0.02
+_PAUSES: Final = (0.02, 0.1)
+"""Seconds between two looks, at first and at last: what takes long is looked at less often."""
 
 
 def eventually(
@@ -29,9 +30,11 @@ def eventually(
     """
     deadline = time.monotonic() + within
     idle = threading.Event()
+    pause, longest = _PAUSES
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen within {within:g} s"
-        idle.wait(_PAUSE)
+        idle.wait(pause)
+        pause = min(pause * 1.2, longest)
 
 
 async def eventually_async(condition: Callable[[], bool], what: str = "it") -> None:
@@ -40,5 +43,5 @@ async def eventually_async(condition: Callable[[], bool], what: str = "it") -> N
     deadline = anyio.current_time() + PATIENCE
     while not condition():
         assert anyio.current_time() < deadline, f"{what} did not happen within {PATIENCE:g} s"
-        with contextlib.suppress(TimeoutError), anyio.fail_after(_PAUSE):
+        with contextlib.suppress(TimeoutError), anyio.fail_after(_PAUSES[0]):
             await idle.wait()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import httpx
 
+from tests import plain_http
 from tests.installation import free_ports
 from tests.processes import PROJECT
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 
 @contextmanager
@@ -43,6 +44,6 @@ def _is_up(address: str, process: subprocess.Popen[bytes]) -> bool:
     """Whether the server answers that it is healthy."""
     assert process.poll() is None, "the pages ended while they started: see their log"
     try:
-        return httpx.get(f"{address}/_stcore/health", trust_env=False, timeout=PATIENCE).is_success
+        return plain_http.get(f"{address}/_stcore/health").is_success
     except httpx.TransportError:
         return False

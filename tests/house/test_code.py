@@ -1,11 +1,26 @@
-"""House rules of all code: what the linter cannot say or says too late."""
+"""House rules of all code, and of tests: what the linter cannot say or says too late."""
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
+from collections.abc import Callable, Iterable
+from importlib.metadata import packages_distributions
 
-from tests.house.sources import ROOT, all_sources, sources_of_decisions, sources_of_product
+import pytest
+from packaging.utils import canonicalize_name
+
+from tests.golden_texts import GOLDEN
+from tests.house.sources import (
+    ROOT,
+    Source,
+    all_sources,
+    declared_packages,
+    sources_of_decisions,
+    sources_of_product,
+    sources_of_tests,
+)
 
 MODULE_LINES = 400
 FUNCTION_LINES = 40
@@ -15,6 +30,18 @@ REASONED = re.compile(
 )
 EXEMPTION = re.compile(r"#\s*(noqa|type:\s*ignore|pragma|ruff:|mypy:|fmt:)", re.IGNORECASE)
 CLOCKS = {"now", "utcnow", "today", "monotonic", "perf_counter", "time_ns", "uuid4"}
+FORBIDDEN = re.compile(
+    r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)"
+    r"|(\w+\.)*skipTest"
+    r"|(monkeypatch|\w*patch)\.(setattr|delattr|object)"
+    r"|unittest\.mock(\..*)?"
+    r"|time\.sleep"
+    r"|pytest\.mark\.timeout"  # there is one patience, in tests/waiting.py
+    r"|(\w+\.)*TestClient"  # it runs an app without its server, and Streamlit's once a process
+)
+OURS = {"dashboard", "tests"}
+UNIMPORTED = {"httptools", "tzdata"}
+"""What another library imports for us, once it is told to, or finds its data in."""
 
 
 def test_module_opens_with_one_line_that_says_what_it_is_about() -> None:
@@ -83,6 +110,56 @@ def test_no_folder_is_called_pages() -> None:
     assert [path for path in (ROOT / "dashboard").rglob("pages") if path.is_dir()] == []
 
 
+def test_test_neither_skips_nor_patches_nor_sleeps() -> None:
+    offences = [
+        f"{source.path}:{line} {name}"
+        for source in sources_of_tests()
+        for line, name in [*source.dotted_names(), *source.imported_names()]
+        if FORBIDDEN.fullmatch(name)
+    ]
+
+    assert offences == []
+
+
+def test_file_with_tests_is_found_by_pytest() -> None:
+    offences = [
+        source.path
+        for source in sources_of_tests()
+        if any(True for _ in _test_names(source))
+        and not (ROOT / source.path).name.startswith("test_")
+    ]
+
+    assert offences == []
+
+
+def test_golden_file_is_compared_by_a_test() -> None:
+    tests = "".join(source.text for source in sources_of_tests())
+    files = [file.relative_to(GOLDEN).with_suffix("").as_posix() for file in GOLDEN.rglob("*.txt")]
+
+    assert [name for name in files if f'"{name}"' not in tests] == []
+
+
+@pytest.mark.parametrize(
+    ("sources", "groups"),
+    [(sources_of_product, ()), (sources_of_tests, ("dev",))],
+    ids=["run", "dev"],
+)
+def test_import_is_of_a_declared_package(
+    sources: Callable[[], tuple[Source, ...]], groups: tuple[str, ...]
+) -> None:
+    declared = declared_packages(*groups)
+
+    offences = {package: path for package, path in _imported(sources()) if package not in declared}
+
+    assert offences == {}
+
+
+def test_declared_package_is_imported_when_running() -> None:
+    imported = {package for package, _ in _imported(sources_of_product())}
+
+    assert declared_packages() - imported == UNIMPORTED
+
+
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Count the lines of a definition without its decorators and its docstring."""
     lines = (function.end_lineno or function.lineno) - function.lineno + 1
@@ -90,3 +167,23 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
         docstring = function.body[0]
         lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
     return lines
+
+
+def _test_names(source: Source) -> list[str]:
+    return [function.name for function in source.functions if function.name.startswith("test_")]
+
+
+def _imported(sources: Iterable[Source]) -> set[tuple[str, str]]:
+    """Return the packages that are imported, each with a file that does it."""
+    known = packages_distributions()
+    tops = {
+        (name.partition(".")[0], source.path)
+        for source in sources
+        for _, name in source.imported_names()
+    }
+    return {
+        (canonicalize_name(package), path)
+        for top, path in tops
+        if top not in sys.stdlib_module_names and top not in OURS
+        for package in known.get(top, [top])
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -45,15 +44,6 @@ def test_streamlit_option_closes_its_trap(option: str, value: object, otherwise:
     ours = tomllib.loads(text).get(section, {})
 
     assert ours.get(name, get_config_options()[option].default_val) == value, otherwise
-
-
-def test_ignored_lint_rule_has_a_reason_beside_it() -> None:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    lint = text.partition("[tool.ruff.lint]")[2].partition("[tool.ruff.lint.pylint]")[0]
-
-    unreasoned = [line for line in lint.splitlines() if re.match(r' +"[A-Z]+\d*",?\s*$', line)]
-
-    assert unreasoned == []
 
 
 def _option_names(table: dict[str, Any]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from dashboard.upstream.node import NodeClient
 from dashboard.wiring.clock import elapsed
 from tests.integration.faulty_upstreams import (
     PATIENCE,
+    TRUST,
     Behaviour,
     Upstream,
     an_upstream,
@@ -93,7 +94,7 @@ async def following(
 ) -> AsyncIterator[FailoverFollower]:
     """Yield a follower of these nodes, the first preferred."""
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(open_client())
+        client = await stack.enter_async_context(open_client(TRUST))
         clients = []
         for place, node in enumerate(nodes, start=1):
             upstream = await stack.enter_async_context(an_upstream(node.behave))

@@ -24,6 +24,9 @@ AT_ONCE = RetryPolicy(
     attempts=3, first_wait=timedelta(0), longest_wait=timedelta(0), jitter=timedelta(0)
 )
 PATIENCE = timedelta(seconds=waiting.PATIENCE)
+TRUST = ssl.create_default_context()
+"""What the system trusts, read once."""
+
 IMPATIENCE = timedelta(milliseconds=150)
 
 
@@ -158,7 +161,7 @@ async def asking_http(
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[HttpAsker, Upstream]]:
     """Yield an asker and the upstream that it asks."""
-    async with an_upstream(behave, tls) as upstream, open_client() as client:
+    async with an_upstream(behave, tls) as upstream, open_client(TRUST) as client:
         yield HttpAsker(client, an_endpoint(upstream.port, patience, scheme), policy), upstream
 
 

@@ -62,3 +62,23 @@ def upgrade_head(path: str) -> bytes:
         f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n"
     ).encode()
+
+
+MUCH = 40_000_000
+"""Bytes, more than the buffers of the system between a client and the server."""
+
+
+def taken(client: socket.socket, piece: bytes) -> int:
+    """Send until nothing more is taken; return how many bytes were."""
+    sent = 0
+    client.settimeout(1)
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        while sent < MUCH:
+            sent += client.send(piece)
+    return sent
+
+
+def open_websocket(client: socket.socket, path: str) -> None:
+    """Turn a connection into a WebSocket."""
+    client.sendall(upgrade_head(path))
+    assert status_of(read_reply(client)) == 101

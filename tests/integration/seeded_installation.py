@@ -19,7 +19,6 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_NETWORK,
@@ -29,6 +28,7 @@ from tests.builders import (
     an_address,
     suggested_gas_fees,
 )
+from tests.databases import new_sqlite_store
 from tests.installation import Installation
 from tests.one_by_one import recent_notifications
 from tests.routes import expand_alone
@@ -49,8 +49,9 @@ def tell_story(installation: Installation) -> None:
 @contextmanager
 def store_of(installation: Installation) -> Iterator[Store]:
     """Yield the store of an installation, made where there is none."""
-    url = f"sqlite:///{installation.home / 'linewatch.sqlite'}"
-    migrate(url)
+    file = installation.home / "linewatch.sqlite"
+    file.parent.mkdir(exist_ok=True)
+    url = f"sqlite:///{file}" if file.exists() else new_sqlite_store(file)
     with open_store(url) as store:
         yield store
 

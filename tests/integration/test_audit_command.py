@@ -47,19 +47,3 @@ def test_every_change_is_on_record_without_any_secret(installation: Installation
     assert {each["actor"] for each in entries[:8]} == {pwd.getpwuid(os.getuid()).pw_name}
     assert entries[0]["details"] == {"new": 2, "first": str(a_hash(8)), "last": str(a_hash(9))}
     assert [each for key in made for each in (key["key"], key["secret"]) if each in told] == []
-
-
-def test_hostile_text_reaches_no_terminal(installation: Installation) -> None:
-    watched = installation.run("senders", "watch", str(an_address(9)), "--label", HOSTILE)
-    assert watched.returncode == 0
-
-    told = installation.run("audit", "--action", "watch-sender").stdout
-
-    assert "watch-sender" in told
-    assert all(line.isprintable() for line in told.splitlines())
-
-
-def test_nothing_on_record_is_said(installation: Installation) -> None:
-    told = installation.run("audit", "--action", "restore")
-
-    assert (told.returncode, told.stdout) == (0, "No such action is on record.\n")

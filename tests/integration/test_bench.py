@@ -4,96 +4,70 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from dashboard.store.engine.engine import open_store
-from dashboard.store.maintenance.derived_rollups import wrong_rollups
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.verify import verify
 from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
 from tests.bench.cases import page_sessions
-from tests.bench.expected_replies import NETWORK, joined, midnight, reply
+from tests.bench.expected_replies import joined, midnight, reply
 from tests.bench.load_generator import Answered, Burst, Volley
-from tests.bench.page import UNMEASURED
-from tests.bench.processes import PROJECT
 from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.setup import Scene
-from tests.bench.table import Promise, markdown, promise_table
-from tests.bench.year_of_fees import keep_year_of_fees
+from tests.processes import PROJECT
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
 
 
-def _bench(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "tests.bench", *SHORT, "--folder", str(folder), *arguments]
+@pytest.mark.parametrize("module", " ".join(CASES.values()).split())
+def test_bench_knows_the_modules_of_each_case(module: str) -> None:
+    assert callable(import_module(f"tests.bench.cases.{module}").run)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("arguments", "measured"),
+    [
+        (
+            ("S6", "S7"),
+            ("linewatch serve |", "hello world |", "FastAPI + SQLite |", "Starlette + SQLite |"),
+        ),
+        (
+            ("S11", "S12", "S13", "--days", "3"),
+            (
+                *("linewatch", "DuckDB", "pandas", "the window of the worker"),
+                "S13 | numbers in lists, of all figures | ≤ 0 | 0 | kept |",
+            ),
+        ),
+        (("S3",), ("rows written for each null", "memory for each hash")),
+        (
+            ("S16", "S17"),
+            (
+                *("p99 report → mail", "p99 first answer → mail", "0.6 s: first mail"),
+                "20 rejections in 0.6 s: mailed or pending, for everybody | ≥ 20 | 20 | kept |",
+            ),
+        ),
+        (("S15",), ("60 hashes", "| 1 | 0 |")),
+        (("restore",), ("SQLite restored |", "PostgreSQL restored |", "PostgreSQL backed up |")),
+    ],
+)
+def test_bench_measures_and_judges_every_answer_right(
+    tmp_path: Path, arguments: tuple[str, ...], measured: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "tests.bench", *SHORT, "--folder", str(tmp_path), *arguments]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert [each for each in measured if each not in done.stdout] == []
 
 
-def test_bench_of_lookups_judges_every_server_right(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S6", "S7")
-
-    for server in ("linewatch serve", "hello world", "FastAPI + SQLite", "Starlette + SQLite"):
-        assert f"| {server} |" in printed
-
-
-def test_bench_of_fees_compares_what_everyone_tells(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S11", "S12", "S13", "--days", "3")
-
-    for contender in ("linewatch", "DuckDB", "pandas", "the window of the worker"):
-        assert f"| {contender}" in printed
-    assert "| S13 | numbers in lists, of all figures | ≤ 0 | 0 | kept |" in printed
-
-
-def test_bench_of_checks_measures_rows_speed_and_memory(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S3")
-
-    assert "200, each due alone |" in printed
-    for measured in ("rows written for each null", "memory for each hash"):
-        assert measured in printed
-
-
-def test_bench_of_alerts_sees_every_rejection_mailed_once(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S16", "S17")
-
-    for measured in ("p99 report → mail", "p99 first answer → mail", "0.6 s: first mail"):
-        assert measured in printed
-    assert (
-        "| S17 | 20 rejections in 0.6 s: mailed or pending, for everybody | ≥ 20 | 20 | kept |"
-        in printed
-    )
-
-
-def test_store_of_pages_rolls_up_the_very_fees_that_it_keeps(tmp_path: Path) -> None:
-    until = datetime(2026, 11, 21, tzinfo=UTC)
-    migrate(url := f"sqlite:///{tmp_path}/linewatch.sqlite")
-
-    with open_store(url) as store:
-        with store.write() as connection:
-            since, raw = until - timedelta(days=3), timedelta(days=1)
-            keep_year_of_fees(connection, NETWORK, since, until, raw)
-        with store.read() as connection:
-            found = list(wrong_rollups(connection))
-
-    assert found == []
-
-
-def test_archive_of_lookups_is_whole(tmp_path: Path) -> None:
-    archive = made_archive(tmp_path, 50, datetime(2026, 11, 21, tzinfo=UTC))
-
-    with open_store(f"sqlite:///{archive.file}") as store, store.read() as connection:
-        found = list(verify(connection))
-
-    assert found == []
-
-
+@pytest.mark.full
 def test_bench_of_open_pages_measures_waits_and_traffic(tmp_path: Path) -> None:
     today = midnight(datetime.now(UTC))
 
@@ -104,18 +78,14 @@ def test_bench_of_open_pages_measures_waits_and_traffic(tmp_path: Path) -> None:
     assert "live traffic a minute, one network" in promised
 
 
-def test_bench_of_a_bulk_lookup_sees_every_answer_shown(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S15")
+@pytest.mark.full
+def test_archive_of_lookups_is_whole(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path, 50, datetime(2026, 11, 21, tzinfo=UTC))
 
-    assert "60 hashes" in printed
-    assert "| 1 | 0 |" in printed
+    with open_store(f"sqlite:///{archive.file}") as store, store.read() as connection:
+        found = list(verify(connection))
 
-
-def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "restore")
-
-    for measured in ("SQLite restored", "PostgreSQL restored", "PostgreSQL backed up"):
-        assert f"| {measured} |" in printed
+    assert found == []
 
 
 @pytest.mark.parametrize(
@@ -134,35 +104,3 @@ def test_judge_refuses_a_reply_that_is_not_true(told: list[bytes]) -> None:
 
     with pytest.raises(WrongAnswerError):
         truth.judge(burst)
-
-
-def test_judge_takes_a_batch_in_any_order() -> None:
-    truth = Truth([joined([reply(1, b"null"), reply(2, b"null")])], lookups_each=2)
-    burst = Burst(
-        [Answered(Volley(b"", 0, 1), [joined([reply(2, b"null"), reply(1, b"null")])])],
-        wall=1.0,
-        loader_cpu=0.1,
-    )
-
-    assert truth.judge(burst) == 2
-
-
-@pytest.mark.parametrize("module", " ".join(CASES.values()).split())
-def test_bench_knows_the_modules_of_each_case(module: str) -> None:
-    assert callable(import_module(f"tests.bench.cases.{module}").run)
-
-
-def test_page_lists_the_promises_that_no_case_measures() -> None:
-    page = (PROJECT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-
-    assert markdown(("promise", "what"), UNMEASURED) in page
-
-
-def test_page_says_which_promise_is_missed() -> None:
-    kept = Promise("S7", "lookups", 800_000, 912_345, "/s")
-    missed = Promise("S9", "wait", 50, 50.1, "ms", is_floor=False)
-
-    table = promise_table([kept, missed])
-
-    assert "| S7 | lookups | ≥ 800,000 /s | 912,000 /s | kept |" in table
-    assert "| S9 | wait | ≤ 50 ms | 50.1 ms | **missed** |" in table

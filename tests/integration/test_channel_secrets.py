@@ -7,7 +7,7 @@ from pathlib import Path
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import make_pending, notifications
-from tests.installation import command, new_installation
+from tests.installation import new_installation
 from tests.integration.seeded_installation import store_of
 from tests.waiting import eventually
 from tests.webhook_server import Receiver, http_receiver
@@ -65,7 +65,7 @@ def test_secrets_of_channels_are_shown_nowhere_though_all_of_them_fail(tmp_path:
         (here.home / "linewatch.toml").write_text(text, encoding="utf-8")
         with store_of(here) as store:
             make_pending(store, recipients=[Recipient(name, name) for name in CHANNELS])
-            with here.start(command("worker"), log):
+            with here.role("worker", log):
                 eventually(lambda: set(_attempted(store)) == set(CHANNELS), what="all attempts")
         shown = [here.run(*arguments) for arguments in COMMANDS]
 

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
+from tests import plain_http
 from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, free_ports, new_installation
 from tests.integration.running_server import (
@@ -23,7 +23,6 @@ from tests.integration.running_server import (
 )
 from tests.integration.seeded_installation import HOSTILE, HUB, LARGEST, store_of, tell_story
 from tests.one_by_one import newest_tracked
-from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +172,10 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("rejections", "--since", "soon"), "24h or 7d"),
         (("rejections", "--module", "HUB;"), "such as HUB"),
         (("rejections", "--limit", "100001"), "1<=x<=100000"),
-        (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
         (("fees", "--since", "1h", "--step", "0s"), "250ms or 4s"),
         (("rejections", "--network", "59144"), "devnet (424242)"),
-        (("alerts", "--network", "59144"), "devnet (424242)"),
         (("fees", "--until", "1h"), "need --since"),
-        (("fees", "--step", "1h"), "need --since"),
-        (("fees", "--since", "2100-01-01T00:00:00Z"), "is not before"),
         (("fees", "--since", "1h", "--until", "2h"), "is not before"),
-        (("rejections", "--since", "1h", "--until", "2h"), "is not before"),
-        (("alerts", "--since", "1h", "--until", "2h"), "is not before"),
         (("alerts", "--state", "lost"), "'pending', 'sent', 'dead'"),
     ],
 )
@@ -261,7 +254,7 @@ def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
     rejected = a_signed_transaction(1)
     with a_store(tmp_path / "served") as served, serving(services_of(served)) as address:
         call = a_call("chain_saveRejectedTransactionV1", [a_report_of(rejected)])
-        httpx.post(f"http://{address}/v3/{KEY}", json=call, timeout=PATIENCE).raise_for_status()
+        plain_http.post(f"http://{address}/v3/{KEY}", json=call).raise_for_status()
         installation = _watching(tmp_path, f"http://{address}")
         with store_of(installation):
             asked = installation.run("lookup", rejected.tx_hash, "--json", "--exit-code")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import a_hash, an_address
+from tests.builders import an_address
 from tests.installation import Installation, new_installation
 from tests.integration.seeded_installation import HOSTILE, tell_story
 
@@ -34,27 +34,6 @@ def test_senders_are_watched_listed_and_let_go(installation: Installation) -> No
     (entry,) = [each for each in listed["senders"] if each["from"] == sender]
     assert entry["label"] == HOSTILE.strip()
     assert "was not watched" in nobody.stdout
-
-
-def test_whoever_watches_and_tracks_is_on_record_by_name(installation: Installation) -> None:
-    sender, tx_hash = str(an_address(9)), str(a_hash(77))
-
-    done = [
-        installation.run(*command, "--by", "Ada")
-        for command in (
-            ("senders", "watch", sender),
-            ("senders", "unwatch", sender),
-            ("track", tx_hash),
-        )
-    ]
-
-    assert [each.returncode for each in done] == [0, 0, 0]
-    entries = json.loads(installation.run("audit", "--json").stdout)["entries"][:3]
-    assert [(each["action"], each["actor"]) for each in entries] == [
-        ("track", "Ada"),
-        ("unwatch-sender", "Ada"),
-        ("watch-sender", "Ada"),
-    ]
 
 
 def test_sender_on_a_network_that_tells_of_hashes_only_is_refused(tmp_path: Path) -> None:

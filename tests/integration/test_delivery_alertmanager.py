@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -33,13 +32,12 @@ from dashboard.domain.quantity import Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.wire.decoding import format_timestamp
 from dashboard.wiring.clock import utc_now
 from tests.alert_watch import Watch
 from tests.alertmanager import RunningAlertmanager, running_alertmanager
 from tests.builders import A_NETWORK, a_hash, a_notification, a_transition
-from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, some_headers
@@ -57,12 +55,6 @@ GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(20 * 10**9), Wei(10 * 10**9))
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAlertmanager]:
     with running_alertmanager(tmp_path_factory.mktemp("alertmanager")) as running:
         yield running
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(new_sqlite_store(tmp_path / "linewatch.db")) as opened:
-        yield opened
 
 
 def channel_to(url: str, **login: object) -> AlertmanagerChannel:

@@ -1,4 +1,7 @@
-"""A worker is killed at every point between the news and its mark: nothing pending is lost."""
+"""A worker is killed at every point between a due incident and its mark: it fires, once.
+
+What becomes of rejections then: `tests/faults/killed_at_points.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from dashboard.alert.notify import Notifier, expand_outbox
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
-from dashboard.domain.alerts.notification import Notification, NotificationState
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.people.access import Actor
 from dashboard.store.alerts.conditions import record_transition
@@ -28,7 +31,7 @@ from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 from dashboard.wiring.clock import elapsed
 from tests.builders import A_NETWORK, a_transition, seconds
 from tests.databases import new_sqlite_store
-from tests.delivery_checks import notifications, reject, take_worker_lease
+from tests.delivery_checks import notifications, take_worker_lease
 from tests.killed_delivery import PATIENT, POINTS, utc_now
 from tests.processes import PROJECT
 from tests.received_mail import mails_of
@@ -57,19 +60,6 @@ def deliver_all(store: Store, maildir: Path) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_notification_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> None:
-    url = new_sqlite_store(tmp_path / "linewatch.db")
-    with open_store(url, an_hour_later) as store:
-        reject(store)
-        die_at(point, url, tmp_path / "mail")
-
-        deliver_all(store, tmp_path / "mail")
-
-        [notification] = notifications(store)
-    assert_sent_once(notification, tmp_path / "mail")
-
-
-@pytest.mark.parametrize("point", POINTS)
 def test_incident_that_was_pending_fires_although_its_worker_is_killed(
     tmp_path: Path, point: str
 ) -> None:
@@ -84,7 +74,8 @@ def test_incident_that_was_pending_fires_although_its_worker_is_killed(
         [notification] = notifications(store)
         with store.read() as connection:
             [story] = open_incident_stories(connection, 9)
-    assert_sent_once(notification, tmp_path / "mail")
+    assert [mail["Message-ID"] for mail in mails_of(tmp_path / "mail")] == [notification.message_id]
+    assert notification.state is NotificationState.SENT
     assert story.state is IncidentState.FIRING
     assert [each.kind.value for each in story.events] == ["opened", "fired"]
 
@@ -99,8 +90,3 @@ def become_busy(store: Store, at: datetime) -> None:
         )
         assert record_transition(connection, busy, None)
     assert expand_outbox(store, [ONCALL], lambda: at) == 1
-
-
-def assert_sent_once(notification: Notification, maildir: Path) -> None:
-    assert [mail["Message-ID"] for mail in mails_of(maildir)] == [notification.message_id]
-    assert notification.state is NotificationState.SENT

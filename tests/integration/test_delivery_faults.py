@@ -7,7 +7,6 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +18,8 @@ from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.errors import DeliveryBlocked
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
-from tests.databases import new_sqlite_store
 from tests.delivery_checks import make_pending, notifications, reject, states, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import (
@@ -45,13 +43,6 @@ from tests.waiting import PATIENCE, eventually
 SOON = timedelta(seconds=0.4)
 AMPLE = timedelta(seconds=PATIENCE)
 FOR_EVER = timedelta(hours=1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "linewatch.db")
-    with open_store(url) as opened:
-        yield opened
 
 
 def channel_to(port: int, timeout: timedelta, security: Security = Security.NONE) -> SmtpChannel:

@@ -27,7 +27,7 @@ from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
 from tests.one_by_one import newest_tracked
 
-A_WHILE = timedelta(hours=12)
+A_WHILE = timedelta(hours=3)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def hold_real_data(settings: Settings) -> None:
 def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
     filled = fill_with_history(settings, A_WHILE, is_store_named=False)
 
-    assert filled.fees == 1290 + 2250  # each 30 s, and each 2 s of the last 75 minutes
+    assert filled.fees == 210 + 2250  # each 30 s, and each 2 s of the last 75 minutes
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         rejections = search(connection, RejectionFilter())
         latest = latest_gas(connection, A_NETWORK, utc_now()).suggested_gas_fees
@@ -93,37 +93,30 @@ def test_history_refuses_where_nothing_would_mark_it_as_simulated(tmp_path: Path
         fill_with_history(settings, A_WHILE, is_store_named=True)
 
 
-def test_command_fills_the_folder_that_it_is_given(tmp_path: Path) -> None:
+def test_command_fills_the_folder_that_it_is_given_and_says_how_to_look(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
     elsewhere = new_installation(tmp_path / "home")
 
-    filled = elsewhere.run("demo-history", "--days", "1", "--into", str(tmp_path / "demo"))
+    filled = elsewhere.run("demo-history", "--days=1", "--networks=2", "--into", str(folder))
 
     assert filled.returncode == 0
     assert "simulated rejections" in filled.stdout
-    assert (tmp_path / "demo" / "linewatch.sqlite").exists()
+    said = f"LINEWATCH_HOME={folder} LINEWATCH_DEVNET_NETWORKS=2 linewatch up"
+    assert said in filled.stdout
+    assert (folder / "linewatch.sqlite").exists()
     assert not elsewhere.home.exists()
 
 
 def test_history_of_three_networks_is_shown_as_simulated(tmp_path: Path) -> None:
     installation = new_installation(tmp_path, LINEWATCH_DEVNET_NETWORKS="3")
 
-    filled = installation.run("demo-history", "--days", "3")
+    filled = installation.run("demo-history", "--days", "2")
     told = installation.run("fees", "--since", "36h", "--step", "6h")
 
     assert filled.returncode == 0, filled.stderr
     assert "the simulated past of devnet, devnet calm, devnet flat fee" in filled.stdout
     for title in ("devnet", "devnet calm", "devnet flat fee"):
         assert f"{title} (simulated)" in told.stdout
-
-
-def test_command_says_how_to_look_at_what_it_filled(tmp_path: Path) -> None:
-    folder = tmp_path / "demo"
-    installation = new_installation(tmp_path / "home")
-
-    filled = installation.run("demo-history", "--days=1", "--networks=2", "--into", str(folder))
-
-    said = f"LINEWATCH_HOME={folder} LINEWATCH_DEVNET_NETWORKS=2 linewatch up"
-    assert said in filled.stdout
 
 
 def test_networks_that_only_have_a_past_are_asked_nothing(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
 
 from dashboard.devnet.app import LARGEST_BODY
@@ -21,10 +19,10 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
-from tests.installation import Installation, command, new_installation
+from tests.installation import Installation, listens, new_installation
 from tests.integration.devnet_process import DevnetProcess, running_devnet, utc_now
 from tests.integration.raw_client import raw_client, status_of, upgrade_head
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +34,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def devnet(folder: Path) -> Iterator[DevnetProcess]:
     with running_devnet(folder) as process:
         yield process
-
-
-def answers(url: str) -> bool:
-    with contextlib.suppress(httpx.TransportError):
-        return httpx.get(url, trust_env=False, timeout=PATIENCE).status_code > 0
-    return False
 
 
 def upgrade_from(installation: Installation, host: str) -> int | None:
@@ -99,8 +91,8 @@ def test_websocket_that_devnet_refuses_is_no_error_in_its_log(tmp_path: Path) ->
     installation, log = new_installation(tmp_path / "home"), tmp_path / "log"
     assert installation.run("migrate").returncode == 0
 
-    with installation.start(command("devnet"), log):
-        eventually(lambda: answers(installation.devnet), what="the start")
+    with installation.role("devnet", log):
+        eventually(lambda: listens(installation.devnet_port), what="the start")
         statuses = [upgrade_from(installation, host) for host in ("127.0.0.1", "evil.example")]
 
     assert statuses == [405, 403]

@@ -7,11 +7,10 @@ import re
 import subprocess
 from collections.abc import Iterator
 
-import httpx
 import pytest
 
 from tests.builders import a_hash, an_address
-from tests.installation import Installation, command, new_installation
+from tests.installation import Installation, answers, new_installation
 from tests.integration.seeded_installation import tell_story
 from tests.processes import PROJECT, shared_launcher
 from tests.waiting import PATIENCE, eventually
@@ -40,8 +39,8 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     tell_story(installation)
     (folder / "hashes.txt").write_text(f"{a_hash(2)}\n{a_hash(3)}\n", encoding="utf-8")
     (folder / "transactions.csv").write_text(f"hash,label\n{a_hash(4)},a\n", encoding="utf-8")
-    with installation.start(command("serve"), folder / "log"):
-        eventually(lambda: _answers(f"{installation.serve}/live"), what="the start of serve")
+    with installation.role("serve", folder / "log"):
+        eventually(lambda: answers(f"{installation.serve}/live"), what="the start of serve")
         yield installation
 
 
@@ -57,7 +56,7 @@ def test_commands_of_the_page_run_in_their_order(
         assert (ended.stderr, ended.stdout == "") == ("", False), line
 
 
-def test_page_has_every_command_that_answers() -> None:
+def test_page_has_every_command_thatanswers() -> None:
     text = "\n".join(line for story in STORIES for line in story)
 
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
@@ -129,10 +128,3 @@ def _keys(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _keys(inner)
-
-
-def _answers(address: str) -> bool:
-    try:
-        return httpx.get(address, timeout=PATIENCE).is_success
-    except httpx.HTTPError:
-        return False

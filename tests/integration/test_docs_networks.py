@@ -6,16 +6,15 @@ import re
 import shlex
 from pathlib import Path
 
-import httpx
 import pytest
 
 from dashboard.settings import load_settings
 from dashboard.settings.load import read_configuration
 from dashboard.wiring.networks import cost_of, networks_of
 from tests.anvil import CHAIN_ID, running_anvil
-from tests.installation import Installation, command, new_installation
+from tests.installation import Installation, answers, new_installation
 from tests.processes import PROJECT
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 PAGE = (PROJECT / "docs" / "networks.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -99,10 +98,11 @@ def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) 
     serve = section("Your own serve")
     others = [section("Try what you configured"), section("See the configuration in force")]
     todo = [words for text in (serve, *others) for words in commands(text)]
-    [up] = [words for words in todo if words[1] == "up"]
+    assert ["linewatch", "up"] in todo  # of what it runs, the page asks serve alone
     with running_anvil() as node:
         installation = configured(tmp_path, tables(serve)[0], NODE_URL=node.url)
-        with installation.start(command(*up[1:]), tmp_path / "log"):
+        assert installation.run("migrate").returncode == 0
+        with installation.role("serve", tmp_path / "log"):
             [asked] = [words[-1] for words in todo if words[0] == "curl"]
             address = asked.replace("http://127.0.0.1:8502", installation.serve)
             address = address.replace("$SERVE_KEY", KEYS["SERVE_KEY"])
@@ -111,13 +111,6 @@ def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) 
             for words in todo:
                 if words[:2] == ["linewatch", "config"]:
                     run_to_its_end(installation, words)
-
-
-def answers(address: str) -> bool:
-    try:
-        return "estimatedBaseFee" in httpx.get(address, timeout=PATIENCE).text
-    except httpx.HTTPError:
-        return False
 
 
 def test_mistake_of_the_page_reads_as_it_does_there(tmp_path: Path) -> None:

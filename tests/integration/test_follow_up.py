@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -27,7 +26,7 @@ from dashboard.poll.inclusion import (
     ReceiptQueue,
 )
 from dashboard.poll.lease import Clocks, Lease, NetworkStore
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import track
 from dashboard.upstream.endpoint import Endpoint
@@ -35,7 +34,6 @@ from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import InclusionClient, NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
-from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence, save_report
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
@@ -49,13 +47,6 @@ SENDER: Final = Account.from_key(KEY).address
 GENEROUS: Final = 100 * 10**9
 A_MINUTE: Final = seconds(60)
 PLAYED: Final = 17 * REJECTION_SECONDS
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "linewatch.db")
-    with open_store(url) as opened:
-        yield opened
 
 
 def a_poll(

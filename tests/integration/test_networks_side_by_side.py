@@ -9,15 +9,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.anvil import CHAIN_ID, running_anvil
 from tests.chromium import MILLISECONDS, running_browser
-from tests.installation import Installation, command, free_ports, new_installation
+from tests.installation import Installation, answers, command, free_ports, new_installation
 from tests.received_mail import mails_of
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 DEVNET = 424242
 WITHOUT_GAS_API = 31338
@@ -100,14 +99,6 @@ def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
         page.set_default_timeout(MILLISECONDS)
         page.goto(installation.pages)
         yield Site(installation, page)
-
-
-def answers(address: str) -> bool:
-    """Whether somebody answers HTTP there."""
-    try:
-        return httpx.get(address, timeout=PATIENCE).is_success
-    except httpx.HTTPError:
-        return False
 
 
 def tried(installation: Installation) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""A node is asked once per new block, whether one client or a thousand want the numbers."""
+"""A node is asked once per new block, whether one client or hundreds want the numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyTh
 BLOCKS = 5
 
 
-@pytest.mark.parametrize("clients", [1, 100, 1000])
+@pytest.mark.parametrize("clients", [1, 300])
 async def test_node_is_asked_once_per_block_however_many_clients_ask(
     tmp_path: Path, clients: int
 ) -> None:

@@ -5,6 +5,7 @@ The table of docs/gas.md tells the same.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -56,7 +57,7 @@ BORNE: dict[str, tuple[dict[str, Any], Spoil]] = {
 @pytest.mark.parametrize("habit", BORNE)
 async def test_oddity_is_borne_and_base_fees_are_right(habit: str) -> None:
     habits, spoil = BORNE[habit]
-    chain = a_chain(600, **habits)
+    chain = a_chain(260, **habits)
     async with following(OddNode(chain, spoil)) as follower:
         for _ in range(14):
             await follower.refresh()
@@ -64,8 +65,8 @@ async def test_oddity_is_borne_and_base_fees_are_right(habit: str) -> None:
         await follower.refresh()
         found = follower.snapshot()
 
-    assert found.base_fee_history == chain.base_fees[-500:]
-    assert found.busy_threshold == sorted(chain.base_fees)[540]
+    assert found.base_fee_history == chain.base_fees
+    assert found.busy_threshold == sorted(chain.base_fees)[234]
 
 
 @pytest.mark.parametrize(
@@ -88,32 +89,6 @@ async def test_rewards_in_another_order_of_percentiles_are_put_in_order() -> Non
     fees = found.suggested_gas_fees
     assert fees.latest_priority_fee_range == (10 * GWEI, 95 * GWEI)
     assert fees.high.suggested_max_priority_fee_per_gas == 30 * GWEI * 98 // 100
-
-
-@pytest.mark.parametrize(("length", "fee"), [(1, 1000), (600, 7), (5, 0)])
-async def test_newborn_constant_and_feeless_chains_have_sensible_numbers(
-    length: int, fee: int
-) -> None:
-    chain = FakeChain()
-    chain.mine(*[fee] * length, tip=0)
-
-    found = await read(OddNode(chain))
-
-    assert set(found.base_fee_history) == {fee}
-    assert found.base_fee_percentile == found.busy_threshold == fee
-    fees = found.suggested_gas_fees
-    assert (fees.network_congestion, fees.priority_fee_trend) == (0, "level")
-    assert fees.historical_priority_fee_range == (0, 0)
-
-
-async def test_chain_without_eip_1559_has_base_fees_of_zero() -> None:
-    chain = FakeChain(has_base_fee=False, knows_history=False)
-    chain.mine(0, 0, 0)
-
-    found = await read(OddNode(chain))
-
-    assert found.base_fee_history == (0, 0, 0)
-    assert found.suggested_gas_fees.low.suggested_max_fee_per_gas == GWEI
 
 
 REFUSED: dict[str, tuple[Spoil, type[UpstreamError], str]] = {
@@ -177,14 +152,6 @@ async def test_oddity_is_refused_by_name_and_what_is_held_stays(oddity: str) -> 
         assert follower.snapshot() is before
 
 
-@pytest.mark.parametrize("oddity", REFUSED)
-async def test_oddity_is_refused_by_name_from_the_first_question(oddity: str) -> None:
-    spoil, kind, message = REFUSED[oddity]
-
-    with pytest.raises(kind, match=message):
-        await read(OddNode(a_chain(300), spoil))
-
-
 async def test_node_that_turned_to_another_network_is_refused() -> None:
     node = OddNode(a_chain(300))
     async with following(node) as follower:
@@ -219,26 +186,21 @@ async def test_answer_that_is_none_is_an_error_and_what_is_held_stays(oddity: st
 
 
 @pytest.mark.parametrize("oddity", [*REFUSED, *REPLACED])
-async def test_another_node_is_asked_instead_of_an_odd_one(oddity: str) -> None:
+async def test_another_node_is_asked_instead_of_one_that_is_odd_from_the_start(
+    oddity: str,
+) -> None:
     odd = OddNode(a_chain(300))
     if oddity in REFUSED:
-        odd.spoil = REFUSED[oddity][0]
+        odd.spoil, _, message = REFUSED[oddity]
     else:
-        odd.instead = REPLACED[oddity][0]
+        odd.instead, _, message = REPLACED[oddity]
     well = OddNode(a_chain(300))
     async with following(odd, well, patience=patience_with(oddity)) as follower:
         await follower.refresh()
 
         assert follower.current.name == "odd node 2"
         assert follower.snapshot().base_fee_history == well.chain.base_fees[-200:]
-        assert follower.node_statuses[0].why
-
-
-async def test_wish_for_patience_is_handed_on() -> None:
-    with pytest.raises(UpstreamThrottled) as refused:
-        await read(OddNode(a_chain(3), instead=REPLACED["429"][0]))
-
-    assert refused.value.retry_after == timedelta(seconds=9)
+        assert re.search(message, follower.node_statuses[0].why)
 
 
 async def test_head_that_disappears_before_it_is_read_is_asked_for_again() -> None:

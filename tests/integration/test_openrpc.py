@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import jsonschema_rs
 import pytest
 
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import document_of, served_methods
+from tests import plain_http
 from tests.integration.documented_server import a_documented_server, a_socket, exchange
 from tests.integration.running_server import KEY, a_call, a_store, services_of
-from tests.waiting import PATIENCE
 
 SAVE = "chain_saveRejectedTransactionV1"
 METHOD_MEMBERS = {"name", "summary", "paramStructure", "params", "result", "errors", "examples"}
@@ -30,7 +29,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def document(address: str) -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"http://{address}/openrpc.json", timeout=PATIENCE).json()
+    found: dict[str, Any] = plain_http.get(f"http://{address}/openrpc.json").json()
     return found
 
 
@@ -62,7 +61,7 @@ def test_document_names_every_served_method_and_no_other(tmp_path: Path) -> None
 def test_document_is_the_same_by_file_and_by_call(address: str, document: dict[str, Any]) -> None:
     call = a_call("rpc.discover", [])
 
-    reply = httpx.post(f"http://{address}/v3/{KEY}", json=call, timeout=PATIENCE).json()
+    reply = plain_http.post(f"http://{address}/v3/{KEY}", json=call).json()
 
     assert reply["result"] == document
 
@@ -132,8 +131,6 @@ def test_answers_of_every_kind_fit_their_schemas(document: dict[str, Any], addre
 
 
 def test_discovery_takes_no_params(address: str) -> None:
-    reply = httpx.post(
-        f"http://{address}/v3/{KEY}", json=a_call("rpc.discover", ["x"]), timeout=PATIENCE
-    ).json()
+    reply = plain_http.post(f"http://{address}/v3/{KEY}", json=a_call("rpc.discover", ["x"])).json()
 
     assert reply["error"]["code"] == -32602

@@ -1,4 +1,4 @@
-"""The server under the pages: what strangers may leave in its memory and in its log."""
+"""The server under the pages: what strangers may make it keep, in its memory and in its log."""
 
 from __future__ import annotations
 
@@ -16,16 +16,30 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from tests.installation import Installation, command, new_installation
-from tests.integration.raw_client import raw_client, read_reply, read_to_end, status_of
+from tests import plain_http
+from tests.installation import Installation, answers, new_installation
+from tests.integration.raw_client import (
+    MUCH,
+    open_websocket,
+    raw_client,
+    read_reply,
+    read_to_end,
+    status_of,
+    taken,
+)
+from tests.processes import Process
 from tests.waiting import PATIENCE, eventually
 
 MB = 1_000_000
+STREAM = "/_stcore/stream"
 DISGUISED = "evil.\u202eelpmaxe"
 
 
+Running = tuple[Installation, Process, Path]
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, Path]]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Run the pages alone; a session may upload 2 MB, all together 3 MB."""
     folder = tmp_path_factory.mktemp("pages")
     installation = new_installation(
@@ -34,16 +48,23 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installa
         LINEWATCH_PAGES_UPLOADS_IN_ALL="3MB",
     )
     installation.run("migrate")
-    with installation.start(command("pages"), folder / "log"):
-        eventually(lambda: is_up(installation), what="the start of the pages")
-        yield installation, folder / "log"
+    with installation.role("pages", folder / "log") as process:
+        health = f"{installation.pages}/_stcore/health"
+        eventually(lambda: answers(health), what="the start of the pages")
+        yield installation, process, folder / "log"
 
 
-def is_up(installation: Installation) -> bool:
-    try:
-        return httpx.get(f"{installation.pages}/_stcore/health", timeout=PATIENCE).is_success
-    except httpx.TransportError:
-        return False
+@pytest.fixture
+def installation(running: Running) -> Installation:
+    """Return where the pages are."""
+    return running[0]
+
+
+@pytest.fixture
+def client(installation: Installation) -> Iterator[socket.socket]:
+    """Connect to the pages."""
+    with raw_client(f"127.0.0.1:{installation.pages_port}") as connected:
+        yield connected
 
 
 @contextmanager
@@ -62,9 +83,7 @@ def a_session(installation: Installation) -> Iterator[str]:
 
 def proof(installation: Installation) -> dict[str, str]:
     """Return the headers with which Streamlit knows its own page again."""
-    token = httpx.get(f"{installation.pages}/_stcore/health", timeout=PATIENCE).cookies[
-        "_streamlit_xsrf"
-    ]
+    token = plain_http.get(f"{installation.pages}/_stcore/health").cookies["_streamlit_xsrf"]
     return {"Cookie": f"_streamlit_xsrf={token}", "X-Xsrftoken": token}
 
 
@@ -80,23 +99,21 @@ def upload_head(installation: Installation, session: str, length: int) -> bytes:
 
 
 def upload(installation: Installation, session: str, name: str, size: int) -> httpx.Response:
-    return httpx.put(
+    return plain_http.put(
         f"{installation.pages}/_stcore/upload_file/{session}/{name}",
         files={"file": ("list.csv", b"x" * size)},
         headers=proof(installation),
-        timeout=PATIENCE,
     )
 
 
 def delete(installation: Installation, session: str, name: str) -> None:
     url = f"{installation.pages}/_stcore/upload_file/{session}/{name}"
-    httpx.delete(url, headers=proof(installation), timeout=PATIENCE).raise_for_status()
+    plain_http.delete(url, headers=proof(installation)).raise_for_status()
 
 
 def test_file_above_the_limit_is_refused_before_it_is_read(
-    running: tuple[Installation, Path],
+    installation: Installation,
 ) -> None:
-    installation = running[0]
     with (
         a_session(installation) as session,
         raw_client(f"127.0.0.1:{installation.pages_port}") as client,
@@ -108,8 +125,7 @@ def test_file_above_the_limit_is_refused_before_it_is_read(
     assert b"pages.uploads_per_session" in reply
 
 
-def test_session_holds_no_more_than_its_share(running: tuple[Installation, Path]) -> None:
-    installation = running[0]
+def test_session_holds_no_more_than_its_share(installation: Installation) -> None:
     with a_session(installation) as session:
         taken = upload(installation, session, "a", 1_500_000)
         refused = upload(installation, session, "b", 600_000)
@@ -120,8 +136,7 @@ def test_session_holds_no_more_than_its_share(running: tuple[Installation, Path]
     assert (taken.status_code, refused.status_code, again.status_code) == (204, 413, 204)
 
 
-def test_sessions_hold_no_more_than_all_may(running: tuple[Installation, Path]) -> None:
-    installation = running[0]
+def test_sessions_hold_no_more_than_all_may(installation: Installation) -> None:
     with a_session(installation) as first, a_session(installation) as second:
         taken = upload(installation, first, "a", 1_800_000)
         refused = upload(installation, second, "b", 1_800_000)
@@ -133,8 +148,7 @@ def test_sessions_hold_no_more_than_all_may(running: tuple[Installation, Path]) 
     assert "pages.uploads_in_all" in refused.text
 
 
-def test_uploads_under_way_count(running: tuple[Installation, Path]) -> None:
-    installation = running[0]
+def test_uploads_under_way_count(installation: Installation) -> None:
     with (
         a_session(installation) as session,
         raw_client(f"127.0.0.1:{installation.pages_port}") as client,
@@ -149,26 +163,24 @@ def test_uploads_under_way_count(running: tuple[Installation, Path]) -> None:
         eventually(is_counted, what="a count of what is under way")
 
 
-def test_upload_of_unknown_length_is_refused(running: tuple[Installation, Path]) -> None:
-    installation = running[0]
+def test_upload_of_unknown_length_is_refused(installation: Installation) -> None:
     with a_session(installation) as session:
-        response = httpx.put(
+        response = plain_http.put(
             f"{installation.pages}/_stcore/upload_file/{session}/a",
             content=iter([b"x" * 100]),
             headers=proof(installation),
-            timeout=PATIENCE,
         )
 
     assert response.status_code == 411
 
 
 def test_scripts_come_compressed_under_the_same_policy(
-    running: tuple[Installation, Path],
+    installation: Installation,
 ) -> None:
-    pages = running[0].pages
-    index = httpx.get(f"{pages}/fees", timeout=PATIENCE)
+    pages = installation.pages
+    index = plain_http.get(f"{pages}/fees")
     (name,) = re.findall(r'src="./(static/js/index[^"]+)"', index.text)
-    script = httpx.get(f"{pages}/{name}", timeout=PATIENCE)
+    script = plain_http.get(f"{pages}/{name}")
 
     for response in (index, script):
         assert response.headers["content-encoding"] == "gzip"
@@ -177,9 +189,9 @@ def test_scripts_come_compressed_under_the_same_policy(
 
 
 def test_what_pages_send_is_compressed_against_what_they_sent(
-    running: tuple[Installation, Path],
+    installation: Installation,
 ) -> None:
-    url = f"ws://127.0.0.1:{running[0].pages_port}/_stcore/stream"
+    url = f"ws://127.0.0.1:{installation.pages_port}/_stcore/stream"
     with connect(url, proxy=None) as socket:
         assert socket.response is not None
         agreed = socket.response.headers["Sec-WebSocket-Extensions"]
@@ -201,25 +213,25 @@ def test_what_pages_send_is_compressed_against_what_they_sent(
     ],
 )
 def test_what_is_not_ours_or_nobody_uses_is_not_served(
-    running: tuple[Installation, Path], method: str, path: str
+    installation: Installation, method: str, path: str
 ) -> None:
-    response = httpx.request(method, f"{running[0].pages}{path}", timeout=PATIENCE)
+    response = plain_http.request(method, f"{installation.pages}{path}")
 
     assert response.status_code in {404, 405}
     assert response.headers["content-type"].partition(";")[0] in {"text/html", "text/plain"}
     assert "Streamlit" not in response.text
 
 
-def test_no_site_may_send_messages_to_a_page(running: tuple[Installation, Path]) -> None:
-    told = httpx.get(f"{running[0].pages}/_stcore/host-config", timeout=PATIENCE).json()
+def test_no_site_may_send_messages_to_a_page(installation: Installation) -> None:
+    told = plain_http.get(f"{installation.pages}/_stcore/host-config").json()
 
     assert told["allowedOrigins"] == []
 
 
 def test_pages_listen_on_one_address_of_this_machine(
-    running: tuple[Installation, Path],
+    installation: Installation,
 ) -> None:
-    port = running[0].pages_port
+    port = installation.pages_port
 
     with socket.create_connection(("127.0.0.1", port), timeout=5):
         pass
@@ -228,9 +240,9 @@ def test_pages_listen_on_one_address_of_this_machine(
 
 
 def test_every_line_of_the_log_is_json_and_foreign_text_inert(
-    running: tuple[Installation, Path],
+    running: Running,
 ) -> None:
-    installation, log = running
+    installation, _, log = running
     url = f"ws://127.0.0.1:{installation.pages_port}/_stcore/stream"
     with connect(url, proxy=None) as socket:
         socket.send(b"\n\x1b[31m")  # Streamlit logs that it is no message
@@ -248,3 +260,41 @@ def test_every_line_of_the_log_is_json_and_foreign_text_inert(
     eventually(lambda: {streamlits, "uvicorn.error", "host check"} <= subjects(), what="the lines")
     assert log.read_bytes().replace(b"\n", b"").decode().isprintable()
     assert log.read_bytes().isascii()
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+    ],
+    ids=["head", "trailers"],
+)
+def test_what_comes_beside_a_body_is_bounded(client: socket.socket, begun: bytes) -> None:
+    client.sendall(begun)
+
+    assert taken(client, b"a:b\r\n" * 10_000) < MUCH
+
+
+def test_client_that_never_reads_is_read_no_more(installation: Installation) -> None:
+    with raw_client(f"127.0.0.1:{installation.pages_port}", receive_buffer=2_048) as client:
+        open_websocket(client, STREAM)
+
+        assert taken(client, (b"\x89\xfd" + bytes(4) + b"p" * 125) * 400) < MUCH
+
+
+def test_message_that_is_too_long_is_refused_before_it_is_read(client: socket.socket) -> None:
+    open_websocket(client, STREAM)
+    client.sendall(b"\x82\xff" + (9 * MB).to_bytes(8) + bytes(4))
+
+    assert (1009).to_bytes(2) in client.recv(1_000)
+
+
+def test_clients_that_do_not_end_keep_nobody_from_ending_the_pages(running: Running) -> None:
+    here, process, _ = running  # the last test: nobody answers afterwards
+    address = f"127.0.0.1:{here.pages_port}"
+    with raw_client(address) as silent, raw_client(address) as slow:
+        open_websocket(silent, STREAM)
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+
+        assert process.terminate() == 0

@@ -11,6 +11,7 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.dependencies import ServedNetwork
+from tests import plain_http
 from tests.integration.running_server import (
     KEY,
     NARROW_KEY,
@@ -23,9 +24,8 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.unit.serve.scripted_follower import ScriptedFollower
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
-OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
 IN_PATH = f"/v3/{KEY}/networks/{NETWORK}"
 
 
@@ -34,17 +34,6 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with an_api(tmp_path_factory.mktemp("serve")) as client:
         eventually(lambda: client.get(f"{IN_PATH}/busyThreshold").status_code == 200)
         yield client
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_both_credential_forms_get_the_same_answer(api: httpx.Client, operation: str) -> None:
-    in_path = api.get(f"{IN_PATH}/{operation}")
-    basic = api.get(f"/networks/{NETWORK}/{operation}", auth=(KEY, SECRET))
-
-    assert (in_path.status_code, basic.status_code) == (200, 200)
-    assert in_path.headers["content-type"] == "application/json"
-    assert in_path.headers["cache-control"].startswith("max-age=")
-    assert in_path.content == basic.content
 
 
 @pytest.mark.parametrize(
@@ -101,12 +90,8 @@ def test_trouble_of_one_network_leaves_the_other_alone(tmp_path: Path) -> None:
     with a_store(tmp_path) as store, serving(services_of(store, networks)) as address:
         base = f"http://{address}/v3/{KEY}/networks"
         eventually(lambda: sick.refreshes > 1)
-        eventually(
-            lambda: httpx.get(f"{base}/2/busyThreshold", timeout=PATIENCE).status_code == 200
-        )
+        eventually(lambda: plain_http.get(f"{base}/2/busyThreshold").status_code == 200)
 
-        assert httpx.get(f"{base}/1/busyThreshold", timeout=PATIENCE).status_code == 503
+        assert plain_http.get(f"{base}/1/busyThreshold").status_code == 503
         sick.trouble = None
-        eventually(
-            lambda: httpx.get(f"{base}/1/busyThreshold", timeout=PATIENCE).status_code == 200
-        )
+        eventually(lambda: plain_http.get(f"{base}/1/busyThreshold").status_code == 200)

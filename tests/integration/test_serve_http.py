@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import plain_http
 from tests.integration.running_server import (
     KEY,
     LIMITS,
@@ -18,9 +19,6 @@ from tests.integration.running_server import (
     services_of,
     serving,
 )
-from tests.waiting import PATIENCE
-
-GET = "chain_getTransactionExclusionStatusV1"
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +54,7 @@ def test_page_is_there_unless_it_is_switched_off(
         a_store(tmp_path) as store,
         serving(replace(services_of(store), has_page=has_page)) as address,
     ):
-        told = [
-            httpx.get(f"http://{address}{path}", trust_env=False, timeout=PATIENCE) for path in PAGE
-        ]
+        told = [plain_http.get(f"http://{address}{path}") for path in PAGE]
 
     assert [each.status_code for each in told] == [status] * len(PAGE)
 

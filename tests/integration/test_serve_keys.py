@@ -21,6 +21,7 @@ from dashboard.store.access.api_keys import (
     limit_key,
     revoke_key,
 )
+from tests import plain_http
 from tests.integration.running_server import (
     NETWORK,
     a_call,
@@ -43,15 +44,11 @@ def apis(tmp_path: Path) -> Iterator[Keyed]:
 
 
 def post(apis: Keyed, key: str, body: Any = None) -> httpx.Response:  # noqa: ANN401 - any JSON
-    return httpx.post(
-        f"http://{apis.address}/v3/{key}", json=body or a_call(GET, [HASH]), timeout=PATIENCE
-    )
+    return plain_http.post(f"http://{apis.address}/v3/{key}", json=body or a_call(GET, [HASH]))
 
 
 def fees(apis: Keyed, key: str) -> httpx.Response:
-    return httpx.get(
-        f"http://{apis.address}/v3/{key}/networks/{NETWORK}/busyThreshold", timeout=PATIENCE
-    )
+    return plain_http.get(f"http://{apis.address}/v3/{key}/networks/{NETWORK}/busyThreshold")
 
 
 def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -113,7 +110,7 @@ def test_calls_beyond_the_rate_are_refused_with_the_wait(apis: Keyed) -> None:
 
 
 def test_gas_requests_and_calls_draw_on_one_rate(apis: Keyed) -> None:
-    eventually(lambda: httpx.get(f"http://{apis.address}/ready", timeout=PATIENCE).is_success)
+    eventually(lambda: plain_http.get(f"http://{apis.address}/ready").is_success)
     statuses = [fees(apis, key_of("slow")).status_code for _ in range(2)]
     statuses.append(post(apis, key_of("slow")).status_code)
     refusal = fees(apis, key_of("slow"))
@@ -170,12 +167,12 @@ def test_address_with_wrong_keys_has_to_wait_and_who_was_let_in_does_not(tmp_pat
         assert post(apis, key_of("reader")).status_code == 200
         wrong = [post(apis, f"lw_guess-{number}") for number in range(5)]
         path = f"http://{apis.address}/networks/{NETWORK}/busyThreshold"
-        by_basic = httpx.get(path, auth=("lw_guess", "lws_guess"), timeout=PATIENCE)
+        by_basic = plain_http.get(path, auth=("lw_guess", "lws_guess"))
         with pytest.raises(InvalidStatus) as refused:
             connect(f"ws://{apis.address}/ws/v3/lw_guess", proxy=None)
         unseen = post(apis, key_of("elsewhere"))
         seen = post(apis, key_of("reader"))
-        live = httpx.get(f"http://{apis.address}/live", timeout=PATIENCE)
+        live = plain_http.get(f"http://{apis.address}/live")
 
     assert [each.status_code for each in wrong] == [401] * 4 + [429]
     assert wrong[-1].json()["error"]["code"] == -32005
@@ -209,15 +206,13 @@ def _everything_said_to(apis: Keyed, role: str) -> Iterator[str]:
     Where it stands for an operation, its owner is told that it is none.
     """
     base, key = f"http://{apis.address}", key_of(role)
-    httpx.get(f"{base}/networks/{key}/{key}", auth=(key, secret_of(role)), timeout=PATIENCE)
+    plain_http.get(f"{base}/networks/{key}/{key}", auth=(key, secret_of(role)))
     for path in (f"/v3/{key}", f"/v3/{key}/x", f"/{key}", "/metrics"):
         for verb in ("GET", "POST", "OPTIONS"):
-            answer = httpx.request(
-                verb, base + path, auth=(key, secret_of(role)), content=key, timeout=PATIENCE
-            )
+            answer = plain_http.request(verb, base + path, auth=(key, secret_of(role)), content=key)
             yield f"{answer.headers} {answer.text}"
     for path in ("/live", "/ready", "/openapi.json", "/openrpc.json", "/"):
-        yield httpx.get(base + path, timeout=PATIENCE).text
+        yield plain_http.get(base + path).text
     with (
         contextlib.suppress(InvalidStatus),
         connect(f"ws://{apis.address}/ws/v3/{key}", proxy=None) as socket,

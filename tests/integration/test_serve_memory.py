@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,12 @@ import pytest
 
 from dashboard.transport.connection_limits import ConnectionPhase
 from tests.integration.raw_client import (
+    MUCH,
     raw_client,
     read_reply,
     read_to_end,
     status_of,
+    taken,
     upgrade_head,
 )
 from tests.integration.running_server import KEY
@@ -26,18 +27,6 @@ UNKNOWN, KNOWN = CHUNKED % b"x", CHUNKED % KEY.encode()
 DOCUMENT = (
     b"GET /openrpc.json HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + b"x" * 1_000 + b"\r\n\r\n"
 )
-MUCH = 40_000_000
-"""Bytes, more than the buffers of the system between a client and the server."""
-
-
-def taken(client: socket.socket, piece: bytes) -> int:
-    """Send until nothing more is taken; return how many bytes were."""
-    sent = 0
-    client.settimeout(1)
-    with contextlib.suppress(ConnectionError, TimeoutError):
-        while sent < MUCH:
-            sent += client.send(piece)
-    return sent
 
 
 @pytest.mark.parametrize("begun", [UNKNOWN, KNOWN], ids=["answered", "waiting"])

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
-import httpx
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from websockets.sync.client import connect
 
@@ -19,6 +15,7 @@ from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire, renew
 from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from tests import plain_http
 from tests.builders import A_MOMENT
 from tests.delivery_checks import reject
 from tests.integration.running_server import (
@@ -27,29 +24,22 @@ from tests.integration.running_server import (
     a_call,
     a_report_of,
     a_signed_transaction,
-    a_store,
     services_of,
     serving,
     utc_now,
 )
 from tests.recording_channel import ONCALL
 from tests.routes import alone
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
 METRICS_KEY = "m3trics-of-the-tests"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with a_store(tmp_path) as opened:
-        yield opened
-
-
 def samples(address: str) -> dict[tuple[str, ...], float]:
     """Read the metrics as Prometheus does: values by name and labels."""
-    text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
+    text = plain_http.get(f"http://{address}/metrics").text
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -63,15 +53,13 @@ def test_metrics_count_requests_calls_reports_and_refusals_and_hold_no_key_or_ha
     report = a_signed_transaction(1)
     with serving(services_of(store)) as address:
         url = f"http://{address}/v3/{KEY}"
-        httpx.post(url, json=a_call(SAVE, a_report_of(report)), timeout=PATIENCE)
-        httpx.post(
-            url, json=[a_call(GET, [f"0x{'ab' * 32}"]), a_call(GET, ["0x"])], timeout=PATIENCE
-        )
-        httpx.post(url, json=a_call("my_own_idea", []), timeout=PATIENCE)
-        httpx.post(f"http://{address}/v3/wrong", json=a_call(GET, []), timeout=PATIENCE)
+        plain_http.post(url, json=a_call(SAVE, a_report_of(report)))
+        plain_http.post(url, json=[a_call(GET, [f"0x{'ab' * 32}"]), a_call(GET, ["0x"])])
+        plain_http.post(url, json=a_call("my_own_idea", []))
+        plain_http.post(f"http://{address}/v3/wrong", json=a_call(GET, []))
         fees = f"{url}/networks/{NETWORK}/busyThreshold?x={KEY}"
-        httpx.get(fees, timeout=PATIENCE)
-        text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
+        plain_http.get(fees)
+        text = plain_http.get(f"http://{address}/metrics").text
         told = samples(address)
 
     assert told["linewatch_http_requests_total", "/v3/<key>", "200"] == 3
@@ -93,7 +81,7 @@ def test_metrics_count_requests_calls_reports_and_refusals_and_hold_no_key_or_ha
 def test_durations_are_a_whole_histogram(store: Store) -> None:
     with serving(services_of(store)) as address:
         for _ in range(3):
-            httpx.get(f"http://{address}/live", timeout=PATIENCE)
+            plain_http.get(f"http://{address}/live")
         told = samples(address)
 
     name = "linewatch_http_request_duration_seconds"
@@ -176,9 +164,7 @@ async def test_nothing_is_told_of_the_worker_where_the_store_cannot_be_read(stor
 def test_client_behind_a_proxy_is_not_taken_for_this_machine(store: Store) -> None:
     with serving(services_of(store)) as address:
         refusals = [
-            httpx.get(
-                f"http://{address}/metrics", headers={header: "203.0.113.9"}, timeout=PATIENCE
-            )
+            plain_http.get(f"http://{address}/metrics", headers={header: "203.0.113.9"})
             for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via")
         ]
 
@@ -192,10 +178,9 @@ def test_other_machine_reads_metrics_with_their_key(store: Store) -> None:
 
     with serving(dependencies) as address:
         responses = [
-            httpx.get(
+            plain_http.get(
                 f"http://{address}/metrics",
                 headers={"X-Forwarded-For": "203.0.113.9", "Authorization": each},
-                timeout=PATIENCE,
             )
             for each in presented
         ]

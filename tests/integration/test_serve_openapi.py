@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-import schemathesis
 from jsonschema_rs import validator_for
 
 from dashboard.domain.health.observation import FEE_OPERATIONS
@@ -38,6 +37,8 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 def test_document_is_valid(api: httpx.Client) -> None:
+    import schemathesis  # noqa: PLC0415 - it takes seconds, in each worker
+
     document = api.get("/openapi.json").json()
 
     schemathesis.openapi.from_dict(document).validate()

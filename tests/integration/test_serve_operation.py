@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-
-import httpx
-import pytest
 
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.dependencies import ServedNetwork
 from dashboard.store.engine.engine import Store
+from tests import plain_http
 from tests.integration.running_server import (
     KEY,
-    LIMITS,
     NETWORK,
     a_call,
     a_report_of,
@@ -28,16 +22,10 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.unit.serve.scripted_follower import ScriptedFollower
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with a_store(tmp_path) as opened:
-        yield opened
 
 
 def test_live_answers_while_nothing_else_can(store: Store) -> None:
@@ -46,7 +34,7 @@ def test_live_answers_while_nothing_else_can(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
     with serving(dependencies) as address:
-        response = httpx.get(f"http://{address}/live", timeout=PATIENCE)
+        response = plain_http.get(f"http://{address}/live")
 
     assert (response.status_code, response.json()) == (200, {"status": "OK"})
 
@@ -57,53 +45,30 @@ def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
     with serving(dependencies) as address:
-        waiting = httpx.get(f"http://{address}/ready", timeout=PATIENCE)
+        waiting = plain_http.get(f"http://{address}/ready")
         follower.trouble = None
-        eventually(
-            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
-        )
+        eventually(lambda: plain_http.get(f"http://{address}/ready").status_code == 200)
 
-        assert httpx.get(f"http://{address}/ready", timeout=PATIENCE).json() == {"status": "OK"}
+        assert plain_http.get(f"http://{address}/ready").json() == {"status": "OK"}
 
     assert waiting.status_code == 503
     assert waiting.json()["reasons"] == ["The node of devnet has not answered yet."]
-
-
-def test_ready_ends_when_a_node_has_been_silent_for_too_long(store: Store) -> None:
-    follower = ScriptedFollower(utc_now, seconds=3_600)
-    networks = (ServedNetwork(NETWORK, "devnet", follower),)
-    limits = replace(LIMITS, oldest_fees=timedelta(milliseconds=500))
-
-    with serving(services_of(store, networks, limits)) as address:
-        eventually(
-            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
-        )
-        follower.trouble = UpstreamUnavailable("gone")
-        eventually(
-            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 503
-        )
-
-        (reason,) = httpx.get(f"http://{address}/ready", timeout=PATIENCE).json()["reasons"]
-
-    assert reason.startswith("The node of devnet last answered ")
 
 
 def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
 
     with serving(dependencies) as address:
-        assert httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
+        assert plain_http.get(f"http://{address}/ready").status_code == 200
 
 
 def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> None:
     with a_store(tmp_path) as store, serving(services_of(store)) as address:
         url = f"http://{address}/v3/{KEY}"
         _break_store(tmp_path)
-        saved = httpx.post(
-            url, json=a_call(SAVE, a_report_of(a_signed_transaction(1))), timeout=PATIENCE
-        ).json()
-        asked = httpx.post(url, json=a_call(GET, [f"0x{'ab' * 32}"]), timeout=PATIENCE).json()
-        ready = httpx.get(f"http://{address}/ready", timeout=PATIENCE)
+        saved = plain_http.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1)))).json()
+        asked = plain_http.post(url, json=a_call(GET, [f"0x{'ab' * 32}"])).json()
+        ready = plain_http.get(f"http://{address}/ready")
 
     for reply in (saved, asked):
         assert (reply["error"]["code"], reply["error"]["message"]) == (-32000, "Server error")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -14,6 +13,7 @@ from websockets.sync.client import connect
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import served_methods
 from dashboard.wire.params import FREE, METHODS
+from tests import plain_http
 from tests.integration.running_server import (
     NETWORK,
     a_call,
@@ -50,7 +50,7 @@ PUBLIC = ("/live", "/ready", "/metrics", "/openapi.json", "/openrpc.json")
 @pytest.fixture(scope="module")
 def apis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     with keyed_apis(tmp_path_factory.mktemp("roles")) as keyed:
-        eventually(lambda: httpx.get(f"http://{keyed.address}/ready", timeout=PATIENCE).is_success)
+        eventually(lambda: plain_http.get(f"http://{keyed.address}/ready").is_success)
         yield keyed
 
 
@@ -64,9 +64,7 @@ def said(reply: dict[str, Any]) -> object:
 
 
 def by_http(address: str, role: str, call: str) -> object:
-    response = httpx.post(
-        f"http://{address}/v3/{presented(role)}", json=a_call(*CALLS[call]), timeout=PATIENCE
-    )
+    response = plain_http.post(f"http://{address}/v3/{presented(role)}", json=a_call(*CALLS[call]))
     return said(response.json()) if response.is_success else response.status_code
 
 
@@ -81,13 +79,13 @@ def by_websocket(address: str, role: str, call: str) -> object:
 
 def by_path(address: str, role: str, operation: str) -> object:
     path = f"/v3/{presented(role)}/networks/{NETWORK}/{operation}"
-    return httpx.get(f"http://{address}{path}", timeout=PATIENCE).status_code
+    return plain_http.get(f"http://{address}{path}").status_code
 
 
 def by_basic(address: str, role: str, operation: str) -> object:
     credentials = None if role == "nobody" else (key_of(role), secret_of(role))
     path = f"/networks/{NETWORK}/{operation}"
-    return httpx.get(f"http://{address}{path}", auth=credentials, timeout=PATIENCE).status_code
+    return plain_http.get(f"http://{address}{path}", auth=credentials).status_code
 
 
 def answers(
@@ -116,7 +114,7 @@ def test_role_gets_the_same_over_websocket_and_by_basic(apis: Keyed, role: str) 
 def test_key_with_the_secret_of_another_or_none_is_refused(apis: Keyed, role: str) -> None:
     for secret in (secret_of("elsewhere"), "", key_of(role)):
         path = f"http://{apis.address}/networks/{NETWORK}/busyThreshold"
-        assert httpx.get(path, auth=(key_of(role), secret), timeout=PATIENCE).status_code == 401
+        assert plain_http.get(path, auth=(key_of(role), secret)).status_code == 401
 
 
 def test_unsubscribing_is_open_to_all_and_subscribing_is_not(apis: Keyed) -> None:
@@ -132,7 +130,7 @@ def test_unsubscribing_is_open_to_all_and_subscribing_is_not(apis: Keyed) -> Non
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_page_that_needs_no_key_is_open_and_shows_no_key(apis: Keyed, path: str) -> None:
-    response = httpx.get(f"http://{apis.address}{path}", timeout=PATIENCE)
+    response = plain_http.get(f"http://{apis.address}{path}")
 
     assert response.status_code == 200
     assert "canary" not in response.text
@@ -140,9 +138,7 @@ def test_page_that_needs_no_key_is_open_and_shows_no_key(apis: Keyed, path: str)
 
 @pytest.mark.parametrize("path", ["/", "/v3", "/v3/", "/v4/x", "/keys", "/v3/x/y"])
 def test_call_that_leads_nowhere_is_refused_as_one_without_a_key(apis: Keyed, path: str) -> None:
-    response = httpx.post(
-        f"http://{apis.address}{path}", json=a_call(*CALLS["ask"]), timeout=PATIENCE
-    )
+    response = plain_http.post(f"http://{apis.address}{path}", json=a_call(*CALLS["ask"]))
 
     assert (response.status_code, response.json()["error"]["code"]) == (401, FORBIDDEN)
 

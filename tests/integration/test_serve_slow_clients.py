@@ -17,6 +17,7 @@ import pytest
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.server import within_descriptors
 from dashboard.transport.connection_limits import ConnectionLimits, ConnectionPhase
+from tests import plain_http
 from tests.integration.raw_client import (
     post_head,
     raw_client,
@@ -200,7 +201,7 @@ def test_connection_beyond_the_limit_is_told_so(tmp_path: Path, head: bytes) -> 
         assert status_of(reply) == 503
         assert b"Too many connections" in reply
         one.close()
-        eventually(lambda: httpx.get(f"http://{address}/live", timeout=PATIENCE).status_code == 200)
+        eventually(lambda: plain_http.get(f"http://{address}/live").status_code == 200)
 
 
 def test_many_requests_sent_ahead_are_answered_and_a_flood_of_them_is_not(tmp_path: Path) -> None:

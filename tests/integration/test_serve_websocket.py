@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from tests import plain_http
 from tests.integration.running_server import (
     KEY,
     LIMITS,
@@ -101,6 +101,6 @@ def test_handshake_without_a_known_key_is_refused_with_401(address: str, path: s
 
 
 def test_plain_http_at_the_websocket_address_is_told_so(address: str) -> None:
-    response = httpx.get(f"http://{address}/ws/v3/{KEY}", timeout=PATIENCE)
+    response = plain_http.get(f"http://{address}/ws/v3/{KEY}")
 
     assert (response.status_code, response.json()["statusCode"]) == (426, 426)

@@ -16,7 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from tests.installation import Installation, command, new_installation
+from tests import plain_http
+from tests.installation import Installation, answers, new_installation
 from tests.waiting import PATIENCE, eventually
 
 PASSWORD = "correct horse battery"
@@ -28,16 +29,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("pages")
     installation = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
     installation.run("migrate")
-    with installation.start(command("pages"), folder / "log"):
-        eventually(lambda: is_up(installation), what="the start of the pages")
+    with installation.role("pages", folder / "log"):
+        eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
         yield installation
-
-
-def is_up(installation: Installation) -> bool:
-    try:
-        return httpx.get(f"{installation.pages}/live", timeout=PATIENCE).is_success
-    except httpx.TransportError:
-        return False
 
 
 @dataclass(frozen=True)
@@ -48,9 +42,7 @@ class Visitor:
     cookie: str
 
     def get(self, path: str) -> httpx.Response:
-        return httpx.get(
-            f"{self.installation.pages}{path}", headers=self.headers(), timeout=PATIENCE
-        )
+        return plain_http.get(f"{self.installation.pages}{path}", headers=self.headers())
 
     def headers(self) -> dict[str, str]:
         return {"Cookie": f"{COOKIE}={self.cookie}"}
@@ -80,23 +72,22 @@ def joined(installation: Installation, name: str, role: str = "viewer") -> Visit
     """Invite somebody by command, and set the password as a browser does."""
     link = installation.run("people", "invite", name, "--role", role).stdout
     (path,) = re.findall(r"/invitation/\S+", link)
-    reply = httpx.post(
+    reply = plain_http.post(
         f"{installation.pages}{path}",
         data={"password": PASSWORD},
         headers={"Origin": installation.pages},
-        timeout=PATIENCE,
     )
     return Visitor(installation, reply.cookies[COOKIE])
 
 
 def test_stranger_gets_no_byte_of_streamlit(running: Installation) -> None:
     for path in ("/_stcore/health", "/_stcore/host-config", "/static/x.js", "/media/x", "/_stcore"):
-        reply = httpx.get(f"{running.pages}{path}", timeout=PATIENCE)
+        reply = plain_http.get(f"{running.pages}{path}")
         assert (reply.status_code, reply.text) == (
             401,
             "You are signed out. Reload this page and sign in.",
         )
-    page = httpx.get(f"{running.pages}/fees", timeout=PATIENCE, follow_redirects=True)
+    page = plain_http.get(f"{running.pages}/fees", follow_redirects=True)
     assert "Sign in to Linewatch" in page.text
     assert "streamlit" not in page.text.lower()
     with pytest.raises(InvalidStatus) as refusal:

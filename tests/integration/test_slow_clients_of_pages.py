@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.installation import command, listens, new_installation
+from tests.installation import listens, new_installation
 from tests.integration.raw_client import (
+    open_websocket,
     post_head,
     raw_client,
     read_reply,
     read_to_end,
     status_of,
 )
-from tests.integration.test_pages_memory import open_websocket
 from tests.processes import PROJECT
 from tests.waiting import PATIENCE, eventually
 
@@ -45,7 +45,7 @@ def server(
     installation = new_installation(folder / "home", LINEWATCH_DEVNET_MODE=mode, **LIMITS)
     installation.run("migrate")
     port = installation.devnet_port if is_devnet else installation.pages_port
-    with installation.start(command(request.param), folder / "log"):
+    with installation.role(request.param, folder / "log"):
         eventually(lambda: listens(port), what=f"the start of {request.param}")
         yield f"127.0.0.1:{port}"
 
@@ -95,7 +95,7 @@ def test_body_behind_a_link_that_nobody_made_is_not_waited_for(server: str) -> N
 )
 def test_websocket_that_says_nothing_whole_is_cut_off(server: str, sent: bytes) -> None:
     with raw_client(server) as client:
-        open_websocket(client)
+        open_websocket(client, "/_stcore/stream")
         client.sendall(sent)
 
         read_to_end(client)

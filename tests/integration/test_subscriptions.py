@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -19,6 +18,7 @@ from dashboard.serve.dependencies import ServeDependencies
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.transport.connection_limits import ConnectionLimits
+from tests import plain_http
 from tests.builders import a_hash, a_record
 from tests.integration.documented_server import a_socket, exchange, hear
 from tests.integration.running_server import (
@@ -186,7 +186,7 @@ def test_cursor_ahead_of_the_store_is_refused(
 
 def test_subscribing_over_http_names_the_websocket(address: str) -> None:
     call = a_call(SUBSCRIBE, ["rejections"])
-    error = httpx.post(f"http://{address}/v3/{KEY}", json=call, timeout=PATIENCE).json()["error"]
+    error = plain_http.post(f"http://{address}/v3/{KEY}", json=call).json()["error"]
 
     assert (error["code"], error["data"]) == (-32601, "this method needs a WebSocket")
 

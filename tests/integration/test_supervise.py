@@ -109,7 +109,9 @@ def is_alive(process_id: int) -> bool:
     return True
 
 
-async def test_supervisor_starts_each_role_when_the_one_before_is_ready(tmp_path: Path) -> None:
+async def test_supervisor_starts_each_role_when_the_one_before_is_ready_and_leaves_none(
+    tmp_path: Path,
+) -> None:
     stop = asyncio.Event()
     first, second = tmp_path / "first", tmp_path / "second"
     seen_at_second: list[int] = []
@@ -126,18 +128,7 @@ async def test_supervisor_starts_each_role_when_the_one_before_is_ready(tmp_path
     await running
 
     assert seen_at_second[0] == starts(first)[0]
-
-
-async def test_supervisor_leaves_no_process_when_it_is_stopped(tmp_path: Path) -> None:
-    stop = asyncio.Event()
-    path = tmp_path / "role"
-
-    running = asyncio.create_task(run([role(path)], stop, tmp_path))
-    await eventually_async(lambda: bool(starts(path)))
-    stop.set()
-    await running
-
-    assert not is_alive(starts(path)[0])
+    assert not any(map(is_alive, (*starts(first), *starts(second))))
 
 
 async def test_supervisor_kills_a_role_that_does_not_end_by_itself(tmp_path: Path) -> None:

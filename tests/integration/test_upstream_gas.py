@@ -14,6 +14,7 @@ from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, open_client
 from tests.integration.faulty_upstreams import (
     AT_ONCE,
+    TRUST,
     an_upstream,
     asking_http,
     replying,
@@ -32,7 +33,7 @@ async def test_gas_is_asked_with_either_form_of_credentials(
     credentials: Credentials, path: str, *, is_basic: bool
 ) -> None:
     fee = b'{"busyThreshold":"0.000000007"}'
-    async with an_upstream(replying("200 OK", fee)) as upstream, open_client() as client:
+    async with an_upstream(replying("200 OK", fee)) as upstream, open_client(TRUST) as client:
         url = Secret(f"http://127.0.0.1:{upstream.port}/")
         asker = HttpAsker(client, Endpoint("linea gas", url), AT_ONCE)
         threshold = await GasClient(asker, NetworkId(59144), credentials).busy_threshold()

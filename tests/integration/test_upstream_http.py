@@ -23,6 +23,7 @@ from tests.integration.faulty_upstreams import (
     AT_ONCE,
     CANARY,
     IMPATIENCE,
+    TRUST,
     an_endpoint,
     an_upstream,
     asking_http,
@@ -65,7 +66,7 @@ async def test_misbehaviour_is_an_error_that_says_which(case: str) -> None:
 async def test_port_that_nobody_listens_on_is_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    async with open_client() as client:
+    async with open_client(TRUST) as client:
         asker = HttpAsker(client, an_endpoint(port), AT_ONCE)
         with pytest.raises(UpstreamUnavailable, match="no answer: cannot connect"):
             await asker.post_json(b"[]", LIMIT)
@@ -108,7 +109,7 @@ async def test_upstream_that_speaks_no_tls_is_unavailable() -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://host/", "http://[::1", "http://\x00/", ""])
 async def test_address_that_cannot_be_used_is_refused(url: str) -> None:
-    async with open_client() as client:
+    async with open_client(TRUST) as client:
         asker = HttpAsker(client, Endpoint("devnet node", Secret(url)), AT_ONCE)
         with pytest.raises(UpstreamRefused, match="address cannot be used") as raised:
             await asker.post_json(b"[]", LIMIT)

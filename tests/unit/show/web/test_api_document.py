@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
-from schemathesis.core.result import Ok
 
 from dashboard.application.tokens import SUBJECTS
 from dashboard.web.api.endpoint import PREFIX
@@ -67,6 +65,8 @@ def test_body_that_cannot_be_read_is_refused(site: Site) -> None:
 
 
 def test_document_is_valid_and_answers_have_the_keys_that_it_names(site: Site) -> None:
+    import schemathesis  # noqa: PLC0415 - it takes seconds, in each worker
+
     header = site.token()
     document = site.client.get(f"{PREFIX}/openapi.json", headers=header).json()
     schemathesis.openapi.from_dict(document).validate()
@@ -84,7 +84,7 @@ def ask_anything(operation: Any, url: str, header: dict[str, str], examples: int
 
     @given(case=operation.as_strategy())
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
-    def ask(case: schemathesis.Case[Any]) -> None:
+    def ask(case: Any) -> None:  # noqa: ANN401 - a type of the library
         answer = case.call(url, headers=header)
         documented = operation.definition.raw["responses"]
         assert str(answer.status_code) in documented, (operation.label, answer.text)
@@ -97,12 +97,13 @@ def ask_anything(operation: Any, url: str, header: dict[str, str], examples: int
 def test_requests_of_a_fuzzer_are_answered_as_documented(
     site: Site, request: pytest.FixtureRequest
 ) -> None:
+    import schemathesis  # noqa: PLC0415 - it takes seconds, in each worker
+
     header = site.token()
     examples = 1_000 if request.config.getoption("--full") else 3
     document = site.client.get(f"{PREFIX}/openapi.json", headers=header).json()
     found = schemathesis.openapi.from_dict(document)
     for each in found.get_all_operations():
-        assert isinstance(each, Ok)
         ask_anything(each.ok(), str(site.client.base_url), header, examples)
 
 

@@ -1,4 +1,4 @@
-"""What systemd hears of us, at a real socket, and what it says of our unit."""
+"""The files of `deploy`: what systemd hears and says of its unit, and when the rules fire."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.installation import command, listens, new_installation
+from tests import plain_http
+from tests.installation import new_installation
 from tests.processes import PROJECT
 from tests.provision import program
 from tests.waiting import PATIENCE
@@ -44,30 +44,16 @@ def test_role_says_when_it_is_ready_that_it_lives_and_that_it_stops(
     )
     installation.run("migrate")
 
-    with installation.start(command(role), tmp_path / "log") as process:
+    with installation.role(role, tmp_path / "log") as process:
         assert heard(told) == "READY=1"
         if role == "serve":
-            assert httpx.get(f"{installation.serve}/live", timeout=PATIENCE).is_success
+            assert plain_http.get(f"{installation.serve}/live").is_success
         assert heard(told) == "WATCHDOG=1"
-        process.send_signal(signal.SIGTERM)
+        process.signal(signal.SIGTERM)
         while (said := heard(told)) == "WATCHDOG=1":
             continue
 
     assert said == "STOPPING=1"
-
-
-def test_up_is_ready_once_all_its_roles_are_which_say_nothing_themselves(
-    told: socket.socket, tmp_path: Path
-) -> None:
-    installation = new_installation(tmp_path / "home", NOTIFY_SOCKET=str(tmp_path / "notify"))
-
-    with installation.start(command("up"), tmp_path / "log") as process:
-        assert heard(told) == "READY=1"
-        assert all(map(listens, (installation.pages_port, installation.serve_port)))
-        names = {Path(f"/proc/{each}/comm").read_text() for each in installation.processes()}
-        assert names >= {"lw-devnet\n", "lw-serve\n", "lw-worker\n", "lw-pages\n"}
-        process.send_signal(signal.SIGTERM)
-        assert heard(told) == "STOPPING=1"
 
 
 def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
@@ -86,3 +72,17 @@ def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
 
     assert (read.returncode, read.stdout + read.stderr) == (0, "")
     assert judged.returncode == 0, judged.stdout
+
+
+def test_rules_of_prometheus_fire_when_they_should(tmp_path: Path) -> None:
+    cases = PROJECT / "deploy" / "prometheus" / "linewatch.rules.test.yml"
+
+    done = subprocess.run(
+        [program("prometheus").with_name("promtool"), "test", "rules", cases],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
