@@ -25,7 +25,8 @@ def make_released(connection: Connection, schema: str) -> None:
 _OF_SQLITE: Final = """
 SELECT t.name, c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || c.pk,
     coalesce(c.dflt_value, '')
-FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
+FROM sqlite_schema t, pragma_table_info(t.name) c
+WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'
 UNION ALL SELECT t.name, f."table" || ' ' || f."from", f."to"
 FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
 UNION ALL SELECT name, sql LIKE '%AUTOINCREMENT%', sql LIKE '%WITHOUT ROWID%'

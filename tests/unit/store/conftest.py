@@ -12,7 +12,7 @@ from dashboard.store.maintenance.backup import back_up
 from tests.databases import DATABASES, new_store
 from tests.postgresql import empty_database
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.filled_store import live_in
+from tests.unit.store.filled_store import live
 from tests.unit.store.races import Race, race_of_threads, races_of_processes
 
 
@@ -56,8 +56,8 @@ def store(url: str, machine: Machine) -> Iterator[Store]:
 @pytest.fixture
 def backup(url: str, tmp_path: Path) -> Path:
     """Return a backup of a store in which something of every kind happened."""
-    with open_store(url, Machine().clock) as store:
-        live_in(store)
+    live(url)
+    with open_store(url) as store:
         return back_up(store, tmp_path / "backup.sqlite").path
 
 

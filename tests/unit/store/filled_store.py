@@ -30,7 +30,7 @@ from dashboard.store.alerts.recipients import save_profile, suspect, turn_off
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import metadata
@@ -48,10 +48,17 @@ from tests.builders import (
 )
 from tests.one_by_one import save_report
 from tests.routes import by_subject, trusting
+from tests.unit.store.fake_machine import Machine
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
 A_DAY: Final = timedelta(days=1)
 HOSTILE: Final = "back\\slash, \t tab, \n line, \0 nothing, \ud800 half, 😀, 'quote\""
+
+
+def live(url: str) -> None:
+    """Open a store and let everything happen in it."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
 
 
 def live_in(store: Store) -> None:

@@ -22,8 +22,7 @@ from tests.builders import A_MOMENT
 from tests.databases import set_schema
 from tests.installation import command, new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
-from tests.unit.store.fake_machine import Machine
-from tests.unit.store.filled_store import live_in
+from tests.unit.store.filled_store import live
 
 BEFORE_RELEASE = ("0001", "0023")
 
@@ -46,10 +45,9 @@ def run(release: Path, home: Path, url: str, *arguments: str) -> str:
 
 def fill(url: str) -> dict[str, int]:
     """Let something of every kind happen; return how many rows each table has then."""
-    with open_store(url, Machine().clock) as store:
-        live_in(store)
-        with store.read() as connection:
-            return count_rows(connection)
+    live(url)
+    with open_store(url) as store, store.read() as connection:
+        return count_rows(connection)
 
 
 def schemas_named(connection: Connection) -> list[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
@@ -33,6 +33,7 @@ def stored_form(
 
 
 @pytest.mark.parametrize("level", RollupLevel)
+@settings(max_examples=40)
 @given(series=SERIES)
 def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int, int]) -> None:
     at = np.array(sorted(series), np.int64)
@@ -54,6 +55,7 @@ def test_many_equal_fees_are_counted_in_wider_numbers(count: int, width: int) ->
     assert row[-1][0] == width
 
 
+@settings(max_examples=40)
 @given(series=SERIES, length=st.integers(1, 7).map(lambda many: many * MINUTE))
 def test_minutes_are_rolled_up_to_the_steps_of_their_values(
     series: dict[int, int], length: int
@@ -91,6 +93,7 @@ def fee_at(at: int, fee: int | None = None) -> TimedFee:
     return TimedFee(at, Wei(at if fee is None else fee))
 
 
+@settings(max_examples=40)
 @given(series=SERIES, chance=st.randoms(use_true_random=False))
 @pytest.mark.parametrize("level", RollupLevel)
 def test_fees_are_added_to_rollups_whose_parts_are_kept_no_longer(

@@ -33,11 +33,11 @@ from dashboard.store.maintenance.verify import changed_rejections, verify
 from dashboard.store.schema import outbox, rejections
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
+from tests.databases import copied_store
 from tests.one_by_one import newest
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
-from tests.unit.store.fake_machine import Machine
-from tests.unit.store.filled_store import content_of, keep_report, live_in
+from tests.unit.store.filled_store import content_of, keep_report, live
 from tests.unit.store.pending_notifications import claim_due, take_lease
 
 BY = Actor("operator", A_MOMENT)
@@ -54,11 +54,16 @@ def target(database: str, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def before(url: str) -> dict[str, list[tuple[object, ...]]]:
-    """Fill the store; return what it holds, but for what moving it adds."""
-    with open_store(url, Machine().clock) as store:
-        live_in(store)
-        return {**content_of(store), "audit_log": []}
+def url(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a store in which something of every kind happened."""
+    with copied_store(database, tmp_path, live) as address:
+        yield address
+
+
+@pytest.fixture
+def before(url: str) -> dict[str, object]:
+    """Return what the store holds, but for what moving it adds."""
+    return held(url)
 
 
 def test_store_moves_with_every_row(url: str, target: str, before: dict[str, object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,16 +16,31 @@ from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnav
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.engine.leases import holders
+from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import GAP, restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
-from tests.databases import set_schema
+from tests.databases import copied_store, set_schema
 from tests.one_by_one import versions
-from tests.unit.store.filled_store import content_of, keep_report
+from tests.unit.store.filled_store import content_of, keep_report, live
 from tests.unit.store.pending_notifications import take_lease
 from tests.unit.store.restores import BY, restored
+
+
+@pytest.fixture
+def url(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a store in which something of every kind happened."""
+    with copied_store(database, tmp_path, live) as address:
+        yield address
+
+
+@pytest.fixture
+def backup(url: str, tmp_path: Path) -> Path:
+    """Return a backup of it."""
+    with open_store(url) as store:
+        return back_up(store, tmp_path / "backup.sqlite").path
 
 
 def test_restored_store_holds_what_the_backup_held(url: str, backup: Path) -> None:
