@@ -21,19 +21,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-_SLOW: Final = (
-    "pyarrow",
-    "plotly.graph_objects",
-    "plotly.io",
-    "dashboard.show.views.alerts",
-    "dashboard.show.views.fees",
-    "dashboard.show.views.health",
-    "dashboard.show.views.lookup",
-    "dashboard.show.views.overview",
-    "dashboard.show.views.rejections",
-    "dashboard.show.views.settings",
-    "dashboard.show.views.tracked",
-)
+from dashboard.show.parts.links import TITLES, view_at
+
+_SLOW: Final = ("pyarrow", "plotly.graph_objects", "plotly.io")
 _MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
 """Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""
@@ -60,6 +50,8 @@ def warm_up() -> None:
     """
     for name in _SLOW:
         import_module(name)
+    for path in TITLES:
+        view_at(path)
     gc.collect()
     gc.freeze()
     gc.set_threshold(_UNCOLLECTED, 10, 10)  # more would keep hundreds of closed pages

@@ -7,6 +7,7 @@ import gzip
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from mimetypes import guess_type
@@ -101,37 +102,24 @@ class PageFiles:
         """Learn the names of all files; only these are ever looked up."""
         self._app = app
         self._files = _texts_of_streamlit()
-        self._texts: dict[tuple[str, str], asyncio.Task[PackedText]] = {}
         self._preparing: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a file, and pass all else on."""
         if scope["type"] == "lifespan":
-            self._preparing = asyncio.create_task(self._prepare())
+            self._preparing = asyncio.create_task(run_in_threadpool(self._prepare))
         is_asked = scope["type"] == "http" and scope["method"] in {"GET", "HEAD"}
         coding = chosen_coding(scope) if is_asked and scope["path"] in self._files else None
         if coding is None:
             await self._app(scope, receive, send)
         else:
-            text = await self._text(scope["path"], coding)
+            text = await run_in_threadpool(_packed_file, self._files[scope["path"]], coding)
             await text.reply(scope, FOREVER)(scope, receive, send)
 
-    async def _prepare(self) -> None:
+    def _prepare(self) -> None:
         """Compress for most browsers what every visitor needs, one after the other."""
         for path in first_asked(self._files):
-            await self._text(path, next(iter(CODINGS)))
-
-    async def _text(self, path: str, coding: str) -> PackedText:
-        """Return a file in a coding, compressed where nobody has asked for that yet."""
-        key = path, coding
-        if key not in self._texts:
-            packing = run_in_threadpool(_packed_file, self._files[path], coding)
-            self._texts[key] = asyncio.create_task(packing)
-        try:
-            return await asyncio.shield(self._texts[key])
-        except OSError:
-            self._texts.pop(key, None)
-            raise
+            _packed_file(self._files[path], next(iter(CODINGS)))
 
 
 def _texts_of_streamlit() -> dict[str, Path]:
@@ -143,6 +131,7 @@ def _texts_of_streamlit() -> dict[str, Path]:
     }
 
 
+@cache
 def _packed_file(file: Path, coding: str) -> PackedText:
     kind = guess_type(file.name)[0] or "application/octet-stream"
     return packed(file.read_bytes(), coding, kind)

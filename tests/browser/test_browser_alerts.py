@@ -8,11 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.page_checks import Screen, expect_nothing_cut, visit
+from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.chromium import SETTLED
-
-SECTIONS = ("Incidents", "Silences", "Rules", "Rules&rule=rejections", "Recipients", "Deliveries")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +24,7 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
     visit(page, f"{site}/alerts")
     answer = page.locator("h1 + p")
     expect(answer).to_contain_text("4 incidents are open; 3 unassigned")
-    first = page.locator("[class*='st-key-incident-critical']")
+    first = page.locator("[class*='st-key-entry-incident-critical']")
     expect(first).to_contain_text("unassigned")
 
     first.get_by_role("button", name="Acknowledge").click()
@@ -47,7 +45,7 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
 def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts")
 
-    page.locator("[class*='st-key-incident-warning']").first.get_by_text("Story").click()
+    page.locator("[class*='st-key-entry-incident-warning']").first.get_by_text("Story").click()
 
     expect(
         page.get_by_role("heading", name="38 rejections by HUB on Devnet at SEQUENCER")
@@ -78,13 +76,6 @@ def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_text("the rule night-shift is added")).to_be_visible()
-    expect(page.locator(".st-key-rule-row-night-shift")).to_contain_text("remind every 30 min")
+    expect(page.locator(".st-key-entry-rule-night-shift")).to_contain_text("remind every 30 min")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".st-key-rule-row-night-shift")).to_have_count(0)
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_no_text_is_cut_or_runs_off_any_screen(
-    page: Page, site: str, section: str, screens: tuple[Screen, ...]
-) -> None:
-    expect_nothing_cut(page, f"{site}/alerts?section={section}", screens)
+    expect(page.locator(".st-key-entry-rule-night-shift")).to_have_count(0)

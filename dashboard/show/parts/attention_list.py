@@ -16,6 +16,7 @@ from dashboard.domain.markup import Markup, element, join
 from dashboard.show.parts.badges import badge, severity_sign
 from dashboard.show.parts.frame import NETWORK, in_line
 from dashboard.show.parts.incident_list import INCIDENT
+from dashboard.show.parts.links import link
 
 MOST: Final = 4
 """Lines that are shown; the others are counted."""
@@ -31,20 +32,16 @@ _ADDRESSES: Final = {
 
 def attention_list(
     needed: Sequence[Attention],
-    alerts: st.Page,
-    health: st.Page | None = None,
     *,
+    here: str = "",
     most: int = MOST,
     with_advice: bool = False,
 ) -> None:
-    """Show the most urgent, and the others folded.
-
-    `alerts` and `health` are the pages that help, None where that is this page.
-    """
+    """Show the most urgent, and fold the others; each links the page that helps, if not `here`."""
 
     def line(place: int, each: Attention) -> None:
-        page = alerts if each.remedy.is_on_alerts else health
-        _line(place, each, page, with_advice=with_advice)
+        page = "alerts" if each.remedy.is_on_alerts else "health"
+        _line(place, each, None if page == here else page, with_advice=with_advice)
 
     if not needed:
         calm = badge("calm", "✓", "Nothing needs attention now")
@@ -58,7 +55,7 @@ def attention_list(
                 line(place, each)
 
 
-def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: bool) -> None:
+def _line(place: int, needed: Attention, page: str | None, *, with_advice: bool) -> None:
     with in_line(f"attention-{place}"):
         advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
         sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
@@ -69,7 +66,7 @@ def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: b
         address |= {} if needed.network is None else {NETWORK: needed.network.name}
         if needed.incident_id is not None:
             address[INCIDENT] = str(needed.incident_id)
-        st.page_link(page, label=needed.remedy, icon="", query_params=address)
+        link(page, needed.remedy, address)
 
 
 def _with_code(advice: str) -> Markup:

@@ -1,4 +1,4 @@
-"""A chart that is redrawn in its place, and the time that a reader chose in it by dragging."""
+"""A chart that is redrawn in its place, the time chosen in it by dragging, and its lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
+from dashboard.application.network_status import NetworkStatus
 from dashboard.application.time_ranges import Zoom, zoomed
+from dashboard.domain.markup import plain_label
 from dashboard.errors import WireError
 from dashboard.show.charts.figure import Drawing, with_picture
+from dashboard.show.charts.side_by_side import line_look
 from dashboard.show.parts.notices import notice
 from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
@@ -154,3 +157,44 @@ def dragged(edges: Sequence[Any], now: datetime) -> Zoom | None:
     except ValueError:
         return None
     return zoomed(since, until, now)
+
+
+BESIDE: Final = "beside"
+"""The parameter of the address that names the networks that are drawn, by their ids."""
+
+_KEY: Final = "lines-drawn"
+_LONGEST_NAME: Final = 40
+_STROKES: Final = {"solid": "━━", "dash": "╍╍", "dot": "┅┅"}
+
+
+def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+    """Offer to draw some of the networks, all while none is chosen; this is the legend as well."""
+    by_id = {str(each.profile.network_id): each for each in statuses}
+    places = {each: number for number, each in enumerate(by_id)}
+    wanted = [each for each in st.query_params.get_all(BESIDE) if each in by_id]
+
+    def label(network_id: str) -> str:
+        colour, dash = line_look(places[network_id])
+        name = plain_label(by_id[network_id].profile.name, _LONGEST_NAME)
+        return f':color[{_STROKES[dash]}]{{foreground="{colour}"}} {name}'
+
+    chosen = st.pills(
+        "Networks drawn, all while none is chosen",
+        list(by_id),
+        selection_mode="multi",
+        default=wanted,
+        format_func=label,
+        key=_KEY,
+        on_change=_keep,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+    return [by_id[each] for each in chosen] or list(statuses)
+
+
+def _keep() -> None:
+    chosen = st.session_state[_KEY]
+    if chosen:
+        st.query_params[BESIDE] = list(chosen)
+    else:
+        st.query_params.pop(BESIDE, None)

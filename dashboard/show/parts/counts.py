@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,71 +11,35 @@ import streamlit as st
 from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.show.parts.table import table
 
-_STYLES: Final = ("a", "b", "c")
-"""The colours of the kinds that a bar stacks, from the bottom."""
 
+def bars(counted: Sequence[tuple[str, int]], of: str, words: str) -> Markup:
+    """Draw counts from left to right, each by the name of its time; a table says the same.
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar: what its time is called, and how many of each kind it stacks."""
-
-    name: str
-    counts: Mapping[str, int]
-
-    @property
-    def total(self) -> int:
-        """How many it stands for."""
-        return sum(self.counts.values())
-
-    def words(self) -> str:
-        """Say what the bar shows."""
-        parts = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count)
-        return f"{self.name}: {parts or 'none'}"
-
-
-def bars(drawn: Sequence[Bar], kinds: Sequence[str], words: str) -> Markup:
-    """Draw bars from left to right, each stacking its kinds; the same numbers follow as a table.
-
-    `words` say what is seen to someone who cannot see it.
+    `of` is what is counted; `words` say what is seen to someone who cannot see it.
     """
-    highest = max([each.total for each in drawn], default=0)
-    plot = element("div", *(_bar(each, kinds, highest or 1) for each in drawn), class_="lw-plot")
+    highest = max((count for _, count in counted), default=0)
+    plot = element("div", *(_bar(*each, of, highest or 1) for each in counted), class_="lw-plot")
     top = element("span", f"{highest:,}", class_="lw-top", aria_hidden="true")
-    names = [drawn[0].name, drawn[len(drawn) // 2].name, drawn[-1].name] if drawn else []
+    names = [counted[place][0] for place in (0, len(counted) // 2, -1)] if counted else []
     axis = element("div", *(element("span", name) for name in names), class_="lw-axis")
     figure = element("div", top, plot, axis, class_="lw-bars", role="img", aria_label=words)
-    return join(figure, _legend(drawn, kinds), _as_table(drawn, kinds))
+    sign = element("i", class_="a", aria_hidden="true")
+    total = element("b", f"{sum(count for _, count in counted):,}")
+    legend = element("p", element("span", sign, f"{of} ", total), class_="lw-legend")
+    return join(figure, legend, _as_table(counted, of))
 
 
-def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
-    pieces = (
-        element("i", class_=mark, style=f"height: {bar.counts.get(kind, 0) / highest:.2%}")
-        for kind, mark in zip(kinds, _STYLES, strict=False)
-        if bar.counts.get(kind)
-    )
-    return element("div", *pieces, title=bar.words())
+def _bar(name: str, count: int, of: str, highest: int) -> Markup:
+    drawn = element("i", class_="a", style=f"height: {count / highest:.2%}") if count else Markup()
+    return element("div", drawn, title=f"{name}: {f'{count:,} {of}' if count else 'none'}")
 
 
-def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
-    entries = []
-    for kind, mark in zip(kinds, _STYLES, strict=False):
-        count = sum(bar.counts.get(kind, 0) for bar in drawn)
-        sign = element("i", class_=mark, aria_hidden="true")
-        entries.append(element("span", sign, f"{kind} ", element("b", f"{count:,}")))
-    return element("p", *entries, class_="lw-legend")
-
-
-def _as_table(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
-    rows = [
-        (bar.name, *(f"{bar.counts.get(kind, 0):,}" for kind in kinds))
-        for bar in reversed(drawn)
-        if bar.total
-    ]
-    summary = element("summary", "The same as a table")
+def _as_table(counted: Sequence[tuple[str, int]], of: str) -> Markup:
+    rows = [(name, f"{count:,}") for name, count in reversed(counted) if count]
     if not rows:
         return Markup()
-    numbers = table(("Time (UTC)", *kinds), rows, "Counts over time")
-    return element("details", summary, numbers, class_="lw-more")
+    numbers = table(("Time (UTC)", of), rows, "Counts over time")
+    return element("details", element("summary", "The same as a table"), numbers, class_="lw-more")
 
 
 @dataclass(frozen=True, slots=True)

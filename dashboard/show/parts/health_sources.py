@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.health import QUARTERS, Coverage, SourceRecords
+from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.source_health import (
     OPERATION_NAMES,
@@ -35,7 +36,7 @@ from dashboard.show.parts.pictures import (
     gap_strip,
     strip_legend,
 )
-from dashboard.show.parts.table import row_cells, row_head, table
+from dashboard.show.parts.table import list_table, row_cells, row_head, table
 from dashboard.store.monitoring.answer_counts import SourceRecord
 
 _COLUMNS: Final = ("Question", "State", "Last 24 h", "Answered", "p50", "p95", "Last answer")
@@ -225,7 +226,6 @@ def _credits_cell(health: NetworkHealth, credits_today: int | None) -> Markup:
 
 SHOWN: Final = timedelta(days=7)
 MOST_LISTED: Final = 20
-_GAP_COLUMNS: Final = ("Network", "What", "From (UTC)", "Until", "Length", "Why")
 _REASON_LENGTH: Final = 200
 _WATCHED_NAMES: Final = {Watched.FEES: "Fees", Watched.REJECTIONS: "Rejections"}
 _NO_WORKER: Final = "No worker ran"
@@ -294,19 +294,26 @@ def _axis(now: datetime) -> Markup:
 
 def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -> Markup:
     """List gaps, the latest first."""
-    return table(_GAP_COLUMNS, [_gap_row(gap, context, now) for gap in gaps], "Gaps")
-
-
-def _gap_row(gap: Gap, context: ApplicationContext, now: datetime) -> tuple[Markup | str, ...]:
-    ends = badge("busy", "!", "Ongoing") if gap.ends_at is None else _gap_time(gap.ends_at)
-    return (
-        context.network_name(gap.network_id),
-        _WATCHED_NAMES[gap.watched],
-        _gap_time(gap.begins_at),
-        ends,
-        span(gap.length(now)),
-        _NO_WORKER if gap.cause is GapCause.NOT_WATCHED else visible(gap.reason, _REASON_LENGTH),
+    listing: Listing[Gap] = Listing(
+        "gaps",
+        (
+            Column("Network", lambda each: context.network_name(each.network_id)),
+            Column("What", lambda each: _WATCHED_NAMES[each.watched]),
+            Column("From (UTC)", lambda each: _gap_time(each.begins_at)),
+            Column("Until", _gap_end),
+            Column("Length", lambda each: span(each.length(now))),
+            Column("Why", _gap_reason),
+        ),
     )
+    return list_table(listing, gaps, "Gaps")
+
+
+def _gap_end(gap: Gap) -> Markup:
+    return badge("busy", "!", "Ongoing") if gap.ends_at is None else _gap_time(gap.ends_at)
+
+
+def _gap_reason(gap: Gap) -> str:
+    return _NO_WORKER if gap.cause is GapCause.NOT_WATCHED else visible(gap.reason, _REASON_LENGTH)
 
 
 def _gap_time(at: datetime) -> Markup:

@@ -24,12 +24,14 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, join, visible
+from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.frame import in_line, section
+from dashboard.show.parts.entries import entry, entry_markup
+from dashboard.show.parts.frame import section
+from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -54,7 +56,7 @@ _ENDED: Final = {
 }
 
 
-def open_incidents_part(queries: Application, network_id: NetworkId | None, here: st.Page) -> None:
+def open_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the open incidents, the most urgent first, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
         section("Open incidents", "The most urgent come first.")
@@ -67,39 +69,33 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None, here
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
         for each in queries.incidents.open(network_id, _ROWS, offset):
-            _row(queries, each, here)
+            _row(queries, each)
 
 
-def _row(queries: Application, story: IncidentStory, here: st.Page) -> None:
+def _row(queries: Application, story: IncidentStory) -> None:
     incident = story.incident
-    with in_line(f"incident-{incident.severity}-{incident.incident_id}"):
-        st.html(incident_markup(queries, story))
-        with in_line(f"acts-{incident.incident_id}", width="content"):
-            incident_acts(queries, incident)
-            story_link(incident, here)
+    key = f"incident-{incident.severity}-{incident.incident_id}"
+    with entry(key, incident_markup(queries, story)):
+        incident_acts(queries, incident)
+        story_link(incident)
 
 
-def story_link(incident: Incident, here: st.Page) -> None:
+def story_link(incident: Incident) -> None:
     """Link to the story of an incident."""
-    st.page_link(here, label="Story", icon="", query_params={INCIDENT: str(incident.incident_id)})
+    link("alerts", "Story", {INCIDENT: str(incident.incident_id)})
 
 
 def incident_markup(queries: Application, story: IncidentStory) -> Markup:
     """Build one line on what it is and how urgent, and one on who was notified and who owns it."""
     incident, now = story.incident, queries.now()
-    head = element(
-        "div",
+    is_firing = story.state is IncidentState.FIRING
+    return entry_markup(
         severity_badge(incident.severity),
-        element(
-            "b", visible(queries.incidents.title_of(incident), LONGEST_TITLE), class_="lw-what"
-        ),
-        Markup()
-        if story.state is IncidentState.FIRING
-        else incident_badge(story.state, incident.severity),
-        class_="lw-row",
+        visible(queries.incidents.title_of(incident), LONGEST_TITLE),
+        _owner(story),
+        *_facts(story, now),
+        also=[] if is_firing else [incident_badge(story.state, incident.severity)],
     )
-    facts = [element("span", each) for each in _facts(story, now)]
-    return join(head, element("div", _owner(story), *facts, class_="lw-row lw-facts-line"))
 
 
 def _owner(story: IncidentStory) -> Markup:
@@ -131,9 +127,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
         yield words
 
 
-def finished_incidents_part(
-    queries: Application, network_id: NetworkId | None, here: st.Page
-) -> None:
+def finished_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the incidents that ended lately, filtered by time, rule and severity."""
     with st.container(key="card-over", gap="small"):
         section("Resolved", "Incidents that ended, the latest first.")
@@ -144,9 +138,8 @@ def finished_incidents_part(
             return
         offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
         for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
-            with in_line(f"over-{each.incident.incident_id}"):
-                st.html(incident_markup(queries, each))
-                story_link(each.incident, here)
+            with entry(f"over-{each.incident.incident_id}", incident_markup(queries, each)):
+                story_link(each.incident)
 
 
 def _filter(queries: Application) -> FinishedFilter:

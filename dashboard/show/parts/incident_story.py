@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -30,9 +30,10 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
-from dashboard.show.parts.counts import Bar, bars
+from dashboard.show.parts.counts import bars
 from dashboard.show.parts.frame import heading, in_line, section
 from dashboard.show.parts.incident_list import incident_acts
+from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.table import table
 from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
@@ -52,11 +53,8 @@ _STEPS: Final = tuple(
 _CHART_HEIGHT: Final = 240
 _BY_FEES: Final = frozenset({RuleKind.BUSY, RuleKind.FEE, RuleKind.DATA_STALE})
 
-Pages = Mapping[str, st.Page]
-"""The pages that a story leads to: alerts, fees, rejections, health."""
 
-
-def incident_story_part(queries: Application, story: IncidentStory, pages: Pages) -> None:
+def incident_story_part(queries: Application, story: IncidentStory) -> None:
     """Show one incident, open or resolved."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
@@ -84,7 +82,7 @@ def incident_story_part(queries: Application, story: IncidentStory, pages: Pages
         with st.container(key="card-chart", gap="small"):
             _chart(queries, incident)
     with st.container(key="links-incident", horizontal=True):
-        _links(queries, incident, pages)
+        _links(queries, incident)
     st.html(element("p", f"Incident {incident.incident_id}", class_="lw-quiet lw-mono"))
 
 
@@ -173,15 +171,12 @@ def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup
     for each in times:
         counts[(each - since) // step] += 1
     style = "%d %b %H:%M:%S" if step < timedelta(minutes=1) else "%d %b %H:%M"
-    drawn = [
-        Bar(f"{since + number * step:{style}}", {"changes": count})
-        for number, count in enumerate(counts)
-    ]
+    drawn = [(f"{since + number * step:{style}}", count) for number, count in enumerate(counts)]
     words = f"{len(times):,} changes from {moment(since)} on, each bar {span(step)}"
-    return bars(drawn, ("changes",), words)
+    return bars(drawn, "changes", words)
 
 
-def _links(queries: Application, incident: Incident, pages: Pages) -> None:
+def _links(queries: Application, incident: Incident) -> None:
     group = dict(incident.group)
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     of_network = {} if network_id is None else {"network": queries.network_name(network_id)}
@@ -190,23 +185,11 @@ def _links(queries: Application, incident: Incident, pages: Pages) -> None:
         stage = group.get(MatchedProperty.STAGE, "")
         narrowed = {"module": module, "stage": stage}
         asked = of_network | {key: value for key, value in narrowed.items() if value}
-        st.page_link(
-            pages["rejections"], label="Rejections like these", icon="", query_params=asked
-        )
+        link("rejections", "Rejections like these", asked)
     elif kind in _BY_FEES:
-        page, label = pages["fees"], "Fees of this network"
-        st.page_link(page, label=label, icon="", query_params=of_network)
+        link("fees", "Fees of this network", of_network)
     else:
-        st.page_link(pages["health"], label="Health", icon="", query_params=of_network)
-    st.page_link(
-        pages["alerts"],
-        label="Every delivery of this incident",
-        icon="",
-        query_params={"section": "Deliveries", "alerts_search": str(incident.incident_id)},
-    )
-    st.page_link(
-        pages["alerts"],
-        label="Its rule",
-        icon="",
-        query_params={"section": "Rules", "rule": incident.rule},
-    )
+        link("health", "Health", of_network)
+    deliveries = {"section": "Deliveries", "alerts_search": str(incident.incident_id)}
+    link("alerts", "Every delivery of this incident", deliveries)
+    link("alerts", "Its rule", {"section": "Rules", "rule": incident.rule})

@@ -14,6 +14,11 @@ from dashboard.domain.rejections.search import LONGEST_SEARCH
 RANGE: Final = "range"
 """The parameter of the address for the length of time that Overview and Fees show."""
 
+PERIOD: Final = "period"
+"""The parameter of the address for the length of time that Rejections shows."""
+
+USUAL_PERIOD: Final = "24 h"
+
 ANY: Final = "Any"
 """What stands in the address for every option of a `select_filter`."""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
 from dashboard.application.lookup import AT_ONCE, LookedUp
@@ -24,6 +25,7 @@ from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line
+from dashboard.show.parts.links import page_at
 from dashboard.show.parts.list_page import OPEN, open_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import hash_cell, list_head, list_row
@@ -163,6 +165,15 @@ def ask_for(queries: Application, text: str, case_id: str, *, is_typed: bool) ->
     st.session_state[_PASTE] = "" if is_answered else text
     st.session_state[_CASE_ID_TYPED] = "" if is_answered else case_id
     return asked.address
+
+
+def search(text: str) -> None:
+    """Open the page Lookup with what a text stands for, typed on any page.
+
+    Its address is known before: each address on the way would be a step of Back.
+    """
+    address = ask_for(application.current(), text, "", is_typed=False)
+    st.switch_page(page_at("lookup"), query_params=address.parameters())
 
 
 def _look_up(queries: Application, text: str, case_id: str) -> LookupQuestion:

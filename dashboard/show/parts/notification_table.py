@@ -19,9 +19,15 @@ from dashboard.application.deliveries import (
     reported_words,
     verification_words,
 )
+from dashboard.application.listing import Column, Listing
 from dashboard.application.text import moment, since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
+from dashboard.domain.alerts.notification import (
+    DeliveryAttempt,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.people.access import Action
@@ -29,13 +35,13 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import in_line, section
+from dashboard.show.parts.entries import entry, entry_markup
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.table import lookup_link, table
+from dashboard.show.parts.table import list_table, lookup_link
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.notification_search import DeadNotifications
 
-_COLUMNS: Final = ("Created (UTC)", "What", "To", "State", "Attempts")
 _CONDITION_STATES: Final = {
     State.REJECTED: ("bad", "✕", "Rejected"),
     State.BUSY: ("busy", "▲", "Busy"),
@@ -73,35 +79,52 @@ def notification_table(
     notifications: Sequence[NotificationHistory], network_name: Callable[[NetworkId], str]
 ) -> Markup:
     """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
-    rows = [
-        _row(each, network_name(each.notification.transition.subject.network_id))
-        for each in notifications
-    ]
-    return table(_COLUMNS, rows, "Notifications")
+
+    def what(each: NotificationHistory) -> Markup:
+        network = network_name(each.notification.transition.subject.network_id)
+        return join(_what(each.notification, network), _others(each))
+
+    listing: Listing[NotificationHistory] = Listing(
+        "notifications",
+        (
+            Column("Created (UTC)", lambda each: _time(each.notification.created_at)),
+            Column("What", what),
+            Column("To", lambda each: _address(each.notification.recipient)),
+            Column("State", lambda each: _state(each.notification.state, each.progress)),
+            Column("Attempts", _attempt_log),
+        ),
+    )
+    return list_table(listing, notifications, "Notifications")
 
 
 def verification_table(mails: Sequence[VerificationMail], now: datetime) -> Markup:
     """Build the table of verification mails, in the same columns."""
-    return table(_COLUMNS, [_verification_row(each, now) for each in mails], "Verification mails")
-
-
-def _verification_row(mail: VerificationMail, now: datetime) -> tuple[Markup | str, ...]:
-    known = mail.verification
-    return (
-        element("time", _short(mail.asked_at), title=moment(mail.asked_at)),
-        badge("mute", "·", "Verification mail"),
-        breakable(visible(known.recipient.address, _LONGEST_ADDRESS)),
-        join(
-            badge(*_DELIVERY_STATES[mail.state]),
-            element("div", verification_words(known, now), class_="lw-quiet"),
-        ),
-        element(
-            "details",
-            element("summary", attempts_words(len(known.deliveries))),
-            _attempts(known.deliveries) or element("p", "no answer yet"),
-            class_="lw-more",
+    listing: Listing[VerificationMail] = Listing(
+        "mails",
+        (
+            Column("Created (UTC)", lambda each: _time(each.asked_at)),
+            Column("What", lambda _: badge("mute", "·", "Verification mail")),
+            Column("To", lambda each: _address(each.verification.recipient)),
+            Column(
+                "State",
+                lambda each: _state(each.state, verification_words(each.verification, now)),
+            ),
+            Column("Attempts", _verification_log),
         ),
     )
+    return list_table(listing, mails, "Verification mails")
+
+
+def _time(at: datetime) -> Markup:
+    return element("time", _short(at), title=moment(at))
+
+
+def _address(recipient: Recipient) -> Markup:
+    return breakable(visible(recipient.address, _LONGEST_ADDRESS))
+
+
+def _state(state: NotificationState, progress: str) -> Markup:
+    return join(badge(*_DELIVERY_STATES[state]), element("div", progress, class_="lw-quiet"))
 
 
 def state_badge(state: State) -> Markup:
@@ -126,21 +149,6 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.EXPIRY: f"key or certificate of {network}",
     }
     return sides.get(kind, network)
-
-
-def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]:
-    found = history.notification
-    since = element("time", _short(found.created_at), title=moment(found.created_at))
-    return (
-        since,
-        join(_what(found, network), _others(history)),
-        breakable(visible(found.recipient.address, _LONGEST_ADDRESS)),
-        join(
-            badge(*_DELIVERY_STATES[found.state]),
-            element("div", history.progress, class_="lw-quiet"),
-        ),
-        _attempt_log(history),
-    )
 
 
 def _what(notification: Notification, network: str) -> Markup:
@@ -190,24 +198,34 @@ def _subject_in_words(notification: Notification, network: str) -> str:
 def _attempt_log(history: NotificationHistory) -> Markup:
     """Offer every attempt with its answer, and the identity of the message, behind a fold."""
     outcome = visible(history.notification.outcome, _LONGEST_ANSWER)
-    attempts = _attempts(history.attempts) or (element("p", outcome) if outcome else Markup())
+    without = element("p", outcome) if outcome else Markup()
     identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
-    summary = element("summary", attempts_words(len(history.attempts)))
-    return element("details", summary, attempts, identity, class_="lw-more")
+    return _folded(history.attempts, without, identity)
 
 
-def _attempts(attempts: Sequence[DeliveryAttempt]) -> Markup:
-    """Build the table of finished attempts, empty where there is none."""
-    rows = [_attempt(each) for each in attempts]
-    return table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
+def _verification_log(mail: VerificationMail) -> Markup:
+    return _folded(mail.verification.deliveries, element("p", "no answer yet"))
 
 
-def _attempt(attempt: DeliveryAttempt) -> tuple[str, str, str]:
-    return _short(attempt.attempted_at), attempt.result.value, visible(attempt.outcome)
+def _folded(attempts: Sequence[DeliveryAttempt], without: Markup, *more: Markup) -> Markup:
+    """Fold a table of finished attempts away; `without` stands for none."""
+    summary = element("summary", attempts_words(len(attempts)))
+    shown = list_table(_ATTEMPTS, attempts, "Attempts") if attempts else without
+    return element("details", summary, shown, *more, class_="lw-more")
 
 
 def _short(at: datetime) -> str:
     return f"{at:%d %b %H:%M:%S}"
+
+
+_ATTEMPTS: Final[Listing[DeliveryAttempt]] = Listing(
+    "attempts",
+    (
+        Column("At (UTC)", lambda each: _short(each.attempted_at)),
+        Column("Result", lambda each: each.result.value),
+        Column("Answer", lambda each: visible(each.outcome)),
+    ),
+)
 
 
 def incident_row(incident: OpenIncident, context: ApplicationContext, now: datetime) -> Markup:
@@ -250,30 +268,25 @@ class _Dead(NamedTuple):
 
 def _of_address(dead: DeadSummary, address: str, many: int) -> Markup:
     latest = next((each for each in dead.latest if each.recipient.address == address), None)
-    head = element(
-        "div",
-        element("b", breakable(visible(address, _LONGEST_ADDRESS))),
-        element("span", f"{many:,} dead", class_="lw-quiet"),
-        class_="lw-row",
-    )
-    return head if latest is None else join(head, _outcome(latest))
+    outcome = "" if latest is None else _outcome(latest)
+    title = breakable(visible(address, _LONGEST_ADDRESS))
+    return entry_markup(Markup(), title, f"{many:,} dead", outcome)
 
 
 def _of_one(notification: Notification) -> Markup:
     subject = notification.transition.subject
     what = f"{notification.transition.after} {subject.tx_hash or subject.kind}"
     to = visible(notification.recipient.address, _LONGEST_ADDRESS)
-    words = join(f"{what} of {moment(notification.created_at)} to ", breakable(to))
-    return join(element("div", words), _outcome(notification))
+    title = join(f"{what} of {moment(notification.created_at)} to ", breakable(to))
+    return entry_markup(Markup(), title, _outcome(notification))
 
 
-def _outcome(notification: Notification) -> Markup:
-    return element("div", visible(notification.outcome, _LONGEST_ANSWER), class_="lw-quiet")
+def _outcome(notification: Notification) -> str:
+    return visible(notification.outcome, _LONGEST_ANSWER)
 
 
 def _dead_row(queries: Application, dead: _Dead) -> None:
-    with in_line(f"dead-{dead.which}"):
-        st.html(dead.said)
+    with entry(f"dead-{dead.which}", dead.said):
         if may(queries, Action.RESEND) and st.button(dead.label, key=f"again-{dead.which}"):
             act(
                 lambda by: queries.alerts.send_again(dead.which, by),

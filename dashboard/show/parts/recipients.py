@@ -15,12 +15,13 @@ from dashboard.application.recipients import ListedRecipient
 from dashboard.application.text import age
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import Markup, element, join, visible
+from dashboard.domain.markup import Markup, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
+from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 
@@ -68,11 +69,7 @@ def recipients_part(queries: Application) -> None:
 def _row(queries: Application, each: ListedRecipient, now: datetime) -> None:
     name = f"{each.recipient.channel} {each.recipient.address}"
     recipients, recipient = queries.recipients, each.recipient
-    with st.container(
-        key=f"recipient-{name}", horizontal=True, vertical_alignment="top", gap="small"
-    ):
-        with st.container(gap=None):
-            st.html(recipient_markup(each, now))
+    with entry(f"recipient-{name}", recipient_markup(each, now)):
         if each.status is RecipientStatus.OFF:
             button = _Button(
                 *("Turn on", f"on-{name}", "{} gets messages again"),
@@ -132,16 +129,15 @@ def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
     last = "nothing was sent yet"
     if each.last_sent is not None:
         last = f"the last message was sent {age(each.last_sent, now)}"
-    head = element(
-        "div",
-        badge(*_badge_of(each)),
-        element("b", visible(each.recipient.address, _LONGEST)),
-        element("span", f"{named}{over}"),
-        class_="lw-row",
-    )
     is_said = each.status is RecipientStatus.TRUSTED and each.suspect is None  # by the badge
-    said = "; ".join([*([] if is_said else [status_words(each)]), hours_words(each.profile), last])
-    return join(head, element("div", element("span", said), class_="lw-row lw-remarks"))
+    return entry_markup(
+        badge(*_badge_of(each)),
+        visible(each.recipient.address, _LONGEST),
+        f"{named}{over}",
+        "" if is_said else status_words(each),
+        hours_words(each.profile),
+        last,
+    )
 
 
 def _badge_of(each: ListedRecipient) -> tuple[str, str, str]:

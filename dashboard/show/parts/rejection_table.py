@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import age, moment, short_hash, span
 from dashboard.domain.markup import Markup, breakable, element, join, visible
@@ -23,7 +24,7 @@ from dashboard.domain.rejections.reasons import (
     purpose_of,
 )
 from dashboard.show.parts.frame import in_line, section
-from dashboard.show.parts.table import table
+from dashboard.show.parts.links import link
 from dashboard.store.rejections.search import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
@@ -44,12 +45,11 @@ class LineContext:
     network: str = ""
 
 
-def rejection_line(stored: StoredRejection, shown: Markup, lookup: st.Page) -> None:
+def rejection_line(stored: StoredRejection, shown: Markup) -> None:
     """Show in one line the transaction as a link, and beside it what `line_markup` says of it."""
     tx_hash = stored.record.tx_hash
     with in_line(f"rejection-{stored.rejection_id}"):
-        address = {"tx": str(tx_hash)}
-        st.page_link(lookup, label=short_hash(tx_hash), icon="", query_params=address)
+        link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
         st.html(shown)
 
 
@@ -171,17 +171,14 @@ class RowContext:
     network: str = ""
 
 
-def rejection_row(
-    stored: StoredRejection, context: RowContext, now: datetime, lookup: st.Page
-) -> None:
+def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -> None:
     """Show one version in one line, in two on a small screen; the hash leads to Lookup.
 
     Times are absolute, so that a refresh changes nothing that stays true.
     """
     tx_hash = stored.record.tx_hash
     with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
-        address = {"tx": str(tx_hash)}
-        st.page_link(lookup, label=short_hash(tx_hash), icon="", query_params=address)
+        link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
         st.html(_row(stored, context, now))
 
 
@@ -232,21 +229,18 @@ def coverage(profiles: Sequence[NetworkProfile]) -> str:
     return "Of tracked transactions, and of nodes that report to this installation."
 
 
-_REASON_COLUMNS: Final = ("Reason as the network sent it", "Rejections", "Last seen (UTC)")
 _LONGEST_TEXT: Final = 400
-
-
-def unknown_reason_table(reasons: Sequence[UnparsedReason]) -> Markup:
-    """Build the table; the texts are foreign, and escaped."""
-    rows = [
-        (
-            element("code", visible(each.text, _LONGEST_TEXT)),
-            f"{each.count:,}",
-            element("time", moment(each.last_seen_at)),
-        )
-        for each in reasons
-    ]
-    return table(_REASON_COLUMNS, rows, "Unknown reasons")
+UNKNOWN_REASONS: Final[Listing[UnparsedReason]] = Listing(
+    "reasons",
+    (
+        Column(
+            "Reason as the network sent it",
+            lambda each: element("code", visible(each.text, _LONGEST_TEXT)),
+        ),
+        Column("Rejections", lambda each: each.count),
+        Column("Last seen (UTC)", lambda each: element("time", moment(each.last_seen_at))),
+    ),
+)
 
 
 LIMITS: Final = "limits"

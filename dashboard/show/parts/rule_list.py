@@ -19,7 +19,9 @@ from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, may, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
-from dashboard.show.parts.frame import in_line, section
+from dashboard.show.parts.entries import entry, entry_markup
+from dashboard.show.parts.frame import section
+from dashboard.show.parts.links import link
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
 from dashboard.store.alerts.rules import StoredRule
@@ -31,13 +33,13 @@ _LONGEST_FILE: Final = 100_000
 _FILE: Final = "rule_file"
 
 
-def rules_part(queries: Application, here: st.Page) -> None:
+def rules_part(queries: Application) -> None:
     """Show the rules in force as sentences, or the form of the one that the address names."""
     name = st.query_params.get(RULE, "")
     may_change = may(queries, Action.CHANGE_RULE)
     if name and may_change:
         with st.container(key="links-back"):
-            st.page_link(here, label="← All rules", icon="", query_params=_RULES)
+            link("alerts", "← All rules", _RULES)
         rule_form(queries, name, st.query_params.get(LIKE, ""))
         return
     states, situation = _states(queries), queries.rules.situation()
@@ -48,10 +50,10 @@ def rules_part(queries: Application, here: st.Page) -> None:
         )
         for each in queries.rules.in_force():
             rule_state = situation.state_of(each.rule)
-            _row(queries, each, states[each.rule.name], rule_state, here)
+            _row(queries, each, states[each.rule.name], rule_state)
         if may_change:
             with st.container(key="links-rules", horizontal=True):
-                st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
+                link("alerts", "New rule", _RULES | {RULE: NEW})
             with st.expander("All rules as a file: export and import"):
                 _file(queries)
 
@@ -69,27 +71,21 @@ def _row(
     stored: StoredRule,
     states: Counter[IncidentState],
     rule_state: RuleState,
-    here: st.Page,
 ) -> None:
     rule = stored.rule
-    with in_line(f"rule-row-{rule.name}"):
-        st.html(rule_markup(queries, stored, states, rule_state))
-        with in_line(f"rule-acts-{rule.name}", width="content"):
-            if not may(queries, Action.CHANGE_RULE):
-                return
-            label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
-            if st.button(label, key=f"turn-{rule.name}"):
-                act(
-                    lambda by: queries.rules.change(turned(rule.name, is_enabled=wanted), by),
-                    queries,
-                    "Nothing was changed.",
-                    lambda found: undone(queries, found),
-                )
-            for word, asked in (
-                ("Edit", {RULE: rule.name}),
-                ("Copy", {RULE: NEW, LIKE: rule.name}),
-            ):
-                st.page_link(here, label=word, icon="", query_params=_RULES | asked)
+    with entry(f"rule-{rule.name}", rule_markup(queries, stored, states, rule_state)):
+        if not may(queries, Action.CHANGE_RULE):
+            return
+        label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
+        if st.button(label, key=f"turn-{rule.name}"):
+            act(
+                lambda by: queries.rules.change(turned(rule.name, is_enabled=wanted), by),
+                queries,
+                "Nothing was changed.",
+                lambda found: undone(queries, found),
+            )
+        link("alerts", "Edit", _RULES | {RULE: rule.name})
+        link("alerts", "Copy", _RULES | {RULE: NEW, LIKE: rule.name})
 
 
 def rule_markup(
@@ -100,23 +96,21 @@ def rule_markup(
 ) -> Markup:
     """Build what is said of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
-    head = element(
-        "div",
-        severity_badge(rule.severity) if rule.is_enabled else badge(*_OFF),
-        element("b", rule.name, class_="lw-what"),
-        *(_standing(state, many, rule.severity) for state, many in states.items()),
-        class_="lw-row",
-    )
-    words = rule_in_words(rule, queries.network_name)
-    said = element("p", visible(words, _LONGEST_SCOPE), class_="lw-reason")
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
-    facts = [element("span", capitalized(lately))]
-    if rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}:
-        facts.append(element("span", rule_state.why))
+    is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}
+    changed = ""
     if stored.changed_at is not None:
         who = visible(stored.changed_by or "", LONGEST_NAME)
-        facts.append(element("span", f"changed on {moment(stored.changed_at)} by {who}"))
-    return join(head, said, element("div", *facts, class_="lw-row lw-facts-line"))
+        changed = f"changed on {moment(stored.changed_at)} by {who}"
+    return entry_markup(
+        severity_badge(rule.severity) if rule.is_enabled else badge(*_OFF),
+        rule.name,
+        capitalized(lately),
+        rule_state.why if is_said else "",
+        changed,
+        also=[_standing(state, many, rule.severity) for state, many in states.items()],
+        rest=visible(rule_in_words(rule, queries.network_name), _LONGEST_SCOPE),
+    )
 
 
 def _standing(state: IncidentState, many: int, severity: str) -> Markup:

@@ -13,6 +13,7 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
+from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.notices import change_stored, notice
 from dashboard.store.tracking.senders import WatchedSender
 
@@ -55,18 +56,17 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
 
 
 def _row(queries: Application, each: WatchedSender) -> None:
-    with st.container(
-        key=f"sender-{each.sender}", horizontal=True, vertical_alignment="top", gap="small"
-    ):
-        with st.container(gap=None):
-            st.html(_sender_markup(queries, each))
+    with entry(f"sender-{each.sender}", _sender_markup(queries, each)):
         if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
             change_stored(lambda: queries.senders.unwatch(each.sender, known_actor(queries)))
 
 
 def _sender_markup(queries: Application, each: WatchedSender) -> Markup:
     networks = ", ".join(queries.network_name(network_id) for network_id in each.network_ids)
-    label = element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup()
-    since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")
-    head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
-    return element("div", element("p", str(each.sender), class_="lw-hash"), head)
+    said = f"on {networks}, since {age(each.watched_at, queries.now())}"
+    return entry_markup(
+        Markup(),
+        element("span", str(each.sender), class_="lw-mono"),
+        element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup(),
+        element("span", said, title=moment(each.watched_at)),
+    )

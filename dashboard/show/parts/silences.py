@@ -22,12 +22,13 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
 )
-from dashboard.domain.markup import Markup, element, join, visible
+from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
+from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 
@@ -83,11 +84,7 @@ def silences_part(queries: Application) -> None:
 
 
 def _row(queries: Application, silence: Silence, now: datetime) -> None:
-    with st.container(
-        key=f"silence-{silence.silence_id}", horizontal=True, vertical_alignment="top", gap="small"
-    ):
-        with st.container(gap=None):
-            st.html(silence_markup(queries, silence, now))
+    with entry(f"silence-{silence.silence_id}", silence_markup(queries, silence, now)):
         if may(queries, Action.END_SILENCE) and st.button(
             "End", key=f"end-{silence.silence_id}", help="End it now; it stays on record"
         ):
@@ -101,12 +98,13 @@ def _row(queries: Application, silence: Silence, now: datetime) -> None:
 
 def silence_markup(queries: Application, silence: Silence, now: datetime) -> Markup:
     """Build what is said of one: its state, what it covers, until when, by whom and why."""
-    mark = badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER))
-    scope = element("span", visible(queries.silences.scope_of(silence), _LONGEST_LIST))
-    head = element("div", mark, scope, element("span", _times(silence, now)), class_="lw-row")
-    reason = element("b", visible(silence.request.reason, LONGEST_REASON))
-    author = f"number {silence.silence_id}, by {visible(silence.author, LONGEST_NAME)}"
-    return join(head, element("div", reason, element("span", author), class_="lw-row lw-remarks"))
+    return entry_markup(
+        badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER)),
+        visible(queries.silences.scope_of(silence), _LONGEST_LIST),
+        _times(silence, now),
+        element("b", visible(silence.request.reason, LONGEST_REASON)),
+        f"number {silence.silence_id}, by {visible(silence.author, LONGEST_NAME)}",
+    )
 
 
 def _times(silence: Silence, now: datetime) -> str:

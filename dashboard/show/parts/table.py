@@ -67,11 +67,12 @@ def list_table(
     listing: Listing[Item],
     items: Iterable[Item],
     name: str,
-    drawn: Mapping[str, Callable[[Item], str]],
+    drawn: Mapping[str, Callable[[Item], str]] | None = None,
 ) -> Markup:
     """Build a table of items, `name` as in `table`; `drawn` are columns that pages draw richer."""
+    richer = drawn or {}
     texts = {each.name: each.text for each in listing.columns if each.text is not None}
-    cells = [drawn.get(column) or text for column, text in texts.items()]
+    cells = [richer.get(column) or text for column, text in texts.items()]
     rows = [[_written(cell(item)) for cell in cells] for item in items]
     return table(list(map(capitalized, texts)), rows, name)
 

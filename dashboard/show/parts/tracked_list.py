@@ -36,6 +36,7 @@ from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line
+from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
@@ -51,7 +52,7 @@ _LONGEST: Final = 120
 _SEVERAL: Final = 2
 
 
-def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page) -> None:
+def tracked_rows(entries: Sequence[TrackedEntry], now: datetime) -> None:
     """Show the rows; each has a box that chooses it, and leads to its lookup."""
     with st.container(gap=None):
         st.html(list_head(_listing(now), "lw-tracked"))
@@ -64,30 +65,23 @@ def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
                     key=choice_key(tx_hash),
                     label_visibility="collapsed",
                 )
-                _row(entry, now, lookup)
+                _row(entry, now)
 
 
-def needed_rows(
-    needed: Sequence[tuple[Need, TrackedEntry]], now: datetime, lookup: st.Page
-) -> None:
+def needed_rows(needed: Sequence[tuple[Need, TrackedEntry]], now: datetime) -> None:
     """Show those that need attention, the most urgent first, with what each needs."""
     with st.container(gap=None):
         st.html(list_head(_listing(now), "lw-tracked"))
         for need, entry in needed:
             key = f"needed-{need.name}-{entry.transaction.tx_hash}"
             with st.container(key=key, gap=None):
-                _row(entry, now, lookup)
+                _row(entry, now)
 
 
-def _row(entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
+def _row(entry: TrackedEntry, now: datetime) -> None:
     tx_hash = entry.transaction.tx_hash
     st.html(list_row(_listing(now), entry, "lw-tracked"))
-    st.page_link(
-        lookup,
-        label=f"Look up {short_hash(tx_hash)}",
-        icon="",
-        query_params={"tx": str(tx_hash)},
-    )
+    link("lookup", f"Look up {short_hash(tx_hash)}", {"tx": str(tx_hash)})
 
 
 def _listing(now: datetime) -> Listing[TrackedEntry]:

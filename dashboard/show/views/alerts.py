@@ -35,6 +35,7 @@ from dashboard.show.parts.incident_list import (
     open_incidents_part,
 )
 from dashboard.show.parts.incident_story import incident_story_part
+from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import (
     choice_filter,
     filter_bar,
@@ -57,7 +58,6 @@ from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
-from dashboard.show.views import fees, health, rejections
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.notification_search import NotificationFilter
 
@@ -76,11 +76,6 @@ _STATES: Final = {
 }
 
 
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Alerts", url_path="alerts")
-
-
 def page() -> None:
     """Show one incident, or the chosen section of the page; each refreshes by itself."""
     queries = application.current()
@@ -88,7 +83,7 @@ def page() -> None:
         _write_address()
         if INCIDENT in st.query_params:
             with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
-                st.page_link(as_page(), label="← All incidents", icon="")
+                link("alerts", "← All incidents")
                 name_input(queries)
             done_shown(queries)
             _incident()
@@ -146,16 +141,7 @@ def _incident() -> None:
             return
         story = queries.incidents.story(found.incident_id)
         if story is not None:
-            incident_story_part(queries, story, _pages())
-
-
-def _pages() -> dict[str, st.Page]:
-    return {
-        "alerts": as_page(),
-        "fees": fees.as_page(),
-        "rejections": rejections.as_page(),
-        "health": health.as_page(),
-    }
+            incident_story_part(queries, story)
 
 
 @live(REFRESH)
@@ -163,9 +149,9 @@ def _incidents() -> None:
     queries = application.current()
     with store_errors_shown():
         now, chosen = queries.now(), chosen_network_id(queries.networks)
-        open_incidents_part(queries, chosen, as_page())
+        open_incidents_part(queries, chosen)
         _networks_in_trouble(queries, chosen, now)
-        finished_incidents_part(queries, chosen, as_page())
+        finished_incidents_part(queries, chosen)
         missing_links_shown(queries.context.settings.public_url)
 
 
@@ -178,7 +164,7 @@ def _silences() -> None:
 @st.fragment
 def _rules() -> None:
     with store_errors_shown():
-        rules_part(application.current(), as_page())
+        rules_part(application.current())
 
 
 @live(REFRESH)

@@ -19,7 +19,7 @@ from dashboard.application.time_ranges import TimeRange, Zoom
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT, drawing_of, fee_table
-from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
+from dashboard.show.parts.chart import chart, chosen_lines, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import (
     cheap_hours,
     chosen_zone,
@@ -36,12 +36,8 @@ from dashboard.show.parts.frame import (
     section,
 )
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
+from dashboard.show.parts.network_card import network_figures, network_head
 from dashboard.show.parts.network_rows import NetworkRow, comparison_head, comparison_row
-from dashboard.show.parts.network_strip import (
-    chosen_lines,
-    network_figures,
-    network_head,
-)
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.table import data_table
 
@@ -49,11 +45,6 @@ REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
 TABLE: Final = "Table"
 _DEFAULT: Final = "1 h"
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Fees", url_path="fees")
 
 
 def page() -> None:

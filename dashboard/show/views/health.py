@@ -40,16 +40,10 @@ from dashboard.show.parts.notices import (
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row
-from dashboard.show.views import alerts
 
 REFRESH: Final = timedelta(seconds=4)
 _FEW: Final = 2
 """So many networks are shown with all their questions; of more, each is a row that opens."""
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Health", url_path="health")
 
 
 def page() -> None:
@@ -86,7 +80,7 @@ def _attention(troubles: Sequence[Attention]) -> None:
     if troubles:
         with st.container(key="card-attention", gap="small"):
             section("What is wrong")
-            attention_list(troubles, alerts.as_page(), most=len(troubles), with_advice=True)
+            attention_list(troubles, here="health", most=len(troubles), with_advice=True)
 
 
 def _sources(queries: Application, now: datetime) -> None:

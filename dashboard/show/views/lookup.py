@@ -31,7 +31,6 @@ from dashboard.show.parts.lookup import (
     LookupAddress,
     LookupQuestion,
     ask,
-    ask_for,
     lookup_row,
     lookup_rows_head,
     question_form,
@@ -58,11 +57,6 @@ _ALL: Final = "All"
 _ASKED_BY_ITSELF: Final = "asked_by_itself"
 _Form: TypeAlias = Callable[[Sequence[TransactionSummary], AnswerContext], str]
 _UNANSWERED: Final = {VerdictKind.CANNOT_CHECK, VerdictKind.NOT_CHECKED_YET}
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Lookup", url_path="lookup")
 
 
 def page() -> None:
@@ -93,15 +87,6 @@ def page() -> None:
         wanted = wanted or _asked_by_itself(queries, asked)
         if wanted and ask(queries, wanted):
             st.rerun()
-
-
-def search(text: str) -> None:
-    """Open this page with what a text stands for, typed on any page.
-
-    Its address is known before: each address on the way would be a step of Back.
-    """
-    address = ask_for(application.current(), text, "", is_typed=False)
-    st.switch_page(as_page(), query_params=address.parameters())
 
 
 def _asked_by_itself(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:

@@ -26,7 +26,16 @@ from dashboard.show.parts.attention_list import attention_list, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, in_line, live, section
-from dashboard.show.parts.list_page import RANGE, choice_filter, file_button, opened
+from dashboard.show.parts.links import link
+from dashboard.show.parts.list_page import (
+    PERIOD,
+    RANGE,
+    USUAL_PERIOD,
+    choice_filter,
+    file_button,
+    opened,
+)
+from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import (
     WALL,
     NetworkRow,
@@ -42,8 +51,6 @@ from dashboard.show.parts.rejection_table import (
     line_markup,
     rejection_line,
 )
-from dashboard.show.parts.verdict import verdict
-from dashboard.show.views import alerts, fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8
@@ -64,14 +71,6 @@ class NetworksShown(StrEnum):
     REJECTING = "Rejections"
 
 
-def as_page() -> st.Page:
-    """Return where this page lives.
-
-    It has no icon: Streamlit would make the browser fetch that from a font host, as favicon.
-    """
-    return st.Page(page, title="Overview", default=True)
-
-
 def page() -> None:
     """Show the page: what changes by itself refreshes by itself."""
     _live()
@@ -88,7 +87,7 @@ def _live() -> None:
             ranked = _ranked(queries, statuses)
             rows = [_row(queries, each, now) for each in ranked]
             wall(rows, queries.needed_attention(statuses, now), network_summary(statuses), now)
-            st.page_link(as_page(), label="Leave the wall", icon="")
+            link("", "Leave the wall")
             return
         summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
         absent = queries.absent_worker() if summary else None
@@ -104,8 +103,7 @@ def _live() -> None:
         else:
             _many(queries, statuses, now)
         with st.container(key="links-wall"):
-            wall_address = {WALL: "1"}
-            st.page_link(as_page(), label="Wall mode", icon="", query_params=wall_address)
+            link("", "Wall mode", {WALL: "1"})
 
 
 def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
@@ -211,7 +209,7 @@ def _verdict(queries: Application, status: NetworkStatus, now: datetime) -> None
 def _attention(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     """Show what needs attention, with the way to the page that helps."""
     needed = queries.needed_attention(statuses, now)
-    attention_list(needed, alerts.as_page(), health.as_page())
+    attention_list(needed)
 
 
 def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> None:
@@ -219,11 +217,9 @@ def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> N
     profile = status.profile
     view = _fee_chart(queries, status, now) if profile.has_gas else None
     with in_line(f"links-{profile.network_id}"):
-        for leads_to, label in (
-            (fees.as_page(), "Fees: longer times, cheap hours"),
-            (health.as_page(), "Health: sources, and what fails"),
-        ):
-            st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
+        here = {NETWORK: profile.name}
+        link("fees", "Fees: longer times, cheap hours", here)
+        link("health", "Health: sources, and what fails", here)
         if view is not None:
             file_button(
                 lambda: fee_csv(view.timeline, profile.network_id),
@@ -273,15 +269,11 @@ def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: dat
     for each in newest:
         is_tracked = each.latest.record.tx_hash in tracked
         shown = _drawn_line(queries, each, now, is_tracked=is_tracked, is_named=len(chosen) > 1)
-        rejection_line(each.latest, shown, lookup.as_page())
+        rejection_line(each.latest, shown)
     if newest:
         with st.container(key="links-rejections"):
-            st.page_link(
-                rejections.as_page(),
-                label="All rejections, with filters and counts",
-                icon="",
-                query_params={rejections.PERIOD: rejections.USUAL_PERIOD},
-            )
+            period = {PERIOD: USUAL_PERIOD}
+            link("rejections", "All rejections, with filters and counts", period)
 
 
 def _drawn_line(

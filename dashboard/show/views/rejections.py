@@ -39,6 +39,8 @@ from dashboard.show.parts.frame import (
 )
 from dashboard.show.parts.list_page import (
     ANY,
+    PERIOD,
+    USUAL_PERIOD,
     Chip,
     choice_filter,
     file_button,
@@ -59,32 +61,24 @@ from dashboard.show.parts.rejection_counts import (
     timeline_part,
 )
 from dashboard.show.parts.rejection_table import (
+    UNKNOWN_REASONS,
     RowContext,
     coverage,
     module_card,
     rejection_row,
-    unknown_reason_table,
 )
-from dashboard.show.views import lookup
+from dashboard.show.parts.table import list_table
 
-URL_PATH: Final = "rejections"
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 12
 PAGE_NUMBER: Final = "page"
-PERIOD: Final = "period"
 STAGE: Final = "stage"
 MODULE: Final = "module"
 SEARCH: Final = "search"
-USUAL_PERIOD: Final = "24 h"
 _MOST_MODULES: Final = 100
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
 _FEWEST: Final = 2
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Rejections", url_path=URL_PATH)
 
 
 def page() -> None:
@@ -253,14 +247,13 @@ def _list(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> N
 
 def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None]:
     is_one = chosen.wanted.network_id is not None or len(queries.networks) < _FEWEST
-    leads_to = lookup.as_page()
 
     def draw(number: int) -> None:
         now = queries.now()
         for each in queries.rejections.page(chosen.wanted, chosen.shown, number, ROWS):
             network = "" if is_one else queries.network_name(each.network_id)
             context = RowContext(queries.context.reason_of(each), network)
-            rejection_row(each, context, now, leads_to)
+            rejection_row(each, context, now)
 
     return draw
 
@@ -304,4 +297,4 @@ def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None
                     "Reasons that Linewatch does not know",
                     "Most frequent first. One that comes often may be a new rule.",
                 )
-                st.html(unknown_reason_table(unknown))
+                st.html(list_table(UNKNOWN_REASONS, unknown, "Unknown reasons"))

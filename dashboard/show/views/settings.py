@@ -12,23 +12,18 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.context import ConfigurationState, ShownSetting
+from dashboard.application.listing import Column, Listing
 from dashboard.application.text import moment
 from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.show.parts.frame import heading, live, section
 from dashboard.show.parts.list_page import filter_bar, search_filter
 from dashboard.show.parts.notices import empty, notice
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import list_table
 
 SEARCH: Final = "setting"
 REFRESH: Final = timedelta(seconds=15)
-_COLUMNS: Final = ("Setting", "Value", "From")
 _MOST_NAMED: Final = 12
 _LONGEST: Final = 400
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Settings", url_path="settings")
 
 
 def page() -> None:
@@ -49,7 +44,7 @@ def _live() -> None:
     if own:
         with st.container(key="card-own-settings", gap="small"):
             section("Set here")
-            st.html(_table(own, "Settings that are not defaults"))
+            st.html(list_table(_SETTINGS, own, "Settings that are not defaults"))
     _how_to_change(found.own_file)
     with st.container(key="card-settings", gap="small"):
         _all(found.settings)
@@ -114,21 +109,29 @@ def _all(settings: Sequence[ShownSetting]) -> None:
         empty("No setting matches", "Change or clear the search to see all settings.")
     for name, group in groupby(found, attrgetter("section")):
         with st.expander(plain_label(name, _LONGEST), expanded=bool(words), key=f"settings-{name}"):
-            st.html(_table(list(group), f"Settings of {name}"))
+            st.html(list_table(_SETTINGS, group, f"Settings of {name}"))
 
 
-def _table(settings: Sequence[ShownSetting], name: str) -> Markup:
-    return table(_COLUMNS, [_row(each) for each in settings], name)
-
-
-def _row(each: ShownSetting) -> tuple[str, ...]:
+def _name(each: ShownSetting) -> Markup:
     name = element("span", breakable(visible(each.name, _LONGEST)), class_="lw-mono")
+    return join(name, _below(each.meaning))
+
+
+def _value(each: ShownSetting) -> Markup:
     value = visible(each.value, _LONGEST)
     shown = element("span", value or "empty", class_=None if value else "lw-quiet")
-    usual = each.default and f"default: {each.default}"
-    source = visible(each.source, _LONGEST)
-    return join(name, _below(each.meaning)), join(shown, _below(usual)), source
+    return join(shown, _below(each.default and f"default: {each.default}"))
 
 
 def _below(text: str) -> Markup:
     return element("div", visible(text, _LONGEST), class_="lw-quiet") if text else Markup()
+
+
+_SETTINGS: Final[Listing[ShownSetting]] = Listing(
+    "settings",
+    (
+        Column("Setting", _name),
+        Column("Value", _value),
+        Column("From", lambda each: visible(each.source, _LONGEST)),
+    ),
+)

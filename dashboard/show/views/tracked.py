@@ -57,11 +57,9 @@ from dashboard.show.parts.tracked_list import (
     needed_rows,
     tracked_rows,
 )
-from dashboard.show.views import lookup
 from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy, NeedNow
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
-URL_PATH: Final = "tracked"
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
 GROUPS: Final = 20
@@ -74,11 +72,6 @@ _STATUSES: Final = dict(
     )
 )
 _GROUPS_AFTER: Final = "groups_after"
-
-
-def as_page() -> st.Page:
-    """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Tracked", url_path=URL_PATH)
 
 
 def page() -> None:
@@ -191,7 +184,7 @@ def _needed(queries: Application, network_id: NetworkId | None) -> None:
             return
         need_buttons(counts, MOST_LOOKED_AT, show_need)
         needed = queries.tracked.needed(network_id, MOST_NEEDED)
-        needed_rows(needed, queries.now(), lookup.as_page())
+        needed_rows(needed, queries.now())
 
 
 def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter:
@@ -236,7 +229,7 @@ def _list(queries: Application, wanted: TrackedFilter) -> None:
             acts(queries, shown, wanted, total)
         else:
             files(queries, wanted)
-        tracked_rows(shown, queries.now(), lookup.as_page())
+        tracked_rows(shown, queries.now())
     else:
         empty("Nothing older matches", "Go back to the latest.")
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):

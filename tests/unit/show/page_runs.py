@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 from dashboard import show
@@ -22,30 +24,52 @@ _SCRIPT: Final = """
 import streamlit as st
 from dashboard.application import application
 from dashboard.show.parts.frame import network_chooser
-from dashboard.show.views import lookup, {page}
+from dashboard.show.parts.links import page_at, view_at
 
-st.navigation([{page}.as_page(), lookup.as_page()])
+st.navigation([page_at("{path}"), page_at("lookup")])
 network_chooser(application.current().networks)
-{page}.page()
+view_at("{path}").page()
 """
 
 
 def visit(page: str, queries: Application, /, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
     application.register(queries)
-    opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=PATIENCE)
+    script = _SCRIPT.format(path="" if page == "overview" else page)
+    return run_script(script, **address)
+
+
+def run_script(script: str, /, **address: str) -> AppTest:
+    """Run a script of its own with these parameters in its address."""
+    page = _with_known_components(AppTest.from_string(script, default_timeout=PATIENCE))
     for name, value in address.items():
-        opened.query_params[name] = value
-    return opened.run()
+        page.query_params[name] = value
+    return page.run()
 
 
 def open_page(queries: Application, *hashes: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
     application.register(queries)
-    page = AppTest.from_file(str(_ALL_PAGES), default_timeout=PATIENCE)
+    page = _with_known_components(AppTest.from_file(str(_ALL_PAGES), default_timeout=PATIENCE))
     if hashes:
         page.query_params["tx"] = list(hashes)
     return page.run()
+
+
+def _with_known_components(page: AppTest) -> AppTest:
+    """Let a page know the components that are installed, which each would search for by itself.
+
+    That takes a quarter of a second, ten times as long as most pages.
+    """
+    page._bidi_component_manager = _components()  # noqa: SLF001 - no other way leads there
+    return page
+
+
+@cache
+def _components() -> BidiComponentManager:
+    found = BidiComponentManager()
+    found.discover_and_register_components(start_file_watching=False)
+    return found
 
 
 def words_of(page: AppTest) -> str:

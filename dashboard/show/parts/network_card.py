@@ -1,7 +1,8 @@
-"""One network at a glance: its verdict in one line, and what a transaction costs now."""
+"""One network: what is true of it now, and its figures, on Overview and on Fees."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import streamlit as st
@@ -14,34 +15,86 @@ from dashboard.application.network_status import (
     PolledValue,
 )
 from dashboard.application.overview import UsualNow, above_usual, verdict_in_words
-from dashboard.application.text import age, exact_fee, fee, moment, period, share
+from dashboard.application.text import (
+    age,
+    exact_fee,
+    fee,
+    moment,
+    moment_near,
+    period,
+    sentence,
+    share,
+)
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import USUAL_DAYS, UsualFee, difference_in_words
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
+from dashboard.store.monitoring.answer_counts import StandingFailure
 
 
 def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetime) -> None:
     """Show name, state, since when, how long that usually lasts, and the figures of now."""
-    profile, figures = status.profile, status.figures
-    simulated = simulated_badge() if profile.is_simulated else Markup()
-    flat = flat_badge() if figures.priority is not None else Markup()
     said = verdict_in_words(status, usual, incidents, now)
-    head = element(
-        "header",
-        element("h2", profile.name),
-        network_badges(status),
-        flat,
-        simulated,
-        element("p", said, class_="lw-verdict"),
-        class_="lw-card-head",
-    )
-    if not profile.has_gas:
+    head = _head(status, element("p", said, class_="lw-verdict"))
+    if not status.profile.has_gas:
         st.html(head)
         return
     st.html(join(head, _figures(status, usual, now), _source(status, now)))
+
+
+def network_head(status: NetworkStatus, now: datetime) -> None:
+    """Show name, activity with its reason, and what does not answer."""
+    reason = element("p", status.activity_reason, class_="lw-lede")
+    st.html(join(_head(status), reason, _troubles(status, now)))
+
+
+def network_figures(status: NetworkStatus, now: datetime) -> None:
+    """Show what decides busyness, each figure with its age, and who reports them."""
+    figures = status.figures
+    base_fee, priority = figures.base_fee, figures.priority
+    if base_fee is None or priority is None:
+        judged = [
+            _aged("Median", figures.base_fee_percentile, now),
+            _aged("Busy above", figures.busy_threshold, now),
+        ]
+    else:
+        judged = [
+            _aged("Priority fee", replace(base_fee, value=priority.fee), now),
+            _aged("Busy above", replace(base_fee, value=priority.threshold), now),
+        ]
+    congestion = figures.network_congestion
+    seen = "" if congestion is None else age(congestion.asked_at, now)
+    shown = (_aged("Base fee", base_fee, now), *judged, _congestion(congestion, now, seen))
+    source = (
+        f"Source: {figures.gas_source_name()}; asked every {period(status.profile.gas_period)}."
+    )
+    st.html(
+        join(
+            element("dl", *shown, class_="lw-figures"),
+            element("p", source, class_="lw-quiet lw-source"),
+        )
+    )
+
+
+def _head(status: NetworkStatus, *more: Markup) -> Markup:
+    simulated = simulated_badge() if status.profile.is_simulated else Markup()
+    flat = flat_badge() if status.figures.priority is not None else Markup()
+    name = element("h2", status.profile.name)
+    return element(
+        "header", name, network_badges(status), flat, simulated, *more, class_="lw-card-head"
+    )
+
+
+def _aged(name: str, polled: PolledValue[Wei] | None, now: datetime) -> Markup:
+    """Show a fee with the time since it was asked."""
+    if polled is None:
+        return _figure(name, Markup("–"), "not seen yet")
+    why = f"{exact_fee(polled.value)}, {moment(polled.asked_at)}"
+    seen = age(polled.asked_at, now)
+    return _figure(name, _fee(polled.value), seen, why, is_stale=polled.is_stale(now))
 
 
 def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> Markup:
@@ -51,7 +104,7 @@ def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> Markup:
         _judged(figures, usual, now),
         _threshold(figures, now),
         *_levels(figures.suggested, profile, now),
-        _congestion(figures.network_congestion, now),
+        _congestion(figures.network_congestion, now, ""),
         class_="lw-figures lw-now",
     )
 
@@ -115,13 +168,13 @@ def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale
     return _figure(name, _fee(most), note, why, is_stale=is_stale)
 
 
-def _congestion(polled: PolledValue[float] | None, now: datetime) -> Markup:
+def _congestion(polled: PolledValue[float] | None, now: datetime, note: str) -> Markup:
     if polled is None:
         return _figure("Congestion", Markup("–"), "not seen yet")
     bar = element("div", style=f"width: {polled.value:.1%}")
     meter = element("div", bar, class_="lw-meter", aria_hidden="true")
     value = join(share(polled.value), meter)
-    return _figure("Congestion", value, "", is_stale=polled.is_stale(now))
+    return _figure("Congestion", value, note, is_stale=polled.is_stale(now))
 
 
 def _fee(value: Wei) -> Markup:
@@ -148,3 +201,21 @@ def _source(status: NetworkStatus, now: datetime) -> Markup:
     if figures.priority is not None and status.activity is not Activity.STALE:
         source = f"{source} {status.activity_reason}"
     return element("p", source, class_="lw-quiet lw-source")
+
+
+def _troubles(status: NetworkStatus, now: datetime) -> Markup:
+    gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
+    source = status.profile.gas_source
+    if gas is not None and gas.failure.message in status.activity_reason:
+        gas = None  # the reason above says so where no fee was ever seen
+    return join(
+        _trouble(capitalized(source), gas, now) if gas else "",
+        _trouble("The exclusion API", exclusion, now) if exclusion else "",
+    )
+
+
+def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
+    since = moment_near(failure.failing_since, now)
+    headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
+    text = f" {sentence(failure.failure.message)} It is asked again automatically."
+    return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
