@@ -18,13 +18,13 @@ from typing import Final, Literal
 
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from tests.browser.page_checks import SCHEMES
 from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
 from tests.browser.site_in_a_state import SiteState
 from tests.chromium import SETTLED, running_browser
 
 WIDTHS: Final = (360, 768, 1280, 1920, 2560)
-SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 _FIRST: Final = profiles(1)[0]
 PAGES: Final[Mapping[str, str]] = {
     "overview": "",

@@ -1,29 +1,20 @@
-"""Rejections, Tracked and Alerts in a real browser, served by a real process."""
+"""Rejections, Tracked and Alerts in a real browser, and what no refresh may lose or move."""
 
 from __future__ import annotations
 
-import csv
 import re
-from pathlib import Path
+from collections.abc import Mapping
+from itertools import product
+from math import inf
+from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.page_checks import (
-    Screen,
-    expect_nothing_cut,
-    expect_strict,
-    visit,
-)
+from tests.browser.page_checks import NEXT_FRAMES, SIZE, put_on_screen, visit
 from tests.browser.seeded_store import tx_hash
+from tests.waiting import eventually
 
-ADDRESSES = (
-    "/rejections",
-    "/rejections?module=MISSING&search=nothing",
-    "/tracked",
-    "/alerts",
-    f"/alerts?alerts_search={tx_hash(4)}",
-)
 LIST = """tx_hash,attempted_at,label,note
 {first},2026-11-20T09:30:00Z,=1+1,Sent twice
 0x12,,,
@@ -58,46 +49,23 @@ def test_filters_of_rejections_go_into_the_address_and_come_back(page: Page, sit
     expect(page.locator("h1 + p")).to_contain_text("in the last 24 h")
 
 
-def test_rejections_leave_as_csv(page: Page, site: str, tmp_path: Path) -> None:
-    visit(page, f"{site}/rejections?stage=P2P")
-
-    with page.expect_download() as download:
-        page.locator(".st-key-csv").get_by_role("button").click()
-    download.value.save_as(tmp_path / "rejections.csv")
-
-    with (tmp_path / "rejections.csv").open(newline="") as written:
-        (row,) = csv.DictReader(written)
-    assert row["tx_hash"] == str(tx_hash(3))
-    assert "\\u202egnp.exe\\u000d\\u000aBcc" in row["reason_as_sent"]
-
-
-def test_rejection_leads_to_its_lookup_without_a_reload_and_back(page: Page, site: str) -> None:
-    visit(page, f"{site}/rejections?stage=P2P")
-    page.evaluate("window.isSamePage = true")
-
-    page.get_by_role("link", name="0x03030303…030303").click()
-    expect(page.get_by_role("heading", name=str(tx_hash(3)))).to_be_visible()
-    assert page.evaluate("window.isSamePage")
-    page.go_back()
-
-    expect(page.get_by_role("button", name="Stage: P2P")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/rejections\?stage=P2P$"))
-
-
 @pytest.mark.parametrize(
     ("left", "link", "shown"),
     [
         ("/tracked?record=Rejected", "Look up 0x020202", "On record: Rejected"),
         ("/?network=Devnet", "0x020202", "Wall mode"),
+        ("/rejections?stage=RPC&module=HUB", "0x020202", "Stage: RPC"),
     ],
 )
-def test_back_from_a_lookup_leads_to_the_page_as_it_was(
+def test_back_from_a_lookup_leads_to_the_page_as_it_was_without_a_reload(
     page: Page, site: str, left: str, link: str, shown: str
 ) -> None:
     visit(page, site + left)
+    page.evaluate("window.isSamePage = true")
 
     page.get_by_role("link", name=link).first.click()
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
+    assert page.evaluate("window.isSamePage")
     page.go_back()
 
     expect(page.get_by_text(shown).first).to_be_visible()
@@ -142,23 +110,6 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -
     expect(page.get_by_text("=1+1").first).to_be_visible()
 
 
-def test_tracked_transaction_is_edited_and_stopped(page: Page, site: str) -> None:
-    visit(page, f"{site}/tracked?tracked_search={tx_hash(9)}")
-    page.get_by_placeholder("Your name, for what you change").fill("Ada")
-    page.get_by_role("button", name="Choose these 1").click()
-    page.get_by_role("button", name="Edit 1 chosen").click()
-    form = page.get_by_test_id("stPopoverBody")
-    form.get_by_label("Label", exact=True).fill("Case 77")
-    form.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("1 transaction is changed.")).to_be_visible()
-    expect(page.get_by_text("Case 77").first).to_be_visible()
-
-    page.get_by_role("button", name="Stop tracking").click()
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Stop tracking").click()
-
-    expect(page.get_by_text("No transaction matches these filters")).to_be_visible()
-
-
 def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page, site: str) -> None:
     visit(page, f"{site}/tracked")
     rows = page.locator("[class*='st-key-tracked-0x']")
@@ -178,26 +129,6 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page,
     expect(page).to_have_url(re.compile("/lookup.tx=0x"))
 
 
-@pytest.mark.parametrize(
-    ("address", "text", "found"),
-    [
-        ("rejections", "0x02020202…020202", "2 rejections in the last 24 h"),
-        ("rejections", "prover module HUB", "1 rejection in the last 24 h"),
-        ("alerts?section=Deliveries", "prover module ADD", "0x01010101…010101"),
-    ],
-)
-def test_what_is_shown_can_be_searched(
-    page: Page, site: str, address: str, text: str, found: str
-) -> None:
-    visit(page, f"{site}/{address}")
-
-    page.get_by_role("searchbox").fill(text)
-    page.get_by_role("searchbox").press("Enter")
-
-    expect(page.get_by_text(found).first).to_be_visible()
-    expect(page.get_by_text("No notification fits")).to_have_count(0)
-
-
 def test_opened_attempts_stay_open_while_the_page_refreshes(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts?state=Dead")
     page.get_by_text("1 attempt", exact=True).click()
@@ -209,15 +140,104 @@ def test_opened_attempts_stay_open_while_the_page_refreshes(page: Page, site: st
     expect(page.get_by_text("Message-ID")).to_be_visible()
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_page_neither_asks_another_host_nor_offends_its_policy(
-    page: Page, site: str, address: str
-) -> None:
-    expect_strict(page, site, address)
+_WATCH_SHIFTS: Final = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((each) => {
+  if (!each.hadRecentInput) window.shifted += each.value;
+})).observe({ type: "layout-shift", buffered: true });
+"""
+_MOST_SHIFTED: Final = 0.1
+"""What counts as good of all layout shifts of a page (https://web.dev/articles/cls)."""
+
+FIRST_LOADS: Final = ((360, ""), (360, "rejections"), (1280, "fees"), (1280, "rejections"))
+FIRST_LOADS_OF_ALL: Final = tuple(
+    product((360, 1280), ("", "fees", "rejections", "tracked", "alerts", "health"))
+)
+
+_SEARCH: Final = ".st-key-search-field input"
+_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
+    "": ("", _SEARCH),
+    "lookup": ("", ".st-key-lookup-field textarea"),
+    "tracked": ("Track transactions", ".stExpander textarea"),
+    "alerts?section=Silences": ("Silence something, or plan work", ".st-key-silence_reason input"),
+}
+"""By address: what is unfolded first, and a field. The search is the same on every page."""
+
+_STATE: Final = """
+[field.value, document.querySelector('[data-testid=stMain]').scrollTop]
+"""
+_BEFORE: Final = f"(field) => {{ window.typedIn = field; return [true, {_STATE}]; }}"
+_NOW: Final = f"(field) => [field === window.typedIn && field === document.activeElement, {_STATE}]"
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_no_text_is_cut_or_runs_off_any_screen(
-    page: Page, site: str, address: str, screens: tuple[Screen, ...]
+def test_lists_begin_soon_on_a_phone(page: Page, site: str) -> None:
+    put_on_screen(page, (360, "light"))
+    visit(page, f"{site}/tracked")
+
+    filters = page.locator(".st-key-filters").bounding_box()
+    first = page.locator("[class*=st-key-tracked-0x]").first.bounding_box()
+
+    assert filters is not None
+    assert first is not None
+    assert first["y"] - filters["y"] < 350
+
+    visit(page, f"{site}/rejections")
+    eventually(
+        lambda: top_of(page.locator(".lw-version").first) < 600,
+        what="a list that begins within the first screen, once the page has found its place",
+    )
+
+
+def top_of(element: Locator) -> float:
+    """Return how far below the top of the window an element begins."""
+    box = element.bounding_box()
+    return inf if box is None else box["y"]
+
+
+def test_refresh_keeps_what_is_typed_the_cursor_and_the_place(page: Page, site: str) -> None:
+    fields: dict[str, tuple[Locator, object]] = {}
+    for address in _FIELDS:
+        opened = page.context.new_page()
+        opened.set_viewport_size({**SIZE, "height": 500})
+        visit(opened, f"{site}/{address}")
+        field = _type_in(opened, *_FIELDS[address])
+        fields[address] = field, field.evaluate(_BEFORE)
+    for address, (field, _) in fields.items():
+        if address != "lookup":
+            _wait_for_refresh(field.page)
+
+    now = {address: field.evaluate(_NOW) for address, (field, _) in fields.items()}
+    assert now == {address: before for address, (_, before) in fields.items()}
+
+
+def _type_in(page: Page, fold: str, selector: str) -> Locator:
+    """Unfold a form, scroll to its field and type there, without sending it."""
+    if fold:
+        page.get_by_text(fold, exact=True).first.click()
+    field = page.locator(selector).first
+    field.scroll_into_view_if_needed()
+    field.click()
+    page.keyboard.type("half a wo")
+    return field
+
+
+def _wait_for_refresh(page: Page) -> None:
+    said = page.locator("h1 + p").inner_text()
+    expect(page.locator("h1 + p")).not_to_have_text(said)
+
+
+def test_nothing_moves_while_a_page_is_loaded_for_the_first_time(
+    browser: Browser, site: str, pytestconfig: pytest.Config
 ) -> None:
-    expect_nothing_cut(page, site + address, screens)
+    cases = FIRST_LOADS_OF_ALL if pytestconfig.getoption("--full") else FIRST_LOADS
+    shifted = {}
+    for width, address in cases:
+        with browser.new_context(viewport={"width": width, "height": 900}) as context:
+            page = context.new_page()
+            page.add_init_script(_WATCH_SHIFTS)
+            visit(page, f"{site}/{address}")
+            page.wait_for_load_state("networkidle")
+            page.evaluate(NEXT_FRAMES)
+            shifted[width, address] = page.evaluate("window.shifted")
+
+    assert {each: far for each, far in shifted.items() if far > _MOST_SHIFTED} == {}

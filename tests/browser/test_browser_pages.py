@@ -1,33 +1,15 @@
-"""Overview and Lookup in a real browser, served by a real process."""
+"""Overview, Lookup and Fees in a real browser, served by a real process."""
 
 from __future__ import annotations
 
 import re
-from http import HTTPStatus
+from pathlib import Path
 
-import pytest
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, expect
 
-from dashboard.web.files import PAGES
-from tests.browser.page_checks import (
-    SIZE,
-    Screen,
-    expect_nothing_cut,
-    expect_strict,
-    visit,
-)
+from tests.browser.page_checks import SIZE, visit
 from tests.browser.seeded_store import tx_hash
 from tests.browser.site_of_a_day import BROKEN, SECRET
-
-ADDRESSES = (
-    "/",
-    "/?network=Devnet",
-    "/?open=59144",
-    "/?wall=1",
-    f"/lookup?tx={tx_hash(2)}",
-    f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
-    f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
-)
 
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
@@ -54,19 +36,6 @@ def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> N
     assert lowest is not None
     assert last is not None
     assert max(each["y"] + each["height"] for each in (lowest, last)) < SIZE["height"]
-
-
-def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
-    visit(page, site)
-
-    page.get_by_role("link", name="0x02020202…020202").first.click()
-
-    expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
-    expect(page).to_have_url(f"{site}/lookup?tx={tx_hash(2)}")
-    page.get_by_text("Facts, and the reason as sent").click()
-    expect(page.get_by_text("Transaction line count for module HUB=2402")).to_be_visible()
-    page.go_back()
-    expect(page.locator("h1")).to_have_text("Overview")
 
 
 def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
@@ -111,13 +80,6 @@ def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
     assert page.evaluate("navigator.clipboard.readText()").startswith(f"Transaction: {tx_hash(9)}")
 
 
-def test_link_asks_by_itself_and_names_who_did_not_answer(page: Page, site: str) -> None:
-    visit(page, f"{site}/lookup?tx={tx_hash(121)}")
-
-    expect(page.get_by_text("Asked about 1 transaction")).to_contain_text("Missing: Linea")
-    expect(page.locator(".lw-badge", has_text="No rejection on record")).to_be_visible()
-
-
 def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup?tx={tx_hash(122)}")
 
@@ -146,20 +108,6 @@ def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str)
     expect(label).to_be_visible()
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_page_neither_asks_another_host_nor_offends_its_policy(
-    page: Page, site: str, address: str
-) -> None:
-    expect_strict(page, site, address)
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_no_text_is_cut_or_runs_off_any_screen(
-    page: Page, site: str, address: str, screens: tuple[Screen, ...]
-) -> None:
-    expect_nothing_cut(page, site + address, screens)
-
-
 def test_error_shows_its_kind_and_neither_text_nor_traceback(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup?tx={BROKEN}")
 
@@ -173,33 +121,6 @@ def test_error_shows_its_kind_and_neither_text_nor_traceback(page: Page, site: s
     expect(shown.get_by_role("link")).to_have_count(0)
 
 
-def test_favicon_is_a_picture_of_ours(page: Page, site: str) -> None:
-    visit(page, site)
-
-    icon = page.locator("link[rel~=icon]").get_attribute("href")
-
-    assert icon is not None
-    assert icon.startswith("data:image/svg+xml;base64,")
-
-
-@pytest.mark.parametrize(("name", "title"), PAGES.items())
-def test_page_on_the_map_finds_its_server_without_a_wrong_question(
-    page: Page, site: str, name: str, title: str
-) -> None:
-    failed: list[str] = []
-
-    def note_failure(reply: Response) -> None:
-        if reply.status >= HTTPStatus.BAD_REQUEST:
-            failed.append(reply.url)
-
-    page.on("response", note_failure)
-    visit(page, f"{site}/{name}")
-    page.remove_listener("response", note_failure)
-
-    assert page.title() == f"{title} · Linewatch"
-    assert failed == []
-
-
 def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     visit(page, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
 
@@ -208,3 +129,102 @@ def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     expect(told).to_contain_text("<b>colour is no parameter of this page")
     expect(told).to_contain_text("nowhere is no choice for network here")
     expect(told).not_to_contain_text("Table")
+
+
+def test_fees_draw_line_levels_busy_times_and_gaps_and_are_saved_as_a_picture(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
+
+    plot = page.locator(".js-plotly-plot")
+    expect(plot).to_have_count(1)
+    expect(plot.locator(".scatterlayer .trace:last-child path.js-line").first).to_be_visible()
+    expect(plot.locator(".fills path.js-fill")).to_have_count(2)  # single values have no band
+    expect(plot.locator(".annotation")).to_have_text(["median", "busy"])
+    expect(page.get_by_text("1 gap (hatched where no fee is known): 5 min from")).to_be_visible()
+    with page.expect_download() as saved:
+        page.locator(".modebar-btn").first.click()
+    assert saved.value.suggested_filename.endswith(".png")
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_network_of_the_address_is_named_and_changed_and_stays_from_page_to_page(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/fees?network=59141")
+    expect(page.get_by_role("heading", name="Linea Sepolia")).to_be_visible()
+    expect(page).to_have_url(f"{site}/fees?network=Linea+Sepolia")
+
+    for name in ("Devnet", "All networks", "Linea"):
+        page.get_by_role("combobox").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        count = 0 if name == "All networks" else 1
+        expect(page.locator(".lw-card-head h2")).to_have_count(count)
+    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+    page.get_by_role("link", name="Health", exact=True).click()
+
+    expect(page.locator("h1")).to_have_text("Health")
+    expect(page.locator(".lw-badge", has_text="Failing").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Devnet")).to_have_count(0)
+    expect(page).to_have_url(f"{site}/health?network=Linea")
+
+
+def test_time_that_is_dragged_stands_in_the_address_until_back_or_a_double_click(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
+    all_of_it = page.get_by_role("heading", name="Base fee, last 1 h")
+    drag(page)
+
+    expect(page).to_have_url(re.compile("from=.*&to="))
+    part = page.get_by_role("heading", name=re.compile(r"Base fee, .* UTC"))
+    expect(part).to_be_visible()
+    page.reload()
+    expect(part).to_be_visible()
+    page.go_back()
+    expect(all_of_it).to_be_visible()
+    drag(page)
+    expect(page).to_have_url(re.compile("from=.*&to="))
+    page.locator(".js-plotly-plot .nsewdrag").first.dblclick()
+
+    expect(all_of_it).to_be_visible()
+    expect(page).not_to_have_url(re.compile("from="))
+
+
+def drag(page: Page) -> None:
+    """Choose a part of the time that a chart shows."""
+    area = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    assert area is not None
+    middle = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + area["width"] * 0.7, middle)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] * 0.8, middle, steps=5)
+    page.mouse.move(area["x"] + area["width"] * 0.9, middle, steps=5)
+    page.mouse.up()
+
+
+def test_new_figure_is_drawn_in_the_same_chart_and_leaves_the_label(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
+    page.locator(".js-plotly-plot .nsewdrag").first.hover(position={"x": 300, "y": 90})
+    label = page.locator(".js-plotly-plot .hoverlayer .legend")
+    expect(label).to_be_visible()
+    chart = page.locator(".js-plotly-plot").element_handle()
+    before = label.text_content()
+
+    page.get_by_role("radio", name="10 min").press("Space")
+
+    expect(label).not_to_have_text(before or "")
+    assert chart.evaluate("plot => plot.isConnected")
+
+
+def test_name_of_a_compared_network_leads_to_its_chart_within_the_page(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/fees")
+    page.evaluate("window.isSame = true")
+
+    page.get_by_role("button", name="Linea", exact=True).click()
+
+    expect(page.get_by_role("heading", name="Linea", exact=True)).to_be_visible()
+    expect(page).to_have_url(f"{site}/fees?network=Linea")
+    assert page.evaluate("window.isSame")

@@ -24,6 +24,7 @@ from tests.integration.running_server import (
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
+SCREENS: tuple[Screen, ...] = ((360, "dark"), (768, "light"), (1280, "light"))
 HASH = f"0x{'ab' * 32}"
 HOSTILE = "<img src=x onerror=document.title='pwned'><script>document.title='pwned'</script>"
 _CUT = """
@@ -224,10 +225,8 @@ def test_page_is_used_by_keyboard_alone(context: BrowserContext, site: str) -> N
     expect(page.locator("#ways input:checked")).to_be_focused()
 
 
-def test_nothing_is_cut_on_any_screen(
-    context: BrowserContext, site: str, screens: tuple[Screen, ...]
-) -> None:
-    for screen in screens:
+def test_nothing_is_cut_on_any_screen(context: BrowserContext, site: str) -> None:
+    for screen in SCREENS:
         page = context.new_page()
         put_on_screen(page, screen)
         page.goto(f"{site}/#suggestedGasFees")

@@ -15,8 +15,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
-from tests.unit.show.page_runs import words_of
-from tests.waiting import PATIENCE
+from tests.unit.show.page_runs import run_script, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
@@ -45,7 +44,7 @@ def queries(store: Store, path: Path) -> Application:
 def open_editor(queries: Application) -> AppTest:
     """Open the editor of the texts over the look-up of a rejected transaction."""
     application.register(queries)
-    return AppTest.from_string(_EDITOR, default_timeout=PATIENCE).run()
+    return run_script(_EDITOR)
 
 
 def preview(page: AppTest, text: str) -> str:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from dashboard import show
-from dashboard.application import application
 from dashboard.application.answers import AnswerContext, answer_text
 from dashboard.application.application import Application
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
@@ -30,10 +26,10 @@ from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_record
-from tests.waiting import PATIENCE
+from tests.unit.show.page_runs import open_page, words_of
 
 MINUTE: Final = timedelta(minutes=1)
-SCRIPT: Final = Path(show.__file__).parent / "main.py"
+
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
 
@@ -64,13 +60,7 @@ def finding_of(queries: Application, tx: TxHash) -> NetworkFinding:
 
 def lookup_page(queries: Application, tx: TxHash) -> str:
     """Return all words of the Lookup page of one transaction."""
-    application.register(queries)
-    page = AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
-    page.query_params["tx"] = [str(tx)]
-    page.run()
-    assert not page.exception
-    markup = "\n".join(element.proto.body for element in page.get("html"))
-    return markup + "\n".join(block.value for block in page.code)
+    return words_of(open_page(queries, str(tx)))
 
 
 def test_transaction_that_was_included_after_all_needs_no_next_step(

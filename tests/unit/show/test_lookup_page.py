@@ -23,8 +23,7 @@ from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnsw
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import a_hash, a_record
-from tests.unit.show.page_runs import open_page, words_of
-from tests.waiting import PATIENCE
+from tests.unit.show.page_runs import open_page, run_script, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -297,10 +296,7 @@ def opened(queries: Application, **address: str) -> AppTest:
     """Follow a link to the page Lookup."""
     application.register(queries)
     script = "from dashboard.show.views import lookup\nlookup.page()"
-    page = AppTest.from_string(script, default_timeout=PATIENCE)
-    for name, value in address.items():
-        page.query_params[name] = value
-    return page.run()
+    return run_script(script, **address)
 
 
 def test_one_transaction_is_shared_by_a_link_that_is_taken_back(store: Store) -> None:

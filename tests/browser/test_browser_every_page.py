@@ -1,0 +1,199 @@
+"""What holds of every page: whole on each screen, asks nobody else, no barrier, room to hit.
+
+Each address is loaded once, since loading a page costs more than everything that is checked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Final, NamedTuple
+
+import pytest
+from playwright.sync_api import Page
+
+from dashboard.web.files import PAGES
+from tests.browser.accessibility import barriers
+from tests.browser.page_checks import (
+    NEXT_FRAMES,
+    SCHEMES,
+    WIDTHS,
+    Screen,
+    Visit,
+    put_on_screen,
+    texts_cut,
+    visit,
+)
+from tests.browser.page_server import serving
+from tests.browser.seeded_store import tx_hash
+from tests.browser.site_in_a_state import SiteState
+
+DAY: Final = (
+    *PAGES,
+    "?network=Devnet",
+    "?open=59144",
+    "?wall=1",
+    f"lookup?tx={tx_hash(2)}",
+    f"lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
+    f"lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
+    "fees?network=59144",
+    "fees?network=Devnet&as=Table",
+    "rejections?module=ADD",
+    "rejections?module=MISSING&search=nothing",
+    f"alerts?alerts_search={tx_hash(4)}",
+    "settings?setting=fees",
+)
+NIGHT: Final = tuple(
+    f"alerts?section={name}"
+    for name in ("Silences", "Rules", "Rules&rule=rejections", "Recipients", "Deliveries")
+)
+STATES: Final = (*PAGES, "?wall=1")
+PHONE: Final[Screen] = (360, "dark")
+LAPTOP: Final[Screen] = (1280, "light")
+
+_AT_REST: Final = "*, *::before, *::after { transition: none !important }"
+"""Else a colour is judged on its way from dark to light."""
+
+_RESIZED: Final = 100
+"""Milliseconds in which charts follow the size of their window."""
+
+_HEIGHTS: Final = """
+() => Object.fromEntries([...document.querySelectorAll(`
+    .stButtonGroup button, .stButton button, .stDownloadButton button, .stPopover button,
+    .stFormSubmitButton button, [data-testid="stTextInputRootElement"],
+    .stSelectbox .react-aria-ComboBox > div, .stExpander > details:not([open])`)]
+  .filter((e) => e.checkVisibility({ opacityProperty: true }))
+  .filter((e) => !e.matches('[class*="st-key-compare-"] *'))
+  .map((e) => [e.textContent || e.ariaLabel || e.className, e.getBoundingClientRect().height])
+  .filter(([, height]) => Math.abs(height - 32) > 0.6))
+"""
+_TOO_SMALL: Final = """
+() => [...document.querySelectorAll('[data-testid="stMain"] :is(a, button, summary, [role=radio])')]
+  .filter((e) => e.checkVisibility({ visibilityProperty: true }))
+  .filter((e) => !e.closest('.st-key-search_go, .stMultiSelect'))
+  .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 23.9; })
+  .map((e) => e.textContent || e.ariaLabel)
+"""
+_ON_EACH_OTHER: Final = """
+() => {
+  const boxes = [], found = [];
+  const isCut = (e) => e && (getComputedStyle(e).webkitLineClamp !== 'none'
+    || getComputedStyle(e).textOverflow === 'ellipsis' || isCut(e.parentElement));
+  const main = document.querySelector('[data-testid="stMain"]');
+  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const said = texts.currentNode.textContent.trim(), owner = texts.currentNode.parentElement;
+    if (!said || owner.closest('svg, .lw-sr, button')) continue;
+    if (isCut(owner)) continue;
+    if (!owner.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(texts.currentNode);
+    boxes.push(...[...range.getClientRects()].map((box) => [box, said]));
+  }
+  boxes.forEach(([a, said], place) => boxes.slice(place + 1).forEach(([b, other]) => {
+    const isBeside = Math.min(a.right, b.right) - Math.max(a.left, b.left) < 3;
+    const isBelow = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) < 5;
+    if (!isBeside && !isBelow && said !== other) found.push(`${said} | ${other}`);
+  }));
+  return found;
+}
+"""
+
+
+class Site(NamedTuple):
+    """Pages to look at: what serves them with which variables, and on which screens."""
+
+    factory: str
+    addresses: tuple[str, ...]
+    screens: tuple[Screen, ...]
+    variables: Mapping[str, str]
+
+
+def _in_state(state: SiteState, networks: int, screens: tuple[Screen, ...]) -> Site:
+    variables = {"LINEWATCH_TEST_STATE": state.value, "LINEWATCH_TEST_NETWORKS": str(networks)}
+    return Site("site_in_a_state", STATES, screens, variables)
+
+
+USUAL: Final = (PHONE, (768, "light"), LAPTOP)
+ALL: Final[tuple[Screen, ...]] = tuple((width, scheme) for width in WIDTHS for scheme in SCHEMES)
+SITES: Final = {
+    "day": Site("site_of_a_day", DAY, USUAL, {}),
+    "night": Site("site_of_a_night", NIGHT, USUAL, {}),
+    "empty": _in_state(SiteState.EMPTY, 1, (PHONE,)),
+    "error": _in_state(SiteState.ERROR, 1, (PHONE,)),
+}
+FULL: Final = {
+    "day": SITES["day"]._replace(screens=ALL),
+    "night": SITES["night"]._replace(screens=ALL),
+    **{f"{state}-{n}": _in_state(state, n, ALL) for state in SiteState for n in (1, 12)},
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Look at each address of a site; with --full at every state, width and scheme."""
+    sites = FULL if metafunc.config.getoption("--full") else SITES
+    cases = [(name, address) for name, site in sites.items() for address in site.addresses]
+    metafunc.parametrize(("name", "address"), cases)
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Serve a site from a process of its own until another one is asked for."""
+    with ExitStack() as stack:
+        running: dict[str, str] = {}
+
+        def served(name: str) -> str:
+            if name not in running:
+                stack.close()
+                running.clear()
+                site, folder = FULL.get(name) or SITES[name], tmp_path_factory.mktemp(name)
+                running[name] = stack.enter_context(serving(site.factory, folder, site.variables))
+            return running[name]
+
+        yield served
+
+
+def test_page_is_whole_and_asks_nobody_else_and_has_no_barrier(
+    page: Page,
+    serve: Callable[[str], str],
+    name: str,
+    address: str,
+    pytestconfig: pytest.Config,
+) -> None:
+    root, is_full = serve(name), pytestconfig.getoption("--full")
+    site = (FULL if is_full else SITES)[name]
+    put_on_screen(page, site.screens[0])
+    with Visit(page) as seen:
+        visit(page, f"{root}/{address}")
+        page.wait_for_load_state("networkidle")
+    is_judged = is_full or (name != "error" and address in PAGES)
+
+    assert page.title() == f"{_title(address)} · Linewatch"
+    icon = page.locator("link[rel~=icon]").get_attribute("href") or ""
+    assert icon.startswith("data:image/svg+xml;base64,")
+    assert seen.failed == []
+    assert seen.of_others(root) == []
+    assert seen.offences == []
+    page.add_style_tag(content=_AT_REST)
+    for screen in site.screens:
+        put_on_screen(page, screen)
+        found: dict[str, object] = {"cut": texts_cut(page)}
+        if screen[0] != 768:
+            page.wait_for_timeout(_RESIZED)
+            found |= _controls(page, is_wide=screen[0] == LAPTOP[0])
+            found |= {"barriers": barriers(page)} if is_judged else {}
+        assert {what: wrong for what, wrong in found.items() if wrong} == {}, screen
+
+
+def _title(address: str) -> str:
+    return PAGES[address.partition("?")[0]]
+
+
+def _controls(page: Page, *, is_wide: bool) -> dict[str, object]:
+    """Return controls that are too small or of another height, and texts on each other."""
+    page.evaluate(NEXT_FRAMES)
+    return {
+        "of another height": page.evaluate(_HEIGHTS) if is_wide else {},
+        "too small": page.evaluate(_TOO_SMALL),
+        "on each other": page.evaluate(_ON_EACH_OTHER),
+    }
