@@ -37,6 +37,11 @@ def eventually(
         pause = min(pause * 1.2, longest)
 
 
+def pause(seconds: float) -> None:
+    """Let a moment pass, which is the moment of a fault."""
+    threading.Event().wait(seconds)
+
+
 async def eventually_async(condition: Callable[[], bool], what: str = "it") -> None:
     """Do the same while the tasks of this loop go on."""
     idle = anyio.Event()

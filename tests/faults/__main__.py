@@ -14,9 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from tests.faults.parallel_runs import play_beside
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row
+from tests.faults.side_by_side import play_beside
 from tests.faults.table import PAGE, Tally, write_changes, write_page
 from tests.git_history import commit_of, is_in_history
 

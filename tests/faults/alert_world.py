@@ -1,10 +1,10 @@
-"""Alerting of the product beside a plain model of it: what happens to one happens to the other."""
+"""Alerting of the product beside its plain model: what happens to one happens to the other."""
 
 from __future__ import annotations
 
 import shutil
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -40,32 +40,25 @@ from dashboard.store.alerts.incidents import is_incident_due
 from dashboard.store.alerts.recipients import turn_off, turn_on
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import open_store
-from dashboard.store.schema import (
-    incidents,
-    notifications,
-)
+from dashboard.store.schema import incidents, notifications
 from tests.builders import A_NETWORK, an_id
-from tests.databases import new_sqlite_store
+from tests.databases import new_store
 from tests.fake_clock import FakeClock
-from tests.faults.expected_alerts import (
-    ExpectedAlerts,
-    Happening,
-    Hold,
-    Window,
-)
-from tests.faults.watched_alerts import (
+from tests.faults.alerting_lives import (
     MODULES,
     RECIPIENTS,
-    WatchedAlerts,
+    AlertingLives,
+    Taken,
+    about_of,
     members_in,
     messages_about_incidents,
     tried_in,
     waiting_in,
 )
+from tests.model.expected_alerts import About, ExpectedAlerts, Happening, Window
 
 STRANGER: Final = Recipient("mail", "stranger@example.org")
 """Nobody has verified this address."""
-
 
 _HOUR: Final = timedelta(hours=1)
 _MOST_ROUNDS: Final = 60
@@ -76,9 +69,9 @@ _STAGE: Final = "RPC"
 class AlertWorld:
     """One installation, and what is expected of it; they are compared after whatever happens."""
 
-    def __init__(self, alerts: WatchedAlerts, rules: tuple[Rule, ...], began_at: datetime) -> None:
+    def __init__(self, lives: AlertingLives, rules: tuple[Rule, ...], began_at: datetime) -> None:
         """Begin with these rules, at this time of day."""
-        self._alerts, self.clock = alerts, alerts.clock
+        self._lives, self.clock, self.post = lives, lives.clock, lives.post
         self.clock.set_clock(began_at - self.clock.now())
         self.expected = ExpectedAlerts(RECIPIENTS, (), off={STRANGER})
         self._next = 1
@@ -90,21 +83,21 @@ class AlertWorld:
 
     def change_rules(self, rules: tuple[Rule, ...]) -> None:
         """Let these rules be in force from now on."""
-        context = ApplicationContext(self._alerts.store, (), self.clock.now)
+        context = ApplicationContext(self._lives.store, (), self.clock.now)
         AlertRules(context).change(replaced_by(rules), self._ann())
-        self.expected.change_rules(rules, waiting_in(self._alerts.store))
+        self.expected.change_rules(rules, waiting_in(self._lives.store))
         self.work()
 
     def reject(self, count: int) -> None:
         """Let so many transactions be rejected, of several modules."""
         numbers = range(self._next, self._next + count)
         self._next += count
-        self._alerts.reject(numbers)
-        for number in numbers:
-            module = MODULES[number % len(MODULES)]
-            what = Happening(an_id(number), RuleKind.REJECTED, str(A_NETWORK), module, _STAGE)
-            self._happen(what)
-        self.work()
+        self._lives.reject(numbers)
+        modules = {number: MODULES[number % len(MODULES)] for number in numbers}
+        self._happen(
+            Happening(an_id(number), RuleKind.REJECTED, str(A_NETWORK), module, _STAGE)
+            for number, module in modules.items()
+        )
 
     def turn(self, place: int) -> None:
         """Let a network become busy, or calm again."""
@@ -114,15 +107,14 @@ class AlertWorld:
         self._busy[network_id] = not was_busy
         subject = Subject(SubjectKind.BUSYNESS, network_id)
         before, after = (State.BUSY, State.CALM) if was_busy else (State.CALM, State.BUSY)
-        with self._alerts.store.write() as connection:
+        with self._lives.store.write() as connection:
             if not was_busy:
                 at = self.clock.now()
                 first = Transition(an_id(2_000_000 + number), subject, None, State.CALM, at)
                 record_transition(connection, first, None)
             turned = Transition(an_id(number), subject, before, after, self.clock.now())
             assert record_transition(connection, turned, None)
-        self._happen(Happening(an_id(number), RuleKind.BUSY, str(network_id), opens=not was_busy))
-        self.work()
+        self._happen([Happening(an_id(number), RuleKind.BUSY, str(network_id), opens=not was_busy)])
 
     def withhold(
         self,
@@ -137,7 +129,7 @@ class AlertWorld:
         matchers = tuple(Matcher(about, value) for about, value in labels.items())
         request_id = an_id(3_000_000 + len(self.expected.windows))
         request = SilenceRequest(request_id, kind, matchers, starts_at, window.over_at, "known")
-        with self._alerts.store.write() as connection:
+        with self._lives.store.write() as connection:
             made, _ = add_silence(connection, request, self._ann())
         self._silences[made.silence_id] = window
         self.expected.windows.append(window)
@@ -151,7 +143,7 @@ class AlertWorld:
             return
         number = lasting[pick % len(lasting)]
         window = self._silences.pop(number)
-        with self._alerts.store.write() as connection:
+        with self._lives.store.write() as connection:
             assert end_silence(connection, window.kind, number, self._ann())
         window.over_at = now
         if window.kind is SilenceKind.MAINTENANCE:
@@ -160,7 +152,7 @@ class AlertWorld:
 
     def respond(self, pick: int, deed: str) -> None:
         """Acknowledge an incident, give it back, hand it over, or declare it over."""
-        with self._alerts.store.write() as connection:
+        with self._lives.store.write() as connection:
             stories = open_incident_stories(connection, 100)
             if not stories:
                 return
@@ -179,7 +171,7 @@ class AlertWorld:
     def turn_address(self, recipient: Recipient) -> None:
         """Turn an address off, or on again."""
         known = self.expected
-        with self._alerts.store.write() as connection:
+        with self._lives.store.write() as connection:
             if recipient in known.off:
                 assert turn_on(connection, recipient)
                 known.off.remove(recipient)
@@ -192,11 +184,22 @@ class AlertWorld:
 
     def turn_mail(self) -> None:
         """Let the mail server fail, or work again."""
-        self._alerts.turn_mail()
+        self._lives.turn_mail()
 
     def restart(self) -> None:
         """Let another worker go on that knows only what is stored."""
-        self._alerts.restart()
+        self._lives.restart()
+        self.work()
+
+    def wake_the_one_before(self, length: timedelta) -> None:
+        """Let time pass, and a worker that lost its lease see first what is due."""
+        self.clock.wait(length)
+        self._lives.wake_the_one_before()
+        self.work()
+
+    def kill(self, statements: int) -> None:
+        """Let the worker be killed after so many more statements, and another one go on."""
+        self._lives.die_after(statements)
         self.work()
 
     def set_clock(self, by: timedelta) -> None:
@@ -214,45 +217,56 @@ class AlertWorld:
 
     def work(self, length: timedelta = timedelta()) -> None:
         """Let time pass and the worker do what is due; compare with what is expected."""
-        self._alerts.work(length)
+        self._lives.work(length)
         for _ in range(_MOST_ROUNDS):
-            with self._alerts.store.read() as connection:
+            with self._lives.store.read() as connection:
                 if not is_incident_due(connection, self.clock.now()):
                     break
-            self._alerts.work()
+            self._lives.work()
         else:
             raise AssertionError("time does the same to an incident again and again")
-        tried = tried_in(self._alerts.store, self._alerts.post.tried)
+        members = members_in(self._lives.store)
+        tried = tried_in(members, self.post.tried)
         self.expected.pass_time(self.clock.now(), self.clock.elapsed(), tried)
         self._note_closed()
-        self._compare()
+        self._compare_incidents()
+        self._compare_members(members)
 
     def settle(self) -> None:
         """Let networks become calm and everything be sent; then nothing is missing."""
         for place, network_id in enumerate(_NETWORKS):
             if self._busy[network_id]:
                 self.turn(place)
-        self._alerts.post.failures = ()
-        pending = select(notifications.c.state).where(notifications.c.state == "pending")
+        self.post.failures = ()
         for _ in range(600):
-            with self._alerts.store.read() as connection:
-                if connection.execute(pending).first() is None:
-                    break
+            if not self._lives.is_anything_pending():
+                break
             self.work(2 * _HOUR)
         else:
             raise AssertionError("something is pending for days")
         self._check_sent()
         self._check_pace()
 
-    def _happen(self, what: Happening) -> None:
-        self.expected.happen(
-            what, waiting_in(self._alerts.store), self.clock.now(), self.clock.elapsed()
-        )
+    def _happen(self, changes: Iterable[Happening]) -> None:
+        waiting = waiting_in(self._lives.store)
+        for each in changes:
+            self.expected.happen(each, waiting, self.clock.now(), self.clock.elapsed())
+        self.work()
 
     def _ann(self) -> Actor:
         return Actor("Ann", self.clock.now())
 
-    def _expect_response(self, about: tuple[str, tuple[tuple[str, str], ...]], deed: str) -> None:
+    def check_order(self) -> None:
+        """Raise where a message names something of an incident after one with something later."""
+        places = {each.headers.message_id: place for place, each in enumerate(self.post.taken)}
+        latest: dict[tuple[UUID, str], int] = {}
+        for row in members_in(self._lives.store):
+            if row.message_id is not None:
+                place, about = places[row.message_id], (row.incident_id, row.address)
+                assert latest.get(about, -1) <= place, "an incident was told out of order"
+                latest[about] = place
+
+    def _expect_response(self, about: About, deed: str) -> None:
         incident = self.expected.incidents[about]
         if deed == "declare over":
             del self.expected.incidents[about]
@@ -265,9 +279,8 @@ class AlertWorld:
 
     def _forget_unsent(self, recipient: Recipient) -> None:
         """Expect nothing any more of what was pending to an address that is off now."""
-        taken = {headers.message_id for _, headers in self._alerts.post.taken}
-        rows = members_in(self._alerts.store)
-        for row in rows:
+        taken = {each.headers.message_id for each in self.post.taken}
+        for row in members_in(self._lives.store):
             if row.address == recipient.address and row.message_id not in taken:
                 self.expected.members[row.transition_id, recipient] = None
         self.expected.repeated = [
@@ -278,7 +291,7 @@ class AlertWorld:
         """Remember when, by the time since boot, the members of each notification were fixed."""
         column = notifications.c
         query = select(column.notification_id, column.address).where(column.closed_at.is_not(None))
-        with self._alerts.store.read() as connection:
+        with self._lives.store.read() as connection:
             rows = connection.execute(query).all()
         now, times = self.clock.elapsed(), len(self._clock_set_at)
         self._closed = {
@@ -286,31 +299,18 @@ class AlertWorld:
             for row in rows
         }
 
-    def _compare(self) -> None:
-        """Raise AssertionError where incidents, or who is notified of what, are not as expected."""
-        column = incidents.c
-        with self._alerts.store.read() as connection:
-            stored = {
-                (row.rule, tuple(map(tuple, row.grouped_by))): row
-                for row in connection.execute(select(incidents).where(column.open_key.is_not(None)))
-            }
-        found = {
-            about: (row.state, row.troubled, row.owner, row.reminders, row.escalated_at is not None)
-            for about, row in stored.items()
-        }
-        expected = {
-            about: (
-                *(each.state, each.troubled, each.owner, each.reminders),
-                each.escalated_at is not None,
-            )
-            for about, each in self.expected.incidents.items()
-        }
+    def _compare_incidents(self) -> None:
+        """Raise AssertionError where incidents are not as expected."""
+        is_open = incidents.c.open_key.is_not(None)
+        with self._lives.store.read() as connection:
+            rows = connection.execute(select(incidents).where(is_open)).all()
+        found = {about_of(row): _shown(row) for row in rows}
+        expected = {about: _shown(each) for about, each in self.expected.incidents.items()}
         assert found == expected, _differing(found, expected)
-        rows = members_in(self._alerts.store)
-        reached = {
-            (row.transition_id, Recipient(row.channel, row.address)): self._is_to_be_sent(row)
-            for row in rows
-        }
+
+    def _compare_members(self, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
+        """Raise AssertionError where who is notified of what is not as expected."""
+        reached = {_key(row): not row.reason and row.state != "dead" for row in rows}
         assert len(reached) == len(rows), "a change reached somebody twice"
         reached = {
             each: is_to_be_sent
@@ -320,50 +320,43 @@ class AlertWorld:
         wanted = {key: hold is not None for key, hold in self.expected.members.items()}
         assert reached == wanted, _differing(reached, wanted)
 
-    def _is_to_be_sent(self, row: Row[*tuple[Any, ...]]) -> bool:
-        return not row.reason and row.state != "dead"
-
     def _check_sent(self) -> None:
-        """Raise unless all went once, and nothing before it was to."""
-        sent = {
-            (headers.message_id, headers.to): (at, elapsed)
-            for (at, headers), elapsed in zip(
-                self._alerts.post.taken, self._alerts.post.taken_after, strict=True
-            )
-        }
-        assert len(sent) == len(self._alerts.post.taken), "a message was sent twice"
+        """Raise unless all went once, and nothing before it was to.
+
+        What a worker sent that was killed before it wrote so down comes again, with the same id.
+        """
+        sent = {(each.headers.message_id, each.headers.to): each for each in self.post.taken[::-1]}
+        copies = Counter(each.headers.message_id for each in self.post.taken)
+        excess = copies - self._lives.unmarked - Counter(message_id for message_id, _ in sent)
+        assert not excess, "a message was sent twice"
+        held = [
+            (row, hold)
+            for row in members_in(self._lives.store)
+            if (hold := self.expected.members.get(_key(row))) is not None
+        ]
         first: dict[str, timedelta] = {}
-        for row, hold in self._held_rows():
+        for row, hold in held:
             earlier = first.get(row.message_id, hold.since_elapsed)
             first[row.message_id] = min(earlier, hold.since_elapsed)
-        for row, hold in self._held_rows():
+        for row, hold in held:
             assert (row.message_id, row.address) in sent, "a change reached nobody"
-            at, elapsed = sent[row.message_id, row.address]
-            is_late_enough = at >= hold.until or elapsed >= hold.until_elapsed
-            assert is_late_enough or self._was_clock_set(first[row.message_id], elapsed), (
+            found = sent[row.message_id, row.address]
+            is_late_enough = found.at >= hold.until or found.elapsed >= hold.until_elapsed
+            assert is_late_enough or self._was_clock_set(first[row.message_id], found.elapsed), (
                 "what was held came too early"
             )
         self._check_repeated(sent)
-
-    def _held_rows(self) -> Iterator[tuple[Row[*tuple[Any, ...]], Hold]]:
-        """Yield each change that somebody is to hear of, with when."""
-        for row in members_in(self._alerts.store):
-            key = (row.transition_id, Recipient(row.channel, row.address))
-            hold = self.expected.members.get(key)
-            if hold is not None:
-                yield row, hold
 
     def _was_clock_set(self, since: timedelta, until: timedelta) -> bool:
         """Whether it was while a message grouped: then it goes as its first change was to."""
         return any(since <= each <= until for each in self._clock_set_at)
 
-    def _check_repeated(self, sent: dict[tuple[str, str], tuple[datetime, timedelta]]) -> None:
+    def _check_repeated(self, sent: Mapping[tuple[str, str], Taken]) -> None:
         times: defaultdict[object, list[timedelta]] = defaultdict(list)
-        for row in messages_about_incidents(self._alerts.store):
+        for row in messages_about_incidents(self._lives.store):
             found = sent.get((row.message_id, row.address))
             if found is not None:
-                about = (row.rule, tuple(map(tuple, row.grouped_by)), row.address)
-                times[about].append(found[1])
+                times[*about_of(row), row.address].append(found.elapsed)
         for each in self.expected.repeated:
             came = times[(*each.about, each.recipient.address)]
             assert any(when >= each.since_elapsed for when in came), f"{each} is missing: {came}"
@@ -379,6 +372,15 @@ class AlertWorld:
                 assert within <= LARGEST_HOURLY, f"{within} messages within an hour"
 
 
+def _shown(incident: Any) -> tuple[object, ...]:  # noqa: ANN401 - a row, or what is expected
+    is_escalated = incident.escalated_at is not None
+    return incident.state, incident.troubled, incident.owner, incident.reminders, is_escalated
+
+
+def _key(row: Row[*tuple[Any, ...]]) -> tuple[UUID, Recipient]:
+    return row.transition_id, Recipient(row.channel, row.address)
+
+
 def _differing(found: Mapping[Any, Any], expected: Mapping[Any, Any]) -> str:
     """Say where the product differs."""
     keys = [each for each in {**found, **expected} if found.get(each) != expected.get(each)]
@@ -386,10 +388,12 @@ def _differing(found: Mapping[Any, Any], expected: Mapping[Any, Any]) -> str:
 
 
 @contextmanager
-def alert_world(folder: Path, rules: tuple[Rule, ...], began_at: datetime) -> Iterator[AlertWorld]:
+def alert_world(
+    folder: Path, rules: tuple[Rule, ...], began_at: datetime, database: str = "sqlite"
+) -> Iterator[AlertWorld]:
     """Yield alerting on a store of its own."""
-    folder.mkdir(parents=True)
+    folder.mkdir()
     clock = FakeClock()
-    with open_store(new_sqlite_store(folder / "linewatch.db"), clock.boot_clock) as store:
-        yield AlertWorld(WatchedAlerts(store, clock), rules, began_at)
+    with new_store(database, folder) as url, open_store(url, clock.boot_clock) as store:
+        yield AlertWorld(AlertingLives(store, clock), rules, began_at)
     shutil.rmtree(folder)

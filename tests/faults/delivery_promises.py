@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select, text
@@ -15,7 +15,8 @@ from dashboard.domain.alerts.notification import DeliveryResult, NotificationSta
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import (
     conditions,
     deliveries,
@@ -28,7 +29,21 @@ from dashboard.store.schema import (
     transitions,
 )
 from tests.faults.faulty_mail_server import TakenMail
+from tests.faults.reporters import SentReport
 
+_TWICE: Final = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM rejections WHERE reported_reason_digest IS NOT NULL
+        GROUP BY tx_hash, network_id, reported_reason_digest HAVING count(*) > 1
+        UNION ALL
+        SELECT 1 FROM rejections GROUP BY tx_hash, network_id, version_digest HAVING count(*) > 1
+    ) AS twice
+"""
+_IN_PART: Final = """
+    SELECT count(*) FROM rejections LEFT JOIN signed_transactions USING (tx_hash)
+    WHERE reported_at IS NOT NULL
+      AND (raw IS NULL OR reported_reason_digest IS NULL OR overflows IS NULL)
+"""
 _MARKS = {Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD}
 
 
@@ -107,6 +122,31 @@ def stored_deliveries(store: Store) -> StoredDeliveries:
         )
 
 
+def check_reports(
+    url: str,
+    acknowledged: Iterable[SentReport],
+    sent: Iterable[SentReport],
+    refused: Iterable[SentReport] = (),
+) -> None:
+    """Raise AssertionError unless a store holds what was acknowledged, once and whole.
+
+    It may hold other reports that were `sent`, but none that was `refused` and not sent again.
+    """
+    with open_store(url) as store:
+        check_whole(store)
+        with store.read() as connection:
+            assert connection.scalar(text(_TWICE)) == 0, "a report is stored twice"
+            assert connection.scalar(text(_IN_PART)) == 0, "a report is stored in part"
+            stored = {(str(each.tx_hash), each.reason) for each in _versions(connection)}
+    known = {(each.tx_hash, each.reason) for each in acknowledged}
+    lost = known - stored
+    assert not lost, f"{len(lost)} acknowledged reports are lost, such as {min(lost)}"
+    strange = stored - {(each.tx_hash, each.reason) for each in sent}
+    assert not strange, f"{len(strange)} stored reports are not to be, such as {min(strange)}"
+    kept = stored & {(each.tx_hash, each.reason) for each in refused} - known
+    assert not kept, f"{len(kept)} reports were refused and are stored"
+
+
 def check_deliveries(
     found: StoredDeliveries,
     records: Sequence[RejectedTransaction],
@@ -179,12 +219,10 @@ def check_ticks(store: Store) -> None:
 
 
 def check_whole(store: Store) -> None:
-    """Raise AssertionError where SQLite finds its file damaged, or a row without its parent."""
+    """Raise AssertionError where pages, references, the outbox or derived data are wrong."""
     with store.read() as connection:
-        if connection.dialect.name != "sqlite":
-            return
-        assert connection.execute(text("PRAGMA integrity_check")).fetchall() == [("ok",)]
-        assert connection.execute(text("PRAGMA foreign_key_check")).fetchall() == []
+        wrong = [each.what for each in verify(connection)]
+    assert not wrong, f"the store is not whole: {wrong}"
 
 
 def _versions(connection: Connection) -> list[Version]:

@@ -208,7 +208,7 @@ FLAPPING_FEES: Final = Row(
         "spell takes, while answers fail or come late, workers restart and clocks are set: a "
         "network is busy and calm exactly when a plain model over all polls says so"
     ),
-    short=2 * _SERIES_PER_PLAY,
+    short=_SERIES_PER_PLAY,
     full=10_000,
     stage=_flapping,
     cases_per_play=_SERIES_PER_PLAY,

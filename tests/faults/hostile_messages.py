@@ -112,7 +112,7 @@ HOSTILE_MESSAGES = Row(
         "valid, broken, nested, huge and hostile JSON-RPC arrives over HTTP and WebSocket: each"
         " message gets the replies that JSON-RPC requires, no status 5xx, no error in the log"
     ),
-    short=1_500,
+    short=500,
     full=60_000,
     stage=_conversing,
     cases_per_play=_MESSAGES,
@@ -244,7 +244,7 @@ HOSTILE_BYTES = Row(
         "random bytes and texts reach the parsers of JSON-RPC, reports, signed transactions, "
         "RLP, hexadecimal and times: each is read as other programs read it, or refused"
     ),
-    short=10_000,
+    short=4_000,
     full=200_000,
     stage=_reading,
     cases_per_play=_CASES,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from itertools import count
@@ -25,13 +24,13 @@ from tests.builders import A_NETWORK
 from tests.faults.delivery_promises import check_whole, stored_deliveries
 from tests.faults.faulty_mail_server import hashes_in
 from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
-from tests.faults.rows import Chance, Play, Row
+from tests.faults.rows import Chance, Row, playing
 from tests.faults.serve_processes import SAVE, a_call, connected, post
-from tests.faults.worker_process import group_briefly, pause
-from tests.installation import Installation, command, new_installation
+from tests.faults.worker_process import group_briefly
+from tests.installation import Installation, command, listens, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.received_mail import mails_of
-from tests.waiting import eventually
+from tests.waiting import eventually, pause
 
 _LIVES: Final = 2
 _LEASE: Final = "3s"
@@ -59,12 +58,7 @@ class _RunningUp:
 
     def is_serving(self) -> bool:
         """Whether serve takes connections."""
-        with (
-            suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.installation.serve_port), timeout=1),
-        ):
-            return True
-        return False
+        return listens(self.installation.serve_port)
 
     def report(self) -> None:
         """Let somebody track a transaction and a node report it; note it where acknowledged."""
@@ -133,27 +127,19 @@ def _live_to_the_end(running_up: _RunningUp) -> None:
         assert hashes_in(mail) == told, "a mail names others than it was to name"
 
 
-@contextmanager
-def _killing(folder: Path) -> Iterator[Play]:
-    """Kill new installations a few times each."""
-    numbers = count()
-    with launching() as launcher:
-
-        def play(chance: Chance) -> None:
-            home = folder / str(next(numbers))
-            installation = new_installation(
-                home, LINEWATCH_WORKER_LEASE=_LEASE, LINEWATCH_ALERTS_LARGEST_HOURLY="1000"
-            )
-            url = f"sqlite:///{home}/linewatch.sqlite"
-            migrate(url)
-            with closing(open_store(url)) as store:
-                group_briefly(store)
-                running_up = _RunningUp(installation, launcher, store)
-                for _ in chance.cases(_LIVES):
-                    _kill_in_the_middle(running_up, chance)
-                _live_to_the_end(running_up)
-
-        yield play
+def _kill(home: Path, chance: Chance) -> None:
+    """Kill a new installation a few times."""
+    installation = new_installation(
+        home, LINEWATCH_WORKER_LEASE=_LEASE, LINEWATCH_ALERTS_LARGEST_HOURLY="1000"
+    )
+    url = f"sqlite:///{home}/linewatch.sqlite"
+    migrate(url)
+    with launching() as launcher, open_store(url) as store:
+        group_briefly(store)
+        running_up = _RunningUp(installation, launcher, store)
+        for _ in chance.cases(_LIVES):
+            _kill_in_the_middle(running_up, chance)
+        _live_to_the_end(running_up)
 
 
 KILLED_UP = Row(
@@ -164,6 +150,6 @@ KILLED_UP = Row(
     ),
     short=_LIVES,
     full=60,
-    stage=_killing,
+    stage=playing(nullcontext, _kill),
     cases_per_play=_LIVES,
 )

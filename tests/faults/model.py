@@ -2,51 +2,57 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from random import Random
 from traceback import extract_tb
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.databases import DATABASES
-from tests.faults.rows import Play, Row
-from tests.model.kills import store_maker_on
-from tests.model.whole_store import play
+from tests.faults.rows import Chance, Row, playing
+from tests.model.retention import PurgingMachine
+from tests.model.rules_of_conditions import TurningMachine
+from tests.model.rules_of_coverage import FollowingMachine, WatchingMachine
+from tests.model.rules_of_tracking import AskingMachine
 
-_SEQUENCES: Final = 4
+_SEQUENCES: Final = 3
 _STEPS: Final = 22
 _SHOWN: Final = 70
+_HOW: Final = settings(
+    max_examples=_SEQUENCES,
+    stateful_step_count=_STEPS,
+    database=None,
+    deadline=None,
+    phases=(Phase.generate,),  # the table counts failures; a test shortens them
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
 
 
-@contextmanager
-def _models(_folder: Path) -> Iterator[Play]:
-    """Drive stores on SQLite and on PostgreSQL."""
-    # The pool would tell of every connection that dies, with a traceback.
-    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
-    how = settings(
-        max_examples=_SEQUENCES,
-        stateful_step_count=_STEPS,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),  # the table counts failures; a test shortens them
-        suppress_health_check=list(HealthCheck),
-        print_blob=False,
-    )
-    with ExitStack() as grounds:
-        both = [grounds.enter_context(store_maker_on(each)) for each in DATABASES]
+class WholeMachine(
+    AskingMachine, FollowingMachine, WatchingMachine, TurningMachine, PurgingMachine
+):
+    """Every rule on one store."""
 
-        def run(chance: Random) -> None:
-            for ground in both:
-                try:
-                    play(ground, how, chance.getrandbits(32))
-                except Exception as error:
-                    raise AssertionError(told(error)) from error
 
-        yield run
+class _OnPostgreSQL(WholeMachine):
+    DATABASE = "postgresql"
+
+
+_MACHINES: Final = {"sqlite": WholeMachine, "postgresql": _OnPostgreSQL}
+
+
+def _drive(_home: Path, chance: Chance) -> None:
+    """Let hypothesis drive stores on SQLite and on PostgreSQL."""
+    for database in DATABASES:
+        machine = seed(chance.getrandbits(32))(_MACHINES[database])
+        chance.begun += _SEQUENCES
+        try:
+            run_state_machine_as_test(machine, settings=_HOW)
+        except Exception as error:
+            raise AssertionError(told(error)) from error
 
 
 def told(error: Exception) -> str:
@@ -68,12 +74,12 @@ def told(error: Exception) -> str:
 MODEL: Final = Row(
     name="model",
     promise=(
-        "people act, nodes report, upstream answers or is silent, fees come late, workers send "
-        "and pause, old data is purged, on SQLite and PostgreSQL, with kills between any two "
-        "statements and at commits: the store matches a plain model after each of 22 steps"
+        "people track, nodes report, upstream answers or is silent, networks turn, workers "
+        "pause, old data is purged, on SQLite and PostgreSQL, with kills between any two "
+        "statements and after commits: the store matches a plain model after each of 22 steps"
     ),
     short=2 * _SEQUENCES,
     full=960,
-    stage=_models,
+    stage=playing(nullcontext, _drive),
     cases_per_play=2 * _SEQUENCES,
 )

@@ -18,8 +18,7 @@ import apsw
 from dashboard.store.engine.engine import Store, open_store, prove_writing
 from dashboard.store.maintenance.migrate import migrate
 from tests.faults import fragile_driver
-from tests.faults.fragile_disk import FragileDisk, Image, keep
-from tests.faults.fragile_vfs import FragileVfs
+from tests.faults.fragile_disk import FragileDisk, FragileVfs, Image, keep
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.store_work import WORKS
 from tests.unit.store.fake_machine import Machine
@@ -190,7 +189,7 @@ POWER_LOSS: Final = Row(
         " names and sizes are lost, kept or torn: nothing acknowledged is lost, no transaction "
         "is there in part, and the store is intact"
     ),
-    short=5 * CUTS,
+    short=2 * CUTS,
     full=5_000,
     stage=losing_power,
     cases_per_play=CUTS,

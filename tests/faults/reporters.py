@@ -20,7 +20,7 @@ from dashboard.devnet.blockspace import Payment, SimulatedAccount
 from dashboard.devnet.chain import SeededRandom
 from dashboard.domain.quantity import Address, Wei
 from tests.faults.serve_processes import KEY, SAVE, a_call, connected, post
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 
 _ACCOUNT: Final = SimulatedAccount(SeededRandom(1), "faults", 1)
 _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
@@ -46,6 +46,15 @@ class Acknowledgements:
     denied: set[SentReport] = field(default_factory=set)
     first: threading.Event = field(default_factory=threading.Event)
     enough: threading.Event = field(default_factory=threading.Event)
+
+    def wait_for_the_first(self) -> None:
+        """Return as soon as something is acknowledged."""
+        assert self.first.wait(PATIENCE), f"nothing was acknowledged: {self.refused[:1]}"
+
+    def wait_for_another(self) -> None:
+        """Return as soon as something more is acknowledged."""
+        before = len(self.acknowledged)
+        eventually(lambda: len(self.acknowledged) > before, what="a save afterwards")
 
     def take_in(self, reports: Sequence[SentReport], replies: Sequence[dict[str, Any]]) -> None:
         """Note the replies to reports that were sent together."""

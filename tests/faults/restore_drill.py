@@ -2,127 +2,90 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
-from typing import IO, Final, cast
-
-from sqlalchemy import select
+from typing import Final
 
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.people.access import Actor
-from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.release import count_held, release_held
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
-from dashboard.store.maintenance.verify import verify
-from dashboard.store.schema import rejections
-from dashboard.store.tracking.transactions import track
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
-from tests.faults.delivery_promises import stored_deliveries
-from tests.faults.mailing_worker import deliver
-from tests.faults.rows import Chance, Play, Row
-from tests.processes import PROJECT
-from tests.received_mail import mails_of
+from tests.faults.delivery_promises import StoredDeliveries, check_whole, stored_deliveries
+from tests.faults.rows import Chance, Row, playing
+from tests.faults.worker_process import WorkerSite, worker_site_on
+from tests.waiting import eventually, pause
 
-_AGAIN: Final = 10**6
-"""Added to the number of a change that is seen anew: the worker draws other ids each time."""
+_TRACKED: Final = 12
 
 
-@contextmanager
-def _drilling(folder: Path) -> Iterator[Play]:
+def _drill(home: Path, chance: Chance) -> None:
     """Drill on SQLite and PostgreSQL in turn."""
-
-    def play(chance: Chance) -> None:
-        home = folder / str(chance.number)
-        home.mkdir()
-        with new_store("postgresql" if chance.number % 2 else "sqlite", home) as url:
-            _drill(url, home, chance)
-
-    yield play
-
-
-def _drill(url: str, home: Path, chance: Random) -> None:
-    seen, safe = _lose_a_store(url, home, chance)
-    mails = _mails(home)
-    at = datetime.now(UTC)
-    restore(url, home / "backup.sqlite", Actor("operator", at), home)
-    with open_store(url) as store:
-        with store.read() as connection:
-            assert [each.what for each in verify(connection)] == []
-            kept = set(connection.scalars(select(rejections.c.tx_hash)))
-        lost = {a_hash(each) for each in safe} - kept
-        assert not lost, f"{len(lost)} rejections that were stored before the backup are lost"
-        _see_again(store, seen, kept)
-        deliver(store, home / "mail", "successor")
-        assert _mails(home) == mails, "somebody was mailed after the restore"
-        _check_nothing_is_lost(store, seen)
-
-
-def _lose_a_store(url: str, home: Path, chance: Random) -> tuple[list[int], list[int]]:
-    """Let a worker live, back up meanwhile; return what it stored, and what before the backup."""
-    with ExitStack() as alive:
-        process = alive.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.mailing_worker", url, str(home / "mail"), "1"],
-                cwd=PROJECT,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        )
-        alive.callback(process.kill)
-        heard = cast("IO[bytes]", process.stdout)
-        safe = [int(heard.readline()) for _ in range(chance.randrange(1, 12))]
+    database = "postgresql" if chance.number % 2 else "sqlite"
+    with new_store(database, home) as url:
+        with worker_site_on(home, url) as site:
+            safe = _lose_the_store(site, home, chance)
+        restore(url, home / "backup.sqlite", Actor("operator", datetime.now(UTC)), home)
         with open_store(url) as store:
-            back_up(store, home / "backup.sqlite")
-        threading.Event().wait(chance.uniform(0, 0.3))
-        process.kill()
-        seen = safe + [int(line) for line in heard.read().split(b"\n")[:-1]]
-    return seen, safe
+            check_whole(store)
+            kept = {str(each.tx_hash) for each in stored_deliveries(store).rejections}
+        lost = safe - kept
+        assert not lost, f"{len(lost)} rejections that were stored before the backup are lost"
+        with worker_site_on(home, url, site.mailing) as again:
+            _see_again(again, site)
 
 
-def _see_again(store: Store, seen: list[int], kept: set[TxHash]) -> None:
-    """Ask upstream again: it answers what the backup does not know."""
-    with store.write() as connection:
-        for number in seen:
-            if a_hash(number) in kept:
-                continue
-            track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
-            rejection_id = save_polled(
-                connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT
-            )
-            news = a_transition(number, transition_id=an_id(number + _AGAIN))
-            assert record_transition(connection, news, rejection_id)
+def _lose_the_store(site: WorkerSite, home: Path, chance: Chance) -> set[str]:
+    """Back up while a worker works, and kill it; return what was stored before the backup."""
+    tracked = site.track(chance, _TRACKED)
+    process = site.start()
+    for tx_hash in tracked[: chance.randrange(1, _TRACKED)]:
+        site.reject_tracked(tx_hash, chance)
+        pause(chance.uniform(0, 0.1))
+    eventually(lambda: bool(site.found().rejections), what="a rejection that is stored")
+    safe = {str(each.tx_hash) for each in site.found().rejections}
+    back_up(site.store, home / "backup.sqlite")
+    for tx_hash in tracked[len(site.records) :]:
+        site.reject_tracked(tx_hash, chance)
+    pause(chance.uniform(0, 0.3))
+    process.kill()
+    return safe
 
 
-def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
+def _see_again(site: WorkerSite, lost: WorkerSite) -> None:
+    """Let a worker ask upstream again: nobody is mailed, and nothing is lost."""
+    mailed = list(site.post.taken)
+    for record in lost.records:
+        site.hosted.reject(record)
+    process = site.start()
+
+    def is_known() -> bool:
+        assert not process.ended.is_set(), f"the worker ended: {process.last_lines()}"
+        found = site.found()
+        is_expanded = all(is_done for _, is_done in found.outbox)
+        return len(found.rejections) == len(lost.records) and is_expanded
+
+    eventually(is_known, what="an end of the work")
+    pause(0.5)  # time to deliver
+    assert process.terminate() == 0, process.last_lines()
+    assert site.post.taken == mailed, "somebody was mailed after the restore"
+    _check_nothing_is_lost(site.store, site.found(), lost)
+
+
+def _check_nothing_is_lost(store: Store, found: StoredDeliveries, lost: WorkerSite) -> None:
     """See that each rejection was told, or is held, and that what is held can be sent."""
-    found = stored_deliveries(store)
     known = {tx_hash for each in found.messages for tx_hash in found.told[each.message_id]}
-    missing = {str(a_hash(each)) for each in seen} - known
+    missing = {str(each.tx_hash) for each in lost.records} - known
     assert not missing, f"of {len(missing)} rejections nobody is or was told"
     states = {each.state for each in found.messages}
     assert states <= {NotificationState.SENT, NotificationState.HELD}, states
     with store.write() as connection:
         held = count_held(connection)
         assert release_held(connection, datetime.now(UTC)) == held
-
-
-def _mails(home: Path) -> list[str]:
-    """Return the Message-ID of every mail, none twice."""
-    ids = [mail["Message-ID"] for mail in mails_of(home / "mail")]
-    assert len(ids) == len(set(ids)), "a mail came twice"
-    return sorted(ids)
+    assert not {each.state for each in stored_deliveries(store).messages} & {NotificationState.HELD}
 
 
 RESTORE_DRILL = Row(
@@ -132,7 +95,7 @@ RESTORE_DRILL = Row(
         "the backup is restored, on SQLite and PostgreSQL: nothing from before the backup is "
         "lost, no mail since then is sent again, and what may have been sent is held"
     ),
-    short=4,
+    short=2,
     full=200,
-    stage=_drilling,
+    stage=playing(nullcontext, _drill),
 )

@@ -1,18 +1,20 @@
-"""Rows of the table of faults: one way in which things go wrong, and what is promised then."""
+"""Rows of the table of faults: a site, a fault that happens to it, and what is promised then."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
+
+S = TypeVar("S")
 
 
 class Chance(Random):
-    """The chance of one run, which comes from the seed, the row and its number alone.
+    """The randomness of one run, which follows from the seed, the row and the run's number alone.
 
     Rows that try one way after the other go by `number`, so that a run is the same wherever it is
     played, and after whichever other.
@@ -34,14 +36,16 @@ class Chance(Random):
 Play: TypeAlias = Callable[[Chance], None]
 """Let the fault happen once; AssertionError tells which promise was broken."""
 
+Stage: TypeAlias = Callable[[Path], AbstractContextManager[Play]]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One fault.
 
     `stage` prepares in an empty folder what all runs share, and clears it away afterwards.
-    `short` and `full` count the runs of `make check` and of `make faults`; where one play is
-    made of many cases, `cases_per_play` says how many, and the counts are of cases. Where the
+    `short` and `full` count the runs of `make check` and of `make faults`; if one play is
+    made of many cases, `cases_per_play` says how many, and the counts are of cases. If the
     promise is of seconds, `short_stage` checks the same by order: `make check` times nothing.
     """
 
@@ -49,9 +53,39 @@ class Row:
     promise: str
     short: int
     full: int
-    stage: Callable[[Path], AbstractContextManager[Play]]
+    stage: Stage
     cases_per_play: int = 1
-    short_stage: Callable[[Path], AbstractContextManager[Play]] | None = None
+    short_stage: Stage | None = None
+
+
+def playing(
+    site: Callable[[Path], AbstractContextManager[S]],
+    fault: Callable[[S, Chance], None],
+    lives: int = 1,
+) -> Stage:
+    """Return a stage on which a fault happens to a site so many times, and then to another site.
+
+    A site checks at its end what must hold once nothing fails any more.
+    """
+
+    @contextmanager
+    def stage(folder: Path) -> Iterator[Play]:
+        numbers = count()
+        with ExitStack() as current:
+            sites: list[S] = []
+
+            def play(chance: Chance) -> None:
+                number = next(numbers)
+                if number % lives == 0:
+                    current.close()
+                    home = folder / str(number)
+                    home.mkdir(parents=True)
+                    sites[:] = [current.enter_context(site(home))]
+                fault(sites[0], chance)
+
+            yield play
+
+    return stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +100,14 @@ class Failure:
     cases: int | None = None
 
 
-def play_row(
-    row: Row, folder: Path, seed: int, numbers: Iterable[int]
-) -> Iterator[tuple[int, Failure | None]]:
+Outcome: TypeAlias = tuple[int, Failure | None]
+
+
+def play_row(row: Row, folder: Path, seed: int, numbers: Iterable[int]) -> Iterator[Outcome]:
     """Play the runs with these numbers; yield each number with its failure, if it has one.
 
-    The next number is asked for when a run is over. A stage that a failure has left in disorder is
-    set up anew; one that ends badly tells the failure of its last run, after that run seemed well.
+    A stage that a failure has left in disorder is set up anew; one that ends badly tells the
+    failure of its last run, after that run seemed well.
     """
     left = iter(numbers)
     number = next(left, None)

@@ -33,7 +33,8 @@ class ServeHome:
         """
         home.mkdir(parents=True)
         self.store = home / "linewatch.sqlite"
-        migrate(f"sqlite:///{self.store}")
+        self.url = variables.get("LINEWATCH_STORE_URL", f"sqlite:///{self.store}")
+        migrate(self.url)
         environment = new_installation(home, **variables).environment()
         self.servers = [Server(port, environment, home, launcher) for port in free_ports(doors)]
 
@@ -55,6 +56,11 @@ class Server:
         self.log = home / f"serve-{port}.log"
         self._launcher = launcher
         self._process: Process | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether a process was started that nobody ended."""
+        return self._process is not None
 
     @property
     def process(self) -> Process:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from tests.faults.promises import PROMISED_FAULTS, PromisedFault
 from tests.faults.rows import Row
 from tests.git_history import changes_since
 
@@ -21,7 +20,6 @@ _COLUMNS: Final = (
 )
 _HEAD: Final = (f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}")
 _NOT_YET: Final = " | not yet | | | | | | |"
-_UNPLAYED_HEAD: Final = ("| fault | promise |", "|---|---|")
 _NOTHING_SEEN: Final = 3
 """No failure in n independent runs bounds its chance to 3/n at 95 %."""
 
@@ -43,14 +41,13 @@ class Tally:
 
 
 def write_page(rows: Sequence[Row], tallies: Mapping[str, Tally], page: Path = PAGE) -> None:
-    """Write both tables: rows with `tallies` as these say, other rows as they are on the page."""
+    """Write the table: rows with `tallies` as these say, other rows as they are on the page."""
     text = page.read_text(encoding="utf-8")
     known = {**played(text), **tallies}
     lines = [_line(row.name, known[row.name]) if row.name in known else _empty(row) for row in rows]
-    text = _with_table(text, _HEAD, lines)
-    unplayed = [_unplayed(each) for each in PROMISED_FAULTS if not each.rows]
-    text = _with_table(text, _UNPLAYED_HEAD, unplayed)
-    page.write_text(text, encoding="utf-8")
+    table = "".join(f"{line}\n" for line in (*_HEAD, *lines))
+    found = re.compile(rf"^{re.escape(_HEAD[0])}\n(?:\|.*\n)*", re.MULTILINE)
+    page.write_text(found.sub(lambda _: table, text, count=1), encoding="utf-8")
 
 
 def write_changes(rows: Sequence[Row], page: Path = PAGE) -> None:
@@ -104,14 +101,3 @@ def _read(line: str) -> tuple[str, Tally]:
 
 def _empty(row: Row) -> str:
     return f"| `{row.name}` | {row.promise}{_NOT_YET}"
-
-
-def _unplayed(each: PromisedFault) -> str:
-    return f"| {each.fault} | {each.promise} |"
-
-
-def _with_table(text: str, head: Sequence[str], lines: Sequence[str]) -> str:
-    """Put lines in place of those of the table with this head."""
-    table = "".join(f"{line}\n" for line in (*head, *lines))
-    found = re.compile(rf"^{re.escape(head[0])}\n(?:\|.*\n)*", re.MULTILINE)
-    return found.sub(lambda _: table, text, count=1)

@@ -189,7 +189,7 @@ UPGRADES = Row(
         "tracked hashes, changes and pending notifications are there, upgraded once, and the "
         "older release refuses the store"
     ),
-    short=4,
+    short=2,
     full=300,
     stage=_upgrading,
 )

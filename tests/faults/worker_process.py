@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Final
+from uuid import UUID
 
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.kinds.table import KINDS
@@ -26,12 +26,21 @@ from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_record
 from tests.certificate import Certificate
-from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries
+from tests.databases import new_store
+from tests.faults.delivery_promises import (
+    StoredDeliveries,
+    check_deliveries,
+    check_mails_arrived,
+    check_sent_once,
+    check_ticks,
+    check_whole,
+    stored_deliveries,
+)
 from tests.faults.faulty_mail_server import CountingMailServer
 from tests.faults.hosted_apis import HostedApis, hosted_apis, nothing
 from tests.installation import new_installation
 from tests.mail_server import mail_server
-from tests.processes import Launcher, Process, ProcessOptions
+from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.waiting import eventually
 
 RECIPIENTS: Final = (
@@ -109,6 +118,11 @@ class WorkerSite:
         """The mail server."""
         return self.mailing.post
 
+    def give_work(self, chance: Random) -> None:
+        """Let a few transactions be rejected, and one again."""
+        self.reject(chance, chance.randrange(1, 4))
+        self.reject_again(chance)
+
     def start(self, **extra: str) -> Process:
         """Begin a new life of the worker; nobody interferes."""
         self.post.life += 1
@@ -171,6 +185,7 @@ class WorkerSite:
         """Kill the worker, and give its lease back, so that the next need not wait for its end."""
         process.kill()
         self.hosted.reached = self.post.reached = nothing
+        self.check_life()
         self.sent_before = stored_deliveries(self.store).sent
         with self.store.write() as connection:
             dead = holder(connection, WORKER_LEASE)
@@ -203,6 +218,33 @@ class WorkerSite:
                 f"{len(found.sent)} of {len(found.messages)} messages sent; {process.last_lines()}"
             ) from error
 
+    def finish(self, process: Process | None = None) -> None:
+        """Let a last worker, or this one, do what is left: then nothing is lost."""
+        process = process or self.start()
+        self.settle(process)
+        assert process.terminate() == 0, process.last_lines()
+
+    def settle(self, process: Process, others: Sequence[UUID] = (), *, once: bool = False) -> None:
+        """Wait until everything is mailed, and check it; `others` are changes of networks.
+
+        `once`: no message may have come twice.
+        """
+        self.wait_until_quiet(process)
+        found = self.found()
+        check_deliveries(found, self.records, self.mailing.recipients, self.post.taken, others)
+        if once:
+            check_sent_once(found, self.post.taken)
+        self.check_life()
+
+    def check_life(self) -> None:
+        """See that the store is whole, and that nothing marked before this life came again."""
+        check_whole(self.store)
+        check_ticks(self.store)
+        check_mails_arrived(self.found(), self.post.taken)
+        came = {each.message_id for each in self.post.taken if each.life == self.post.life}
+        again = came & self.sent_before
+        assert not again, f"{len(again)} messages were marked as sent, and sent again"
+
     def found(self) -> StoredDeliveries:
         """Return what the store tells now."""
         return stored_deliveries(self.store)
@@ -214,14 +256,22 @@ class WorkerSite:
 
 @contextmanager
 def worker_site(
-    home: Path, url: str, launcher: Launcher, mailing: Mailing | None = None
+    home: Path, database: str = "sqlite", mailing: Mailing | None = None
 ) -> Iterator[WorkerSite]:
-    """Yield it on a migrated store; the caller ends the workers that it starts."""
+    """Yield it on a new store in a database of this kind."""
+    with new_store(database, home) as url, worker_site_on(home, url, mailing) as site:
+        yield site
+
+
+@contextmanager
+def worker_site_on(home: Path, url: str, mailing: Mailing | None = None) -> Iterator[WorkerSite]:
+    """Yield it on a migrated store; the workers that were started end with it."""
     home.mkdir(parents=True, exist_ok=True)
     mailing = mailing or Mailing()
     certificate = mailing.certificate
     tls = {"tls_context": certificate.for_server()} if certificate else {}
     with (
+        launching() as launcher,
         hosted_apis() as hosted,
         mail_server(mailing.post, **tls) as port,
         open_store(url) as store,
@@ -255,11 +305,6 @@ def group_briefly(store: Store, group_by: tuple[Dimension, ...] = DEFAULT_GROUP)
     ]
     with store.write() as connection:
         save_rules(connection, rules, Actor("tests", A_MOMENT))
-
-
-def pause(seconds: float) -> None:
-    """Let a part of a second pass, which is the moment of a fault."""
-    threading.Event().wait(seconds)
 
 
 def _reason(chance: Random) -> str:

@@ -1,7 +1,8 @@
-"""What the archive of rejections is to remember, in plain Python, and how it reads that."""
+"""What the archive of rejections is to remember, in plain Python; the store is read beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,9 +19,21 @@ from dashboard.domain.rejections.exclusion import (
     SignedTransaction,
     StoredRejection,
 )
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.archive import (
+    all_arrivals,
+    archived_versions,
+    last_rejection_id,
+    queryable_record,
+)
+from dashboard.store.rejections.known_hashes import RejectionReader
 from dashboard.store.rejections.save import LocatedReport
+from tests.model.world import HASHES, NETWORKS
+from tests.one_by_one import versions
 
 _HOUR: Final = timedelta(hours=1)
+_MANY: Final = 10_000
 
 
 @dataclass
@@ -136,3 +149,57 @@ def _believed(rejection: StoredRejection) -> datetime:
     """Return the claimed time, or when it arrived where the claim was too far ahead of that."""
     claimed, arrived = rejection.record.timestamp, rejection.first_seen_at
     return claimed if claimed <= arrived + timedelta(minutes=5) else arrived
+
+
+class Numbers:
+    """The store's own numbers of arrivals, turned into places counted from one."""
+
+    def __init__(self, arrivals: Sequence[ArchivedRejection]) -> None:
+        """Learn the numbers, which must count up."""
+        ids = [each.rejection.rejection_id for each in arrivals]
+        assert ids == sorted(set(ids)), f"arrivals are numbered {ids}"
+        self.ids = ids
+        self._places = {each: place for place, each in enumerate(ids, start=1)}
+
+    def of(self, rejection: StoredRejection) -> StoredRejection:
+        return replace(rejection, rejection_id=self._places[rejection.rejection_id])
+
+    def of_all(self, rejections: Sequence[StoredRejection]) -> list[StoredRejection]:
+        return [self.of(each) for each in rejections]
+
+    def of_archived(self, found: Sequence[ArchivedRejection]) -> list[ArchivedRejection]:
+        return [replace(each, rejection=self.of(each.rejection)) for each in found]
+
+
+def numbers_of(connection: Connection) -> Numbers:
+    """Read the store's own numbers."""
+    return Numbers(all_arrivals(connection, 0, _MANY))
+
+
+def check_archive(connection: Connection, held: Archive, now: datetime) -> None:
+    """Read the archive, and see that it is what is held."""
+    arrived = all_arrivals(connection, 0, _MANY)
+    numbers = Numbers(arrived)
+    assert numbers.of_archived(arrived) == [held.archived(each) for each in held.rejections]
+    assert last_rejection_id(connection) == max(numbers.ids, default=0)
+    for tx_hash in HASHES:
+        own = held.of_hash(tx_hash)
+        best = held.visible(tx_hash, now)
+        assert numbers.of_all(versions(connection, tx_hash)) == own
+        archived = archived_versions(connection, tx_hash, frozenset(NETWORKS), _MANY)
+        assert numbers.of_archived(archived) == [held.archived(each) for each in own]
+        assert queryable_record(connection, NETWORKS, tx_hash, now) == (best and best.record)
+
+
+def check_reader(store: Store, held: Archive, now: datetime) -> None:
+    """See that the fast way to single records tells the same."""
+    reader = RejectionReader(store)
+    try:
+        assert sorted(reader.hashes()) == sorted(each.record.tx_hash for each in held.rejections)
+        arrived = [tx_hash for _, tx_hash in reader.arrivals(0, _MANY)]
+        assert arrived == [each.record.tx_hash for each in held.rejections]
+        for tx_hash in HASHES:
+            best = held.visible(tx_hash, now)
+            assert reader.queryable_record(NETWORKS, tx_hash, now) == (best and best.record)
+    finally:
+        reader.close()

@@ -1,4 +1,4 @@
-"""What may happen to coverage, inclusion and the audit log."""
+"""What may happen to coverage and to follow-ups: workers look, nodes say what became of it."""
 
 from __future__ import annotations
 
@@ -7,36 +7,26 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
-from sqlalchemy import Delete, Update
+from hypothesis.stateful import rule
 
 from dashboard.domain.health.coverage import Watched
-from dashboard.domain.health.observation import Failure, Operation, Spent
-from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
+from dashboard.domain.health.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.errors import StoreError
 from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.lease import Clocks
-from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import record_answers, record_failure
-from dashboard.store.monitoring.upkeep import record_credits
-from dashboard.store.schema import audit_log, installation
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,
     record_inclusion_answers,
 )
 from tests.builders import A_MOMENT
-from tests.model.audit_log import ACTIONS
-from tests.model.coverage import Silence
-from tests.model.fees import newest
-from tests.model.kills import EVERY
-from tests.model.machine import Memory, Part, StoreMachine
-from tests.model.world import NETWORKS, OPERATIONS, failures, hashes, networks, some_spent
+from tests.model.coverage import PRECISION, PRECISION_WITHOUT_FEES, Silence
+from tests.model.machine import Memory, StoreMachine
+from tests.model.world import NETWORKS, failures, hashes, networks
 
 _LONG: Final = timedelta(minutes=2)
 _OPERATIONS: Final = {
@@ -68,7 +58,7 @@ class WatchingMachine(StoreMachine):
     ) -> None:
         """Look after each pause; by a clock that may have been set back."""
         if is_new:
-            self.looked_at.pop(network_id, None)
+            self.visited_at.pop(network_id, None)
         for pause in pauses:
             self.now += pause
             self._look(network_id, watched, self.now - set_back)
@@ -113,32 +103,29 @@ class WatchingMachine(StoreMachine):
             else:
                 held.tracking.silences.failed(network_id, at, operation, failure)
 
-        self.change(act, expect, Part.TRACKING)
+        self.change(act, expect)
 
     def _look(self, network_id: NetworkId, watched: Sequence[Watched], at: datetime) -> None:
-        elapsed, looked_at = self.now - A_MOMENT, self.looked_at.get(network_id)
-        watch = CoverageWatch(network_id, watched, Clocks(lambda: at, lambda: elapsed), looked_at)
+        elapsed, visited_at = self.now - A_MOMENT, self.visited_at.get(network_id)
+        watch = CoverageWatch(network_id, watched, Clocks(lambda: at, lambda: elapsed), visited_at)
+
+        precision = PRECISION if Watched.FEES in watched else PRECISION_WITHOUT_FEES
 
         def expect(held: Memory, said: timedelta) -> None:
             assert said == elapsed
             for each in watched:
-                silence = _silence(held, network_id, each, at)
-                pause = None if looked_at is None else elapsed - looked_at
-                held.coverage.note_check((network_id, each), at, pause, silence)
-            self.looked_at[network_id] = elapsed
+                silence = _silence(held, network_id, each)
+                pause = None if visited_at is None else elapsed - visited_at
+                held.coverage.note_check((network_id, each), at, pause, silence, precision)
+            self.visited_at[network_id] = elapsed
 
-        self.change(watch.visit, expect, Part.COVERAGE)
+        self.change(watch.visit, expect)
 
 
-def _silence(
-    held: Memory, network_id: NetworkId, watched: Watched, now: datetime
-) -> Silence | None:
-    """Return since when nobody answers, where failures span a while and the node helps not out."""
+def _silence(held: Memory, network_id: NetworkId, watched: Watched) -> Silence | None:
+    """Return since when nobody answers, where failures span a while."""
     standing = held.tracking.silences.standing.get((network_id, _OPERATIONS[watched]))
     if standing is None or standing.last_failed_at - standing.failing_since < _LONG:
-        return None
-    told = newest(held.fees.observed[network_id], now)
-    if watched is Watched.FEES and told is not None and told.asked_at >= standing.failing_since:
         return None
     return Silence(standing.failing_since, standing.failure.message)
 
@@ -168,8 +155,8 @@ class FollowingMachine(StoreMachine):
 
     @rule()
     def follow_ups_are_taken_up(self) -> None:
-        ends, self.is_sound = self.held.tracking.ends, False
-        with self.lives.store.read() as connection:
+        ends = self.held.tracking.ends
+        with self.store.read() as connection:
             for network_id in NETWORKS:
                 found = open_follow_ups(connection, network_id, ends.taken_up[network_id])
                 places = {(each.tx_hash, network_id) for each in found}
@@ -178,7 +165,6 @@ class FollowingMachine(StoreMachine):
                 ids = [each.watch_id for each in found]
                 ends.taken_up[network_id] = max([ends.taken_up[network_id], *ids])
         ends.fresh.clear()
-        self.is_sound = True
 
     @rule(
         network_id=networks,
@@ -196,7 +182,7 @@ class FollowingMachine(StoreMachine):
     ) -> None:
         """Let a node say something, and perhaps the same again when that may be final."""
         self._hear(network_id, said, is_polled=is_polled)
-        if pause is not None and not self.is_grouping:
+        if pause is not None:
             self.time_passes(pause)
             self._hear(network_id, said, is_polled=is_polled)
 
@@ -217,16 +203,14 @@ class FollowingMachine(StoreMachine):
     ) -> None:
         """Write down what was said as pollers do, or as it is done for people: answers only."""
         at = self.now - late
-        with self.lives.store.read() as connection:
+        with self.store.read() as connection:
             questions = inclusion_questions(connection, network_id, list(said))
         all_told = [(each, _answer(each, said[each.tx_hash])) for each in questions]
         told = [each for each in all_told if is_polled or each[1].failure is None]
         silence = next((each.failure for _, each in told if each.failure is not None), None)
         is_silent = all(each.failure is not None for _, each in told)
-        spent = {OPERATIONS[1]: Spent(len(told), 3 * len(told))}
 
         def act(connection: Connection) -> object:
-            record_credits(connection, network_id, at, spent)
             if is_polled and silence is not None and is_silent:
                 record_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
@@ -235,7 +219,6 @@ class FollowingMachine(StoreMachine):
 
         def expect(held: Memory, kept: object) -> None:
             tracking = held.tracking
-            held.ledger.note(network_id, at, spent)
             if is_polled and silence is not None and is_silent:
                 tracking.silences.failed(network_id, at, _OPERATION, silence)
             elif is_polled:
@@ -245,7 +228,7 @@ class FollowingMachine(StoreMachine):
             assert kept == {each: tracking.ends.held((each, network_id)) for each in answered}
 
         if told:
-            self.change(act, expect, Part.TRACKING | Part.CREDITS)
+            self.change(act, expect)
 
 
 def _answer(question: InclusionQuestion, said: Drawn) -> InclusionAnswer:
@@ -257,71 +240,3 @@ def _answer(question: InclusionQuestion, said: Drawn) -> InclusionAnswer:
     if said is None or question.nonce is None:
         return answer
     return replace(answer, next_nonce=question.nonce + said)
-
-
-_TEXTS: Final = ("ann", "\x1b[31m\u202e\ud800 = \0")
-_DETAILS: Final[tuple[dict[str, Detail], ...]] = (
-    {},
-    {"networks": [1, 2], "label": "a\\b \0", "rate": 0.5, "report": False, "methods": None},
-)
-_BY_HAND: Final = (
-    audit_log.update().values(subject="nothing"),
-    audit_log.delete(),
-)
-_BACK: Final = installation.update().values(audit_log_kept_since=None)
-texts = st.sampled_from(_TEXTS)
-lateness = st.sampled_from([timedelta(), timedelta(), timedelta(minutes=59), timedelta(days=2)])
-
-
-class NotingMachine(StoreMachine):
-    """Rules of the credit ledger and of the audit log."""
-
-    @rule(network_id=networks, late=lateness, spent=some_spent)
-    def calls_are_counted(
-        self, network_id: NetworkId, late: timedelta, spent: dict[str, Spent]
-    ) -> None:
-        at = self.now - late
-        self.change(
-            lambda connection: record_credits(connection, network_id, at, spent),
-            lambda held, _: held.ledger.note(network_id, at, spent),
-            Part.CREDITS,
-        )
-
-    @rule(
-        actor=texts,
-        action=st.sampled_from(ACTIONS),
-        subject=texts,
-        details=st.sampled_from(_DETAILS),
-        late=lateness,
-    )
-    def act_is_noted(
-        self,
-        actor: str,
-        action: Action,
-        subject: str,
-        details: dict[str, Detail],
-        late: timedelta,
-    ) -> None:
-        entry = AuditEntry(self.now - late, actor, action, subject, details)
-        self.change(
-            lambda connection: note_action(
-                connection, Actor(actor, entry.at), action, subject, details or None
-            ),
-            lambda held, _: held.log.note(entry),
-            Part.AUDIT,
-        )
-
-    @precondition(lambda self: not self.is_grouping and self.held.log.is_guarded)
-    @rule(statement=st.sampled_from(_BY_HAND), is_set_back=st.booleans())
-    def log_is_changed_by_hand(self, statement: Update | Delete, *, is_set_back: bool) -> None:
-        """Try what the database refuses: it changes nothing, and takes nothing back."""
-        self.is_sound = False
-        was_let_go = self.held.log.kept_since is not None
-        with pytest.raises(StoreError, match=r"only grows|never goes back"):
-            self._change_by_hand(_BACK if is_set_back and was_let_go else statement)
-        self.check(self.held, Part.AUDIT, EVERY)
-        self.is_sound = True
-
-    def _change_by_hand(self, statement: Update | Delete) -> None:
-        with self.lives.store.write() as connection:
-            connection.execute(statement)

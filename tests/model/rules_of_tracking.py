@@ -22,7 +22,7 @@ from dashboard.store.evidence.record_answers import record_lookup, record_poll, 
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
-from tests.model.machine import Memory, Part, StoreMachine
+from tests.model.machine import Memory, StoreMachine, same
 from tests.model.world import (
     NETWORKS,
     answer_of,
@@ -56,8 +56,7 @@ class AskingMachine(StoreMachine):
         ]
         self.change(
             lambda connection: track_all(connection, requests, now),
-            lambda held, said: _same(said, [held.tracking.track(each, now) for each in requests]),
-            Part.TRACKING,
+            lambda held, said: same(said, [held.tracking.track(each, now) for each in requests]),
         )
 
     @rule(tx_hash=hashes, late=st.none() | lateness, label=labels, note=labels)
@@ -65,23 +64,21 @@ class AskingMachine(StoreMachine):
         remarks = Remarks(None if late is None else self.now - late, label, note)
         self.change(
             lambda connection: edit_tracked(connection, tx_hash, remarks),
-            lambda held, said: _same(said, held.tracking.amend(tx_hash, remarks)),
-            Part.TRACKING,
+            lambda held, said: same(said, held.tracking.amend(tx_hash, remarks)),
         )
 
     @rule(tx_hash=hashes)
     def people_untrack(self, tx_hash: TxHash) -> None:
         self.change(
             lambda connection: untrack(connection, tx_hash),
-            lambda held, said: _same(said, held.tracking.untrack(tx_hash)),
-            Part.TRACKING,
+            lambda held, said: same(said, held.tracking.untrack(tx_hash)),
         )
 
     @rule()
     def pollers_take_up(self) -> None:
-        tracking, self.is_sound = self.held.tracking, False
+        tracking = self.held.tracking
         after = tracking.taken_up
-        with self.lives.store.read() as connection:
+        with self.store.read() as connection:
             for network_id in NETWORKS:
                 found = watched_after(connection, network_id, after)
                 ids = [each.cohort_id for each in found]
@@ -90,20 +87,19 @@ class AskingMachine(StoreMachine):
                 assert {each for each in tracking.fresh if each[1] == network_id} <= hashes
                 tracking.taken_up = max([tracking.taken_up, *ids])
         tracking.fresh.clear()
-        self.is_sound = True
 
     @rule(network_id=networks, what=st.data(), number=st.integers(1, 3))
     def poller_asks_cohorts(self, network_id: NetworkId, what: st.DataObject, number: int) -> None:
         """Ask as the poll does: whole cohorts, of which some may be gone when it writes."""
         self.now += timedelta(seconds=1)
         now = self.now
-        with self.lives.store.read() as connection:
+        with self.store.read() as connection:
             ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
             due = read_cohorts(connection, network_id, ids[:number])
         hashes = [each for cohort in due for each in cohort.hashes]
         answers = [answer_of((each, what.draw(said_of_one())), now) for each in hashes]
         told = [(each, self.new_id()) for each in answers if each.record is not None]
-        if due and not self.is_grouping:
+        if due:
             self._keep(
                 network_id,
                 told,
@@ -117,8 +113,7 @@ class AskingMachine(StoreMachine):
         located = [dated(each, now) for each in group]
         self.change(
             lambda connection: save_reports(connection, located, now),
-            lambda held, said: _same(said, [held.archive.report(each, now) for each in located]),
-            Part.ARCHIVE | Part.TRACKING,
+            lambda held, said: same(said, [held.archive.report(each, now) for each in located]),
         )
 
     @rule(
@@ -171,12 +166,8 @@ class AskingMachine(StoreMachine):
                     continue
                 subject = Subject.transaction(network_id, answer.tx_hash)
                 place = held.archive.poll(network_id, answer.record, now)
-                before = held.alerting.state(subject)
+                before = held.conditions.state(subject)
                 transition = Transition(new_id, subject, before, State.REJECTED, now)
-                held.alerting.change(transition, place)
+                held.conditions.change(transition, place)
 
-        self.change(act, expect, Part.ARCHIVE | Part.TRACKING | Part.ALERTING)
-
-
-def _same(said: object, expected: object) -> None:
-    assert said == expected
+        self.change(act, expect)

@@ -7,7 +7,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Spent
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
@@ -31,17 +31,12 @@ REASONS: Final = (
     "TX_MODULE_LINE_COUNT_OVERFLOW (MUL)",
     "nobody knows \0 why: 50% \\u0000 _or_ more",
 )
-OPERATIONS: Final = ("eth_feeHistory", "eth_getTransactionReceipt")
 LABELS: Final = ("", "payout", "100% of it")
 
 hashes = st.sampled_from(HASHES)
 networks = st.sampled_from(NETWORKS)
 some_networks = st.lists(networks, unique=True, max_size=2).map(tuple)
 labels = st.sampled_from(LABELS)
-calls = st.sampled_from([1, 2, 2**40])
-some_spent = st.dictionaries(
-    st.sampled_from(OPERATIONS), st.builds(Spent, calls, st.just(0) | calls), max_size=2
-)
 lateness = st.sampled_from(
     [timedelta(), timedelta(milliseconds=1), timedelta(hours=1), timedelta(days=7, seconds=1)]
 )

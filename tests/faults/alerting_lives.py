@@ -1,14 +1,12 @@
-"""Alerts of a world that is watched: what was sent, and what the store holds of it."""
+"""Workers that alert, one life after the other on one store; and what the store holds of it."""
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -19,14 +17,13 @@ from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.condition import State, Subject, Transition
-from dashboard.domain.alerts.notification import Notification, Recipient
-from dashboard.domain.alerts.pace import LARGEST_HOURLY
+from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.engine.leases import acquire
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire, release
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.schema import (
     incident_transitions,
@@ -37,9 +34,9 @@ from dashboard.store.schema import (
 )
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_NETWORK, a_hash, a_record, an_id
-from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
-from tests.faults.expected_alerts import About, Waiting
+from tests.model.expected_alerts import About, Waiting
+from tests.model.kills import Countdown, Killed
 from tests.waiting import PATIENCE
 
 RECIPIENTS: Final = (
@@ -47,10 +44,19 @@ RECIPIENTS: Final = (
     Recipient("mail", "others@example.org"),
 )
 LEAD: Final = Recipient("mail", "lead@example.org")
-_CONFIGURED: Final = ConfiguredRecipients((*RECIPIENTS, LEAD), zones=ZoneInfo)
 DOWN: Final = DeliveryBlocked("the mail server is down")
-_HOUR: Final = timedelta(hours=1)
 MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
+_CONFIGURED: Final = ConfiguredRecipients((*RECIPIENTS, LEAD), zones=ZoneInfo)
+_LEASE: Final = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that arrived, and when: by the time of day and since boot."""
+
+    headers: MessageHeaders
+    at: datetime
+    elapsed: timedelta
 
 
 @dataclass
@@ -58,9 +64,7 @@ class RecordingPost:
     """Takes messages with their time, unless it fails: then in these ways, one after the other."""
 
     clock: FakeClock
-    taken: list[tuple[datetime, MessageHeaders]] = field(default_factory=list)
-    taken_after: list[timedelta] = field(default_factory=list)
-    """How long after boot each was taken."""
+    taken: list[Taken] = field(default_factory=list)
     tried: list[tuple[datetime, str]] = field(default_factory=list)
     failures: Sequence[DeliveryError] = ()
     _failed: int = 0
@@ -73,36 +77,88 @@ class RecordingPost:
             self._failed += 1
             failure = self.failures[self._failed % len(self.failures)]
             raise type(failure)(str(failure))  # one raised again holds all who ever caught it
-        self.taken.append((self.clock.now(), headers))
-        self.taken_after.append(self.clock.elapsed())
+        self.taken.append(Taken(headers, self.clock.now(), self.clock.elapsed()))
         return "250 taken"
 
 
-class WatchedAlerts:
-    """One worker after the other on one store; what each recipient is to hear of is remembered."""
+class AlertingLives:
+    """One worker after the other on one store."""
 
     def __init__(self, store: Store, clock: FakeClock) -> None:
         """Begin with one worker."""
         self.store, self.clock = store, clock
         self.post = RecordingPost(clock)
-        self.happened: list[UUID] = []
-        self.silenced: set[UUID] = set()
+        self.unmarked: Counter[str] = Counter()
+        """Messages that were taken from workers that were killed before they wrote so down."""
+
+        self._life = 0
+        self._token = 0
+        self._kill: Countdown | None = None
+        self._before: tuple[Notifier, int] | None = None
+        self._notifier: Notifier
         self.restart()
 
     def restart(self) -> None:
         """Let another worker go on that knows only what is stored."""
+        if self._life:
+            self._before = self._notifier, self._token
         sending = Sending({"mail": self.post}, _named)
         policy = DeliveryPolicy(patience=timedelta(seconds=PATIENCE))
         deliverer = Deliverer(self.store, sending, self.clock.now, self.clock.elapsed, policy)
         self._notifier = Notifier(
             self.store, RECIPIENTS, deliverer, self.clock.now, configured=_CONFIGURED
         )
+        self._life += 1
+        with self.store.write() as connection:
+            if self._life > 1:
+                release(connection, _LEASE, self._token)
+            token = acquire(connection, _LEASE, f"life {self._life}", timedelta(days=10_000))
+        assert token is not None
+        self._token = token
+
+    def wake_the_one_before(self) -> None:
+        """Let a worker whose lease is over go on, as if it had been paused: it sends nothing."""
+        if self._before is None:
+            return
+        notifier, token = self._before
+        sent = len(self.post.taken)
+        while notifier.run(token, always):
+            pass
+        assert len(self.post.taken) == sent, "a worker without a lease sent a message"
+
+    def die_after(self, statements: int) -> None:
+        """Let the worker be killed before the statement that follows so many more of its own."""
+        self._kill = Countdown(statements)
+
+    def work(self, length: timedelta = timedelta()) -> None:
+        """Let time pass, and workers do what is due; if one is killed, the next goes on."""
+        self.clock.wait(length)
+        try:
+            with self._kill.running() if self._kill is not None else nullcontext():
+                self._run()
+        except Killed:
+            self._kill = None
+            self.unmarked.update(self._taken_unmarked())
+            self.restart()
+            self._before = None
+            self._run()
+
+    def _run(self) -> None:
+        while self._notifier.run(self._token, always):
+            pass
+
+    def _taken_unmarked(self) -> set[str]:
+        column = notifications.c
+        query = select(column.message_id).where(column.state == NotificationState.PENDING)
+        with self.store.read() as connection:
+            pending = set(connection.scalars(query))
+        return {each.headers.message_id for each in self.post.taken} & pending
 
     def turn_mail(self) -> None:
         """Let the mail server fail, or work again."""
         self.post.failures = () if self.post.failures else (DOWN,)
 
-    def reject(self, numbers: range, *, is_silenced: bool = False) -> None:
+    def reject(self, numbers: range) -> None:
         """Let transactions be rejected, of several modules."""
         with self.store.write() as connection:
             for number in numbers:
@@ -119,104 +175,40 @@ class WatchedAlerts:
                     an_id(number), subject, None, State.REJECTED, self.clock.now()
                 )
                 assert record_transition(connection, transition, rejection_id)
-                self.happened.append(transition.transition_id)
-        if is_silenced:
-            self.silenced |= {an_id(number) for number in numbers}
 
-    def work(self, length: timedelta = timedelta()) -> None:
-        """Let time pass, and the worker do what is due."""
-        self.clock.wait(length)
-        with self.store.write() as connection:
-            token = acquire(connection, "worker", "us", timedelta(days=30))
-        assert token is not None
-        while self._notifier.run(token, always):
-            pass
-
-    def settle(self) -> None:
-        """Work until nothing is pending to anybody."""
-        self.post.failures = ()
-        for _ in range(400):
-            self.work(timedelta(minutes=5))
-            with self.store.read() as connection:
-                waits = select(notifications.c.state).where(notifications.c.state == "pending")
-                if connection.execute(waits).first() is None:
-                    return
-        raise AssertionError("something is pending for days")
-
-    def check(self) -> None:
-        """Raise AssertionError unless everybody was notified of everything once, in order."""
-        member = notification_members.c
-        query = select(
-            *(member.transition_id, member.address, member.position, member.incident_id),
-            notifications.c.message_id,
-        ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
+    def is_anything_pending(self) -> bool:
+        """Whether a notification waits to be sent."""
+        pending = select(notifications.c.state).where(
+            notifications.c.state == NotificationState.PENDING
+        )
         with self.store.read() as connection:
-            rows = connection.execute(query.order_by(member.position)).all()
-        known = Counter((row.transition_id, row.address) for row in rows)
-        expected = {(each, to.address) for each in self.happened for to in RECIPIENTS}
-        assert set(known) == expected, "a change reached nobody"
-        assert max(known.values(), default=1) == 1, "a change reached somebody twice"
-        sent = Counter((headers.message_id, headers.to) for _, headers in self.post.taken)
-        assert max(sent.values(), default=1) == 1, "a message was sent twice"
-        for row in rows:
-            is_sent = (row.message_id, row.address) in sent
-            assert is_sent is (row.transition_id not in self.silenced)
-        self._check_order(rows)
-        self._check_pace()
-
-    def _check_order(self, members: Sequence[Row[*tuple[Any, ...]]]) -> None:
-        """Raise where a message names something of an incident after one with something later."""
-        places = {each.message_id: place for place, (_, each) in enumerate(self.post.taken)}
-        latest: dict[tuple[UUID, str], int] = {}
-        for row in (each for each in members if each.message_id is not None):
-            place, about = places[row.message_id], (row.incident_id, row.address)
-            assert latest.get(about, -1) <= place, "an incident was told out of order"
-            latest[about] = place
-
-    def _check_pace(self) -> None:
-        times: defaultdict[str, list[datetime]] = defaultdict(list)
-        for at, headers in self.post.taken:
-            times[headers.to].append(headers.date)
-            assert at >= headers.date
-        for dates in times.values():
-            for date in dates:
-                within = sum(date - _HOUR < each <= date for each in dates)
-                assert within <= LARGEST_HOURLY, f"{within} messages within an hour"
+            return connection.execute(pending).first() is not None
 
 
 def _named(notification: Notification) -> Message:
     return Message(str(notification.notification_id), "-", "-")
 
 
-@contextmanager
-def watched_alerts(folder: Path) -> Iterator[WatchedAlerts]:
-    """Yield alerting on a store of its own."""
-    folder.mkdir(parents=True)
-    clock = FakeClock()
-    url = new_sqlite_store(folder / "linewatch.db")
-    with open_store(url, clock.boot_clock) as store:
-        yield WatchedAlerts(store, clock)
-    shutil.rmtree(folder)
-
-
 def members_in(store: Store) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return each change with who is notified of it, by which message, or why not."""
+    """Return each change with who is notified of it, by which message, or why not, in its order."""
     member = notification_members.c
     query = select(
         *(member.transition_id, member.channel, member.address, member.reason),
-        *(notifications.c.message_id, notifications.c.state),
+        *(member.incident_id, notifications.c.message_id, notifications.c.state),
     ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
     with store.read() as connection:
-        return connection.execute(query).all()
+        return connection.execute(query.order_by(member.position)).all()
 
 
-def tried_in(store: Store, messages: Iterable[tuple[datetime, str]]) -> dict[UUID, datetime]:
+def tried_in(
+    members: Iterable[Row[*tuple[Any, ...]]], messages: Iterable[tuple[datetime, str]]
+) -> dict[UUID, datetime]:
     """Return of each change when the first message that names it was tried."""
     dates: dict[str, datetime] = {}
     for at, message_id in messages:
         dates.setdefault(message_id, at)
     found: dict[UUID, datetime] = {}
-    for row in members_in(store):
+    for row in members:
         if row.message_id in dates:
             at = dates[row.message_id]
             found[row.transition_id] = min(at, found.get(row.transition_id, at))
@@ -233,14 +225,18 @@ def waiting_in(store: Store) -> Waiting:
         )
         .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
         .join(notifications, column.notification_id == pair.notification_id)
-        .where(column.state == "pending", column.closed_at.is_(None))
+        .where(column.state == NotificationState.PENDING, column.closed_at.is_(None))
     )
     found: defaultdict[About, set[tuple[str, Recipient]]] = defaultdict(set)
     with store.read() as connection:
         for row in connection.execute(query):
-            about = (row.rule, tuple(map(tuple, row.grouped_by)))
-            found[about].add((row.kind, Recipient(row.channel, row.address)))
+            found[about_of(row)].add((row.kind, Recipient(row.channel, row.address)))
     return found
+
+
+def about_of(row: Row[*tuple[Any, ...]]) -> About:
+    """Return what a stored incident is about."""
+    return row.rule, tuple(map(tuple, row.grouped_by))
 
 
 def messages_about_incidents(store: Store) -> Sequence[Row[*tuple[Any, ...]]]:

@@ -9,7 +9,8 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -19,17 +20,13 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
-from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.faults.controlled_disk import ControlledDisk
-from tests.faults.delivery_promises import check_deliveries, stored_deliveries
-from tests.faults.killed_worker import check_life
-from tests.faults.reporters import Reports, SentReport, reporting
-from tests.faults.rows import Play, Row
-from tests.faults.serve_processes import ServeHome, Server
-from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
+from tests.faults.rows import Chance, Row, playing
+from tests.faults.serve_faults import ServeSite, serve_site
+from tests.faults.worker_process import WorkerSite, worker_site_on
 from tests.processes import Launcher, Process, ProcessOptions, launching
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE, eventually, pause
 
 _OURS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'linewatch'"
 
@@ -123,13 +120,9 @@ class _Scene:
 
     database: OwnPostgreSQL
     disk: ControlledDisk | None
-    place: WorkerSite
+    work: WorkerSite
     worker: Process
-    serve: Server
-    served_url: str
-    reports: Reports = field(default_factory=Reports)
-    sent: set[SentReport] = field(default_factory=set)
-    acknowledged: set[SentReport] = field(default_factory=set)
+    served: ServeSite
 
 
 Fault: TypeAlias = Callable[[_Scene, Random], None]
@@ -163,7 +156,7 @@ def _refuse_writes(scene: _Scene, chance: Random) -> None:
 
 def _refuse_connections(scene: _Scene, chance: Random) -> None:
     """Let nobody in any more, as a server that is full of connections."""
-    names = [make_url(url).database for url in (scene.served_url, scene.place.url)]
+    names = [make_url(url).database for url in (scene.served.home.url, scene.work.url)]
     for name in names:
         scene.database.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
     _end_sessions(scene, chance)
@@ -187,56 +180,33 @@ _REFUSALS: Final = (_refuse_writes, _refuse_connections, _fill_disk)
 
 
 @contextmanager
-def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
-    """Let one server fail again and again under one worker and one serve."""
+def _scene(home: Path, *, has_disk: bool = False) -> Iterator[_Scene]:
+    """Yield one server under one worker and one serve."""
     with ExitStack() as held:
         launcher = held.enter_context(launching())
-        disk = held.enter_context(ControlledDisk(folder)) if _fill_disk in faults else None
-        database = OwnPostgreSQL(folder, launcher, disk)
+        disk = held.enter_context(ControlledDisk(home)) if has_disk else None
+        database = OwnPostgreSQL(home, launcher, disk)
         url, served_url = database.new_store(), database.new_store()
-        serve_home = ServeHome(folder / "serve_home", launcher, LINEWATCH_STORE_URL=served_url)
-        (serve,) = serve_home.servers
-        with worker_site(folder / "work", url, launcher) as place:
-            serve.start()
-            serve.wait_until_ready()
-            scene = _Scene(database, disk, place, place.start(), serve, served_url)
-            place.wait_until_at_work()  # without a store none begins
-            yield lambda chance: _fail_once(scene, chance.choice(faults), chance)
-            assert scene.worker.terminate() == 0, scene.worker.last_lines()
-            assert serve.terminate() == 0, serve.last_lines()
+        served = held.enter_context(serve_site(home / "served", LINEWATCH_STORE_URL=served_url))
+        work = held.enter_context(worker_site_on(home / "work", url))
+        served.start()
+        scene = _Scene(database, disk, work, work.start(), served)
+        work.wait_until_at_work()  # without a store none begins
+        yield scene
+        assert scene.worker.terminate() == 0, scene.worker.last_lines()
+        assert served.home.servers[0].terminate() == 0, served.home.servers[0].last_lines()
 
 
-def _fail_once(scene: _Scene, fault: Fault, chance: Random) -> None:
-    place = scene.place
-    with reporting([scene.serve.port], scene.reports, chance) as acknowledgements:
-        assert acknowledgements.first.wait(PATIENCE), (
-            f"nothing was acknowledged: {acknowledgements.refused[:1]}"
-        )
-        place.reject(chance, chance.randrange(1, 4))
-        awaited = chance.choice((place.hosted.asked, place.post.arrival))
+def _fail_once(faults: tuple[Fault, ...], scene: _Scene, chance: Chance) -> None:
+    work = scene.work
+    with scene.served.under_load(chance, refusals=None) as load:
+        work.reject(chance, chance.randrange(1, 4))
+        awaited = chance.choice((work.hosted.asked, work.post.arrival))
         awaited.clear()
         awaited.wait(1)
-        fault(scene, chance)
-        before = len(acknowledgements.acknowledged)
-        eventually(lambda: len(acknowledgements.acknowledged) > before, what="a save afterwards")
-    scene.sent |= acknowledgements.sent
-    scene.acknowledged |= acknowledgements.acknowledged
-    _check_served(scene)
-    place.wait_until_quiet(scene.worker)
-    check_deliveries(place.found(), place.records, RECIPIENTS, place.post.taken)
-    check_life(place, frozenset())
-
-
-def _check_served(scene: _Scene) -> None:
-    """See that what serve acknowledged is there once, and nothing that nobody sent."""
-    with open_store(scene.served_url) as store:
-        found = [(str(each.tx_hash), each.reason) for each in stored_deliveries(store).rejections]
-    stored = set(found)
-    assert len(found) == len(stored), "a report is stored twice"
-    lost = {(each.tx_hash, each.reason) for each in scene.acknowledged} - stored
-    assert not lost, f"{len(lost)} acknowledged reports are lost, such as {min(lost)}"
-    strange = stored - {(each.tx_hash, each.reason) for each in scene.sent}
-    assert not strange, f"{len(strange)} stored reports were never sent, such as {min(strange)}"
+        faults[chance.number % len(faults)](scene, chance)
+        load.wait_for_another()
+    work.settle(scene.worker)
 
 
 KILLED_SERVER = Row(
@@ -248,7 +218,7 @@ KILLED_SERVER = Row(
     ),
     short=3,
     full=200,
-    stage=lambda folder: _failing(folder, _DEATHS),
+    stage=playing(_scene, partial(_fail_once, _DEATHS), lives=200),
 )
 
 REFUSING_SERVER = Row(
@@ -259,5 +229,5 @@ REFUSING_SERVER = Row(
     ),
     short=3,
     full=200,
-    stage=lambda folder: _failing(folder, _REFUSALS),
+    stage=playing(partial(_scene, has_disk=True), partial(_fail_once, _REFUSALS), lives=200),
 )

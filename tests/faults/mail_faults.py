@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -19,13 +18,11 @@ from dashboard.domain.alerts.notification import DeliveryResult, NotificationSta
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import deliveries, notifications, transitions
 from tests.certificate import make_certificate
-from tests.databases import new_store
 from tests.faults.delivery_promises import check_deliveries, check_sent_once
 from tests.faults.faulty_mail_server import FAULTS, FaultyMailServer, TakenMail
-from tests.faults.rows import Chance, Play, Row
-from tests.faults.worker_process import Mailing, WorkerSite, pause, worker_site
-from tests.processes import Process, launching
-from tests.waiting import eventually
+from tests.faults.rows import Chance, Row, playing
+from tests.faults.worker_process import Mailing, WorkerSite, worker_site
+from tests.waiting import eventually, pause
 
 _TIMEOUT: Final = 6.0
 """Seconds that a mail may take: time for six bytes that drip."""
@@ -42,40 +39,36 @@ _FOR_EVER: Final = 3600.0
 
 
 @contextmanager
-def _failing(folder: Path) -> Iterator[Play]:
-    """Let one worker mail as many recipients as there are faults; each meets another one."""
-    certificate = make_certificate(folder, days=60)  # one that ends soon is reported
-    other = make_certificate(folder, "other.example.org")
+def _mailed_with_faults(home: Path) -> Iterator[WorkerSite]:
+    """Yield a worker that mails as many recipients as there are faults."""
+    certificate = make_certificate(home, days=60)  # one that ends soon is reported
+    other = make_certificate(home, "other.example.org")
     server = FaultyMailServer(certificate.for_server(), other.for_server())
     recipients = [Recipient("mail", f"oncall{each}@example.org") for each in range(len(FAULTS))]
     mailing = Mailing(recipients, server, certificate, _TIMEOUT)
-    with (
-        launching() as launcher,
-        new_store("sqlite", folder) as url,
-        worker_site(folder, url, launcher, mailing) as place,
-    ):
-        process = place.start()
-        yield lambda chance: _fail_in_every_way(place, server, process, chance)
-        assert process.terminate() == 0, process.last_lines()
+    with worker_site(home, mailing=mailing) as site:
+        yield site
 
 
-def _fail_in_every_way(
-    place: WorkerSite, server: FaultyMailServer, process: Process, chance: Chance
-) -> None:
+def _fail_in_every_way(site: WorkerSite, chance: Chance) -> None:
     """Fail a first attempt of each recipient in another way, and see that the second arrives."""
+    server = site.post
+    assert isinstance(server, FaultyMailServer)
+    process = site.start()
     faults = [FAULTS[each].at_one_stage(chance) for each in chance.cases(len(FAULTS))]
     chance.shuffle(faults)
     server.happened.clear()
     server.faults.extend(faults)
-    place.reject(chance, 1)
-    place.wait_until_quiet(process)
+    site.reject(chance, 1)
+    site.wait_until_quiet(process)
+    assert process.terminate() == 0, process.last_lines()
     assert Counter(server.happened) == Counter(faults), f"other faults: {server.happened}"
-    found, mails = place.found(), set(server.taken)
-    check_deliveries(found, place.records, place.mailing.recipients, list(mails))
+    found, mails = site.found(), set(server.taken)
+    check_deliveries(found, site.records, site.mailing.recipients, list(mails))
     check_sent_once(found, list(mails))
     assert set(server.unanswered) <= mails, "a message that came again was another one"
     copies = Counter(each.message_id for each in (*server.taken, *server.unanswered))
-    excess = copies - Counter(each.message_id for each in mails) - _unanswered(place.store)
+    excess = copies - Counter(each.message_id for each in mails) - _unanswered(site.store)
     assert not excess, f"{excess.total()} messages came again though they were answered"
 
 
@@ -92,65 +85,48 @@ def _unanswered(store: Store) -> Counter[str]:
         return Counter({row[0]: row[1] for row in connection.execute(query)})
 
 
-@contextmanager
-def _swallowing(folder: Path, *, is_timed: bool = True) -> Iterator[Play]:
-    """Let workers mail many recipients, of whom the mail server swallows some after a while."""
-    numbers = count()
-    with launching() as launcher:
-
-        def play(chance: Chance) -> None:
-            home = folder / str(next(numbers))
-            home.mkdir()
-            timeout = chance.choice((2.0, 20.0)) if is_timed else _FOR_EVER
-            mailing = Mailing(_MANY, timeout=timeout, group_by=(Dimension.LABEL,))
-            with (
-                new_store("sqlite", home) as url,
-                worker_site(home, url, launcher, mailing) as place,
-            ):
-                _swallow_some(place, chance, _LONGEST_DELAY if is_timed else _FOR_EVER)
-
-        yield play
-
-
-def _swallow_some(place: WorkerSite, chance: Chance, longest: float) -> None:
+def _swallow_some(home: Path, chance: Chance, *, is_timed: bool = True) -> None:
     """Compare how long mails take while all recipients are well and while some are not.
 
-    Where attempts outlast the play, all mails to the others arrive before any of these ends.
+    If attempts outlast the play, all mails to the others arrive before any of these ends.
     """
-    process = place.start()
-    _mail(place, chance, range(1))  # a worker that starts takes its time
-    usual = _p99(_mail(place, chance, range(_BEFORE)))
-    holes = {each.address for each in chance.sample(_MANY, chance.randint(1, _MOST_HOLES))}
-    place.post.holes |= holes
-    beside = _p99(_mail(place, chance, chance.cases(_BESIDE)))
-    place.kill_and_release(process)
+    timeout = chance.choice((2.0, 20.0)) if is_timed else _FOR_EVER
+    longest = _LONGEST_DELAY if is_timed else _FOR_EVER
+    mailing = Mailing(_MANY, timeout=timeout, group_by=(Dimension.LABEL,))
+    with worker_site(home, mailing=mailing) as site:
+        process = site.start()
+        _mail(site, chance, range(1))  # a worker that starts takes its time
+        usual = _p99(_mail(site, chance, range(_BEFORE if is_timed else 1)))
+        holes = {each.address for each in chance.sample(_MANY, chance.randint(1, _MOST_HOLES))}
+        site.post.holes |= holes
+        beside = _p99(_mail(site, chance, chance.cases(_BESIDE)))
+        process.kill()
+        found = site.found()
     assert beside <= usual + longest, (
         f"beside {len(holes)} silent addresses mails took {beside:.2f} s, else {usual:.2f} s"
     )
-    found = place.found()
-    addresses = [each.address for each in _MANY]
-    expected = Counter((change, address) for change in found.news for address in addresses)
+    expected = Counter((change, each.address) for change in found.news for each in _MANY)
     assert Counter(found.members) == expected, "a change reached nobody, or somebody twice"
     states = {each.state for each in found.messages if each.address in holes}
     assert NotificationState.DEAD not in states, "what a silent address was to get is dead"
 
 
-def _mail(place: WorkerSite, chance: Random, rejections: Iterable[int]) -> list[float]:
+def _mail(site: WorkerSite, chance: Random, rejections: Iterable[int]) -> list[float]:
     """Return how long each mail took, in seconds, to recipients that are not swallowed."""
-    before = len(place.records)
+    before = len(site.records)
     for _ in rejections:
-        place.reject(chance, 1)
+        site.reject(chance, 1)
         pause(chance.uniform(0, 0.2))
-    hashes = {str(each.tx_hash) for each in place.records[before:]}
-    expected = len(hashes) * (len(_MANY) - len(place.post.holes))
+    hashes = {str(each.tx_hash) for each in site.records[before:]}
+    expected = len(hashes) * (len(_MANY) - len(site.post.holes))
 
     def arrived() -> list[TakenMail]:
-        healthy = (each for each in list(place.post.taken) if each.to not in place.post.holes)
+        healthy = (each for each in list(site.post.taken) if each.to not in site.post.holes)
         return [each for each in healthy if each.hashes and each.hashes <= hashes]
 
     eventually(lambda: len(arrived()) >= expected, what=f"{expected} mails")
     column = transitions.c
-    with place.store.read() as connection:
+    with site.store.read() as connection:
         rows = connection.execute(select(column.tx_hash, column.at)).all()
     known = {str(row.tx_hash): row.at for row in rows}
     mails = arrived()
@@ -172,7 +148,7 @@ FAULTY_MAIL = Row(
     ),
     short=len(FAULTS),
     full=100 * len(FAULTS),
-    stage=_failing,
+    stage=playing(_mailed_with_faults, _fail_in_every_way),
     cases_per_play=len(FAULTS),
 )
 
@@ -184,7 +160,7 @@ SILENT_ADDRESSES = Row(
     ),
     short=_BESIDE,
     full=100 * _BESIDE,
-    stage=_swallowing,
+    stage=playing(nullcontext, _swallow_some),
     cases_per_play=_BESIDE,
-    short_stage=partial(_swallowing, is_timed=False),
+    short_stage=playing(nullcontext, partial(_swallow_some, is_timed=False)),
 )
