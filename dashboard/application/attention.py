@@ -36,22 +36,14 @@ from dashboard.application.source_health import (
     OperationHealth,
     OperationState,
     plan_in_words,
+    source_name,
 )
-from dashboard.application.text import (
-    age,
-    moment,
-    moment_near,
-    names_of,
-    sentence,
-    size,
-    span,
-)
+from dashboard.application.text import age, moment, moment_near, names_of, sentence, size, span
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import capitalized, counted
-from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
@@ -264,7 +256,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
     found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
     for each in health.operations:
         if each.failure is not None:
-            found[_source_name(health.profile, each.operation)].append(each)
+            found[source_name(health.profile, each.operation)].append(each)
     for name, failing in found.items():
         longest = min(
             (each.failure for each in failing if each.failure is not None),
@@ -284,16 +276,6 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             health.profile,
             advice=advice,
         )
-
-
-def _source_name(profile: NetworkProfile, operation: Operation) -> str:
-    match operation:
-        case Operation.EXCLUSION_STATUS:
-            return "the exclusion API"
-        case Operation.TRANSACTION_RECEIPT:
-            return "the node, asked for receipts,"
-        case _:
-            return profile.gas_source
 
 
 def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:

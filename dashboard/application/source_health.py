@@ -106,6 +106,17 @@ REMEDIES: Final = {
 """What to do about a failure that lasts."""
 
 
+def source_name(profile: NetworkProfile, operation: Operation) -> str:
+    """Name who is asked, within a sentence."""
+    match operation:
+        case Operation.EXCLUSION_STATUS:
+            return "the exclusion API"
+        case Operation.TRANSACTION_RECEIPT:
+            return "the node, asked for receipts,"
+        case _:
+            return profile.gas_source
+
+
 class OperationState(StrEnum):
     """Whether an operation is answered."""
 
