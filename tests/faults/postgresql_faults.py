@@ -187,8 +187,9 @@ def _scene(home: Path, *, has_disk: bool = False) -> Iterator[_Scene]:
         disk = held.enter_context(ControlledDisk(home)) if has_disk else None
         database = OwnPostgreSQL(home, launcher, disk)
         url, served_url = database.new_store(), database.new_store()
-        served = held.enter_context(serve_site(home / "served", LINEWATCH_STORE_URL=served_url))
         work = held.enter_context(worker_site_on(home / "work", url))
+        # Ends first, while the server runs.
+        served = held.enter_context(serve_site(home / "served", LINEWATCH_STORE_URL=served_url))
         served.start()
         scene = _Scene(database, disk, work, work.start(), served)
         work.wait_until_at_work()  # without a store none begins
