@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.fees.spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.busy_window import save_spells

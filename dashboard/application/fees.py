@@ -22,8 +22,8 @@ from dashboard.application.network_status import (
 from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.fees.gas import SuggestedGasFees
-from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.rule_preview import (
     judged_steps,
     rate_spells,
 )
-from dashboard.domain.fees.rollup import RollupLevel
+from dashboard.domain.fees.fee_series import RollupLevel
 from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import NetworkId, Wei

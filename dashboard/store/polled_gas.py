@@ -10,8 +10,8 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
+from dashboard.domain.fees.fee_series import SavedFees
 from dashboard.domain.fees.gas import GasObservation, GasSource
-from dashboard.domain.fees.rollup import SavedFees
 from dashboard.domain.health.observation import Operation
 from dashboard.store.fees.save import save_fees
 from dashboard.store.monitoring.answer_counts import record_answers, record_failure

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import insert
 
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.busy_window import RollingFees

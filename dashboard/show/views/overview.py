@@ -37,12 +37,10 @@ from dashboard.show.parts.list_page import (
 )
 from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import (
-    WALL,
     NetworkRow,
     network_row,
     network_rows_head,
     row_markup,
-    wall,
 )
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import (
@@ -51,6 +49,7 @@ from dashboard.show.parts.rejection_table import (
     line_markup,
     rejection_line,
 )
+from dashboard.show.parts.wall import WALL, wall
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.cheap_hours import HourFee
-from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
+from dashboard.domain.fees.fee_series import FeeSeries, RollupLevel
 from dashboard.domain.fees.spells import (
     USUAL_DAYS,
     USUAL_WINDOW,

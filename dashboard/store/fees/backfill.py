@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.fees.gas import HistoryOverlap, fits
+from dashboard.domain.fees.history_overlap import HistoryOverlap, fits
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, func, select, update
 
 from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.fees.fee_series import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees
-from dashboard.domain.fees.rollup import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows

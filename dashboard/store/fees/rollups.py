@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.rollup import (
+from dashboard.domain.fees.fee_series import (
     FeeSeries,
     RollupLevel,
     SavedFee,

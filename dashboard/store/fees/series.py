@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.fee_series import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.histograms import Flags

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
+from dashboard.domain.fees.fee_series import FeeSeries, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
 from dashboard.store.fees.rollup_arrays import RollupArrays

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.gas import SMALLEST_OVERLAP, HistoryOverlap, fits, overlaps
+from dashboard.domain.fees.history_overlap import SMALLEST_OVERLAP, HistoryOverlap, fits, overlaps
 from dashboard.domain.quantity import Wei
 
 LONGEST = 18_000

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.alerts.grounds import Signal
@@ -123,6 +123,17 @@ def rules(draw: st.DrawFn) -> Rule:
 
 @settings(max_examples=40)
 @given(rules())
+@example(Rule("rate", RuleKind.REJECTION_RATE, measure=RateMeasure(5, timedelta(minutes=5))))
+@example(
+    Rule(
+        "by-module",
+        RuleKind.REJECTION_RATE,
+        measure=RateMeasure(5, timedelta(minutes=5), Dimension.MODULE),
+    )
+)
+@example(
+    Rule("budget", RuleKind.CREDITS_SHORT, measure=CreditMeasure(3_000_000, BudgetPeriod.DAY, 80))
+)
 def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})
 

@@ -9,8 +9,8 @@ from itertools import count as count_up
 from sqlalchemy import func, select
 
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.fees.fee_series import RollupLevel
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import RollupLevel
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent

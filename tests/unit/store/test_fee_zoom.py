@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
+from dashboard.domain.fees.fee_series import MINUTE, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event
 from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import RuleScope
-from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejections.exclusion import RejectionStage

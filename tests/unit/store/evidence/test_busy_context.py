@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.fees.spells import Spell, UsualSpells
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import Wei

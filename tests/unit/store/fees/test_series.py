@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
+from dashboard.domain.fees.fee_series import FeeSeries
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between

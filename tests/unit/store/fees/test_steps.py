@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from dashboard.domain.fees.rollup import TimedFee
+from dashboard.domain.fees.fee_series import TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from dashboard.domain.alerts.condition import Subject
-from dashboard.domain.fees.rollup import RollupLevel
+from dashboard.domain.fees.fee_series import RollupLevel
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state, record_transition
