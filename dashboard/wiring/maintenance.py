@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, InputError, StoreError
@@ -17,7 +15,7 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts import release as held_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
-from dashboard.store.maintenance.backup import back_up, open_backup
+from dashboard.store.maintenance.backup import back_up, delete_oldest, open_backup, path_in
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.move import Moved, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, no_report, rebuild
@@ -26,9 +24,6 @@ from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.store.monitoring.upkeep import note_backup
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.store import belong_to, open_checked_store, os_user, own_id, store_url
-
-_NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
-_NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +60,14 @@ def back_up_store(
     is_folder = path.is_dir()
     if keep is not None and not is_folder:
         raise InputError(f"--keep counts the backups of a folder, and {path} is none: make it")
-    target = path / _NAME.format(by.at) if is_folder else path
+    target = path_in(path, by.at) if is_folder else path
     with closing(open_checked_store(settings)) as store:
         made = back_up(store, target, overwrites=overwrites)
         details: dict[str, Detail] = {"file": str(made.path), "bytes": made.size}
         trouble = _note_backup(store, by, details)
     with open_backup(made.path) as connection:
         rows = count_rows(connection)
-    deleted = () if keep is None else _delete_all_but(keep, path)
+    deleted = () if keep is None else delete_oldest(path, keep)
     return BackupResult(made.path, made.size, rows, deleted, trouble)
 
 
@@ -169,14 +164,6 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
 def _verified(name: str, connection: Connection, report: Progress) -> VerificationResult:
     findings = tuple(verify(connection, report=report))
     return VerificationResult(name, findings, {} if findings else count_rows(connection))
-
-
-def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:
-    named = sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
-    old = tuple(named[:-keep])
-    for each in old:
-        each.unlink()
-    return old
 
 
 def _actor() -> Actor:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import URL, Connection, create_engine
 
@@ -28,6 +30,9 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema.revisions import REVISION, REVISIONS, refuse_unknown_schema
+
+_NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
+_NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,20 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
             _copy_pages(database, unfinished)
         _refuse_a_broken_one(unfinished)
     return Backup(path, path.stat().st_size)
+
+
+def path_in(folder: Path, at: datetime) -> Path:
+    """Return where a backup made at this time lies in a folder of backups."""
+    return folder / _NAME.format(at)
+
+
+def delete_oldest(folder: Path, keep: int) -> tuple[Path, ...]:
+    """Delete the backups of a folder but the newest `keep`; return what was deleted."""
+    named = sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
+    old = tuple(named[:-keep])
+    for each in old:
+        each.unlink()
+    return old
 
 
 def _refuse_its_own_place(database: Database, path: Path) -> None:
