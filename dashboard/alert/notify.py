@@ -94,7 +94,7 @@ class Notifier:
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
 
-        What was to fire by now does so before it is known whether it ends: ends come later.
+        Incidents that are due fire before new transitions are read: one of these may end them.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """

@@ -42,7 +42,7 @@ from dashboard.store.fees.steps import FeeMeans
 from dashboard.store.rejections.counts import Grouping, count_over_time
 
 _SHARED_FOR: Final = timedelta(seconds=12)
-"""So long the same figure serves all viewers. Drawn anew it would take the pointer's label away."""
+"""How long all viewers share one figure. A new figure would remove the label at the pointer."""
 
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)

@@ -42,7 +42,7 @@ class ConditionRules:
 
 
 def spell_state(held: Condition | None, at: datetime) -> SpellState | None:
-    """Return what is held of a fee as what its values change; the last one may not be noted."""
+    """Return a stored condition as a `SpellState`; `at` stands in for a last value never stored."""
     if held is None:
         return None
     is_within = None if held.state is State.UNKNOWN else held.state.is_open
@@ -87,7 +87,7 @@ def conclude(
 ) -> Conclusion:
     """Return what a reading changes; without one nothing changes, and waiting begins again.
 
-    A subject of which nothing was held begins without an incident. What changes is dated when it
+    A subject without a stored condition starts closed. What changes is dated when it
     began to be so, not when it had lasted long enough. If the clock was set back, waiting begins
     again.
     """

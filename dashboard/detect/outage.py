@@ -197,7 +197,7 @@ def conclude_exclusion(
 ) -> Transition | None:
     """Return the change that the answer brings at the moment `at`, or None if it brings none.
 
-    Only a record changes anything: a failure says nothing, and null is stored of no single hash.
+    Only a record changes the state: failures say nothing, and a null is stored for a cohort.
     Null after a rejection does not clear it: the record left the seven days, or another store
     answered. A record after a rejection changes it, from rejected to rejected; whether this
     version is new, the store knows.

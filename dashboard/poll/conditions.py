@@ -89,7 +89,7 @@ class StoredConditions:
     def _trusted(
         self, stored: Mapping[SubjectKind, Condition | None]
     ) -> dict[SubjectKind, Condition]:
-        """Return the stored conditions, with no values from before the clock was set."""
+        """Return the stored conditions; times from before the clock was set move to that moment."""
         trusted = self.set_clock.trusted
         return {
             kind: replace(
@@ -153,7 +153,9 @@ class Conditions:
     def update_gas_saved(
         self, connection: Connection, before: GasReadings, observation: GasObservation
     ) -> None:
-        """Conclude from what one poll saved; what was stale `before` that is noted, too.
+        """Conclude from what one poll saved, and first from the readings `before` it.
+
+        So an outage or a stale time that this poll ends is still noted.
 
         Within a transaction of `recent_fees`, which have taken in what was saved.
         """

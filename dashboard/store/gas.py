@@ -1,4 +1,4 @@
-"""The gas of a network: what a poll saw is saved, and the latest answers are read."""
+"""Read the gas of a network: the latest answers, and who gave them."""
 
 from __future__ import annotations
 

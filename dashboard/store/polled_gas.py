@@ -1,6 +1,6 @@
-"""What one poll of fees saw is saved, and who answered it.
+"""Save what one gas poll saw, and who answered it.
 
-It stands beside `gas`, since commands read that and would import NumPy with this.
+Kept apart from `gas.py`, so that commands which only read fees need not import NumPy.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def save_gas(
 ) -> SavedFees:
     """Save what one poll saw and what failed; return the fees that are stored now.
 
-    With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. What the node
-    answers instead of a gas API ends no failure of that. Of two answers to one question at one
-    moment the one from the better source stays, and the first of two from equal ones. Roll-ups
-    are right when this returns. Measured on SQLite: 2.2 ms of CPU for four fees, half of it for
-    their roll-ups; 5 ms with a history of the last minute, 10 ms with one of ten.
+    With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. An answer of the
+    node does not end a failure of the gas API. If two answers are dated the same, the better
+    source wins; of equal sources, the first. Roll-ups are right when this returns.
+    Measured on SQLite: 2.2 ms of CPU for four fees, half of it for their roll-ups; 5 ms with a
+    history of the last minute, 10 ms with one of ten.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     saved = save_fees(connection, observation, block_time)

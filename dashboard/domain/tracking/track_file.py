@@ -45,8 +45,8 @@ _VALUES: Final = rf"(?:{_PLAIN}|{_TEXT})*+"
 _FLAT: Final = re.compile(rf"\{{(?:{_PLAIN}|{_TEXT}|\[{_VALUES}\])*+\}}")
 """An object of plain values and lists of such: nothing that nests, and read without going back.
 
-As in JSON, no text goes on in another line, and a backslash stands in texts only: else a text could
-be made in which each brace begins an object that is read to the very end, in vain.
+As in JSON, a text ends on its line, and backslashes occur only in texts. Otherwise a hostile file
+could make the search run to its end at every brace.
 """
 
 _LONGEST_QUOTED: Final = 200

@@ -81,8 +81,8 @@ class FollowUp:
     """What is held of a transaction's end, as of the node's last answer.
 
     `included_since` and `replaced_since` are when the present state was first seen; at most one
-    of them is set. A nonce is taken for used by another transaction by the second answer only:
-    of several nodes behind one address, one may know the count and not yet the receipt.
+    of them is set. Another transaction counts as the user of a nonce only after a second answer
+    says so: behind one address, a node may know the count before the receipt.
     """
 
     answered_at: datetime

@@ -54,7 +54,7 @@ def set_turning_since(connection: Connection, subject: Subject, since: datetime 
 
 
 def note_values(connection: Connection, subject: Subject, held: Condition) -> None:
-    """Note what values say of a condition: since when it holds, what turns it, the last one."""
+    """Store since when a condition holds, since when it turns, and when the last value came."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(
         of_subject.values(since=held.since, turning_since=held.turning_since, seen_at=held.seen_at)

@@ -54,8 +54,8 @@ NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 """What the story says of the end of an incident that was pending."""
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
-"""An incident, a recipient, whether what is grouped for them is pending or held since a restore,
-until when maintenance or quiet hours hold it, and which."""
+"""Where a change belongs: incident, recipient, state (pending, or held since a restore), until when
+it is held, and by which maintenance window or quiet hours."""
 
 
 @dataclass(slots=True)

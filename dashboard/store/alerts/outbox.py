@@ -29,8 +29,8 @@ from dashboard.store.schema import (
 class OutboxEntry:
     """A change without notifications so far.
 
-    `position` orders the entries. `is_held`: it is of a time of which a restored store does not
-    know who was notified.
+    `position` orders the entries. `is_held`: it dates from a time for which a restored store
+    cannot tell who was notified.
     """
 
     change: ObservedChange

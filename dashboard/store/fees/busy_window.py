@@ -57,7 +57,7 @@ _VALUES: Final = (
 
 
 class _Held(NamedTuple):
-    """What is in memory: up to `horizon` (milliseconds), under the signs of its being right."""
+    """Fees in memory up to `horizon` (milliseconds), and what shows that they match the store."""
 
     last_token: int
     horizon: int
@@ -121,7 +121,7 @@ class RollingFees:
 
 
 def _apply(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
-    """Do so; ValueError if others may have changed what is stored around it."""
+    """Add a saved fee, remove the one it replaced; ValueError if memory and store differ."""
     if value.at > held.horizon:
         return
     if replaced is not None:

@@ -78,9 +78,9 @@ def update_rollups(connection: Connection, network_id: NetworkId, saved: SavedFe
 def _append(
     connection: Connection, network_id: NetworkId, fees: Mapping[FeeSeries, TimedFee]
 ) -> set[FeeSeries]:
-    """Add a fee of each series to the newest roll-ups; return the series where it was possible.
+    """Add a fee of each series to the newest roll-ups; return the series that were extended.
 
-    It is not where a fee is older than they are, or one of them is missing.
+    A series is left out if its fee is not newer than its roll-ups, or if one of these is missing.
     """
     newest = _newest_rows(connection, network_id, list(fees))
     appended = {each for each, fee in fees.items() if _is_newer(fee, newest[each])}

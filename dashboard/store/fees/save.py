@@ -1,4 +1,4 @@
-"""Save the fees of one poll: of each moment the one from the better source stays."""
+"""Save the fees of one poll; of two for one moment, the one from the better source is kept."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ _SUGGESTED: Final = (
 _DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
 )
-
-"""Fields of `suggestedGasFees` that are columns of the same name."""
 
 
 def save_fees(

@@ -126,21 +126,21 @@ class SeriesWindow(NamedTuple):
     until: int
 
     def covers(self, rollups: RollupArrays) -> Flags:
-        """Return of which all that was rolled up was seen in it."""
+        """Whether each roll-up lies wholly in the window."""
         return (self.since <= rollups.first) & (rollups.last < self.until)
 
     def overlaps(self, rollups: RollupArrays) -> Flags:
-        """Return of which some of what was rolled up may have been seen in it."""
+        """Whether each roll-up may overlap the window."""
         return (self.since <= rollups.last) & (rollups.first < self.until)
 
 
 def level_for(
     connection: Connection, key: SeriesKey, window: SeriesWindow, step: int
 ) -> RollupLevel | None:
-    """Return the level that makes up steps with few rows, None where single values do.
+    """Return the level that makes up steps with few rows; None if single values do.
 
-    It is longer than the step where the stretch has too many of what would fit, or where the
-    stretch begins before the time from which on these are kept.
+    The level is longer than the step if the window would need too many rows, or begins before
+    finer data is kept.
     """
     level = fitting_level(window, step)
     if level in {RollupLevel.HOUR, RollupLevel.DAY}:
