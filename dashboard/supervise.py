@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -200,6 +201,35 @@ def fork(name: str, run: RunRole, parent: tuple[int, int] | None = None) -> Fork
         os.close(alive)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return ForkedProcess(pid, life)
+
+
+def run_beside(name: str, work: Callable[[], None], meanwhile: Callable[[], None]) -> int:
+    """Do `work` in a process of its own and `meanwhile` in this one; return the former's status.
+
+    The process does not outlive this call: if we are interrupted, it is asked to end and waited
+    for. If we are killed, it ends by itself.
+    """
+    parent = os.pipe()
+    child = fork(name, lambda _: _until_parent_ends(work), parent)
+    try:
+        meanwhile()
+        os.read(child.life, 1)  # returns when the child has ended
+    finally:
+        for end in parent:
+            os.close(end)
+        status = child.join()
+    return status
+
+
+def _until_parent_ends(work: Callable[[], None]) -> None:
+    """Do the work; the end of standard input interrupts it as SIGTERM does."""
+
+    def watch() -> None:
+        os.read(0, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+    work()
 
 
 def _become(name: str, run: RunRole, parent: tuple[int, int] | None) -> NoReturn:

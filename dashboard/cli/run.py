@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, cast
 
@@ -17,7 +18,7 @@ import click
 from dashboard.errors import LinewatchError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.supervise import Patience, fork, notify_systemd, supervise
+from dashboard.supervise import Patience, notify_systemd, run_beside, supervise
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.roles import RoleDeaths, refuse_taken_ports, roles_of
 
@@ -44,9 +45,9 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     settings = load_settings()
     roles = roles_of(settings, with_pages=not no_pages)
     refuse_taken_ports(roles)
-    migrating = fork("migrate", lambda _: _migrate_store(settings))
-    _import_what_roles_share(settings)
-    if status := migrating.join():
+    if status := run_beside(
+        "migrate", partial(_migrate_store, settings), partial(_import_what_roles_share, settings)
+    ):
         sys.exit(status)
     _greet(settings, with_pages=not no_pages)
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)

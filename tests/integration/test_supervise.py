@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from dashboard.errors import RoleError
-from dashboard.supervise import Patience, supervise
+from dashboard.supervise import Patience, fork, run_beside, supervise
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports
-from tests.waiting import eventually_async
+from tests.waiting import eventually, eventually_async
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +54,16 @@ def says_goodbye(path: Path) -> None:
 
     signal.signal(signal.SIGTERM, leave)
     lives(path)
+
+
+def works(path: Path) -> None:
+    """Work on until it is interrupted, and tidy up."""
+    note(path, os.getpid())
+    try:
+        while True:
+            signal.pause()
+    finally:
+        note(path, GOODBYE)
 
 
 def dies(_: Path) -> None:
@@ -259,6 +269,35 @@ def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> 
         found.append([each.name for each in failing_roles(tmp_path)])
 
     assert found == [["serve"], [], []]
+
+
+def test_work_beside_ends_before_the_interruption_of_its_parent_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "work"
+
+    def is_interrupted() -> None:
+        eventually(lambda: bool(starts(path)))
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        run_beside("work", lambda: works(path), is_interrupted)
+
+    assert starts(path)[-1] == GOODBYE
+    assert not is_alive(starts(path)[0])
+
+
+def test_work_beside_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "work"
+    parent = fork("parent", lambda _: sys.exit(run_beside("work", lambda: works(path), bool)))
+    eventually(lambda: bool(starts(path)))
+
+    os.kill(parent.pid, signal.SIGKILL)
+    eventually(lambda: starts(path)[-1] == GOODBYE)
+
+    assert parent.join() == -signal.SIGKILL
+
+
+def test_work_beside_gives_its_status() -> None:
+    assert run_beside("work", lambda: dies(Path()), bool) == 3
 
 
 async def is_free() -> bool:
