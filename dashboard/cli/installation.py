@@ -8,19 +8,25 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Final
 
 from dashboard.application.context import ApplicationContext
 from dashboard.cli.options import chosen_id
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import read_spreadsheet
+from dashboard.domain.tracking.paste import LONGEST_PASTE
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.layers import read_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, shown_networks
 from dashboard.wiring.page_settings import page_settings, profile_of
 from dashboard.wiring.store import open_checked_store, os_user
+
+_LONGEST_CHARACTER: Final = 4
+"""Bytes, in UTF-8 and in UTF-16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +63,30 @@ def text_of(file: Path) -> str:
     if str(file) == "-":
         return standard_input()
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def standard_input() -> str:
-    """Read standard input to its end; what is no text becomes replacement characters."""
-    octets = sys.stdin.buffer.read()
+def standard_input(most: int = LONGEST_PASTE) -> str:
+    """Read standard input to its end; what is no text becomes replacement characters.
+
+    InputError as `octets_of`.
+    """
+    octets = octets_of(sys.stdin.buffer, most)
     try:
         return read_spreadsheet(octets)
     except InputError:
         return octets.decode("utf-8", errors="replace")
+
+
+def octets_of(file: BinaryIO, most: int) -> bytes:
+    """Read a text of at most so many characters; InputError for more, and its rest stays unread."""
+    octets = file.read(most * _LONGEST_CHARACTER + 1)
+    if len(octets) > most * _LONGEST_CHARACTER:
+        raise InputError(
+            f"the text has more than {most:,} characters: give at most {most:,} at once"
+        )
+    return octets

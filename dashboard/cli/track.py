@@ -18,7 +18,7 @@ import click
 from dashboard.application.listing import Json, instant
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation, standard_input
+from dashboard.cli.installation import Installation, octets_of, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, print_rows, say, warn
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
@@ -32,6 +32,9 @@ from dashboard.wiring.clock import utc_now
 _ARGUMENTS = "arguments"
 _STANDARD_INPUT = "standard input"
 _COLUMNS = ("FROM", "LINE", "RESULT", "TRANSACTION")
+_LONGEST_LIST = 40_000_000
+"""Characters of one list: half a million hashes, each on its line."""
+
 _AT_ONCE = 5000
 """Lines that are read, tracked and reported at once: a long list takes little more memory."""
 
@@ -145,12 +148,13 @@ def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple
     if "-" in transactions or not (named or paths):
         if sys.stdin.isatty():
             raise InputError("track needs transaction hashes: name some, or pipe them in")
-        yield _STANDARD_INPUT, standard_input()
+        yield _STANDARD_INPUT, standard_input(_LONGEST_LIST)
 
 
 def _text_of(path: Path) -> str:
     try:
-        return read_spreadsheet(path.read_bytes())
+        with path.open("rb") as file:
+            return read_spreadsheet(octets_of(file, _LONGEST_LIST))
     except OSError as error:
         raise InputError(f"the file {path} cannot be read: {error.strerror}") from error
     except InputError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,9 @@ _DEEPEST: Final = 20
 _TOO_DEEP: Final = f"its tables or lists are more than {_DEEPEST} deep"
 _LARGEST_NUMBER: Final = 256
 """Bits."""
+
+_LONGEST_TEXT: Final = 4_000_000
+"""Characters of a file that a person names; a device such as /dev/zero has no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,19 @@ class Unreadable(Exception):
         self.mistake = mistake
 
 
+def read_text(path: Path, most: int = _LONGEST_TEXT) -> str:
+    """Return the UTF-8 text of a file; OSError where it has more than `most` characters."""
+    with path.open(encoding="utf-8") as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} characters")
+    return text
+
+
 def read_file(path: Path) -> Layer:
     """Return the file's table; Unreadable where it cannot be read or is not TOML."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         remark = f"cannot be read: {error.strerror}"
         raise Unreadable(

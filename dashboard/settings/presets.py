@@ -10,7 +10,7 @@ from typing import Final
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import SettingsError, WireError
-from dashboard.settings.layers import Layer, Table, read_file
+from dashboard.settings.layers import Layer, Table, read_file, read_text
 from dashboard.settings.schema import NetworkSettings
 from dashboard.wire.module_limits import decode_module_limits
 
@@ -94,7 +94,7 @@ def _ours() -> dict[str, ModuleLimits]:
 
 def _read(path: Path) -> ModuleLimits:
     try:
-        return decode_module_limits(path.read_text(encoding="utf-8"))
+        return decode_module_limits(read_text(path))
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     except (WireError, UnicodeDecodeError) as error:

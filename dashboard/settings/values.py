@@ -17,6 +17,7 @@ from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice, read_coin_price
 from dashboard.errors import InputError, SettingsError
+from dashboard.settings.layers import read_text
 
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
@@ -144,7 +145,7 @@ def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
 
 def _secret_from_file(path: Path) -> Secret:
     try:
-        secret = path.read_text(encoding="utf-8").strip()
+        secret = read_text(path).strip()
     except OSError as error:
         msg = f"the secret file {path} cannot be read: {error.strerror}"
         raise ValueError(msg) from error

@@ -21,6 +21,7 @@ from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
+from dashboard.settings.layers import read_text
 from dashboard.settings.listing import (
     EffectiveSetting,
     changed_settings,
@@ -186,7 +187,7 @@ class StoredAnswerFile:
 
     def _parsed(self) -> AnswerFileState:
         try:
-            return self.check(self._path.read_text(encoding="utf-8"))
+            return self.check(read_text(self._path))
         except OSError as error:
             return self._unreadable(error)
         except UnicodeDecodeError:
