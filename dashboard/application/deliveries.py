@@ -245,17 +245,27 @@ def progress_words(notification: Notification, waiting: Waiting) -> str:
             return _pending_words(notification, waiting)
 
 
-def reported_words(notification: Notification, states: Sequence[str] = ()) -> str:
-    """Say in short what it reports: what changed, or why it is sent though nothing did.
-
-    `states` are all that it reports, where these are several.
-    """
+def reported_words(notification: Notification) -> str:
+    """Say in short what it reports first: what changed, or why it is sent though nothing did."""
     transition = notification.transition
     if not notification.is_of_changes:
         return str(notification.kind)
-    is_update = transition.before is transition.after
-    first = "record changed" if is_update else str(transition.after)
-    return ", ".join(dict.fromkeys((first, *states)))
+    return "record changed" if transition.before is transition.after else str(transition.after)
+
+
+def reported_states(history: NotificationHistory) -> list[str]:
+    """Return the states that it reports, in order; none where it is sent though nothing changed."""
+    if not history.notification.is_of_changes:
+        return []
+    return list(history.states or [str(history.notification.transition.after)])
+
+
+def further_words(history: NotificationHistory) -> str:
+    """Count the changes after its first, and name the states of all; empty where there is none."""
+    if not history.notification.is_grouped:
+        return ""
+    states = f" ({', '.join(history.states)})" if len(history.states) > 1 else ""
+    return f"and {history.notification.member_count - 1:,} more{states}"
 
 
 def verification_words(verification: Verification, now: datetime) -> str:

@@ -10,6 +10,8 @@ from dashboard.application.deliveries import (
     NotificationHistory,
     Notifications,
     VerificationMail,
+    further_words,
+    reported_states,
     reported_words,
     verification_words,
 )
@@ -49,7 +51,7 @@ def notification_listing(context: ApplicationContext) -> Listing[NotificationHis
             for_programs(
                 "isSimulated", lambda each: context.is_simulated(_subject(each).network_id)
             ),
-            Column("what", lambda each: reported_words(each.notification, each.states)),
+            Column("what", _what),
             Column("transaction", _tx_hash, "txHash"),
             Column("to", lambda each: each.notification.recipient.address, "address"),
             Column("attempts", lambda each: each.notification.attempts, "attempts"),
@@ -58,7 +60,7 @@ def notification_listing(context: ApplicationContext) -> Listing[NotificationHis
             time_for_programs("sentAt", lambda each: each.notification.sent_at),
             time_for_programs("nextAttemptAt", lambda each: each.notification.next_attempt_at),
             for_programs("standing", lambda each: each.progress),
-            for_programs("states", _states),
+            for_programs("states", lambda each: list[Json](reported_states(each))),
             for_programs("deliveries", lambda each: _delivery_forms(each.attempts)),
         ),
         "No such alert is stored.",
@@ -81,8 +83,8 @@ def _tx_hash(each: NotificationHistory) -> str | None:
     return None if tx_hash is None else str(tx_hash)
 
 
-def _states(each: NotificationHistory) -> Json:
-    return list(each.states or [str(each.notification.transition.after)])
+def _what(each: NotificationHistory) -> str:
+    return f"{reported_words(each.notification)} {further_words(each)}".rstrip()
 
 
 def _notification_form(notification: Notification) -> dict[str, Json]:

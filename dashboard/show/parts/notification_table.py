@@ -16,6 +16,7 @@ from dashboard.application.deliveries import (
     NotificationHistory,
     VerificationMail,
     attempts_words,
+    further_words,
     reported_words,
     verification_words,
 )
@@ -161,15 +162,14 @@ def _what(notification: Notification, network: str) -> Markup:
 
 def _others(history: NotificationHistory) -> Markup:
     """Say how many changes more it is about, with a link to each of few incidents."""
-    others = history.notification.member_count - 1
-    if not others:
+    if history.notification.member_count == 1:
         return Markup()
-    states = ", ".join(history.states) if len(history.states) > 1 else ""
     ids = history.incident_ids
-    kind = {0: "", 1: " in incident"}.get(len(ids), " in incidents")
+    kind = {0: "", 1: "in incident"}.get(len(ids), "in incidents")
     links = (join(" ", _incident_link(each)) for each in ids[:_MOST_LINKED])
-    rest = f" and {len(ids) - _MOST_LINKED:,} others" if len(ids) > _MOST_LINKED else ""
-    said = f"and {others:,} more ({states}){kind}" if states else f"and {others:,} more{kind}"
+    left = len(ids) - _MOST_LINKED
+    rest = f" and {counted(left, 'other')}" if left > 0 else ""
+    said = f"{further_words(history)} {kind}".strip()
     return element("div", said, *links, rest, class_="lw-quiet")
 
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from dashboard.application.deliveries import Waiting, progress_words, reported_words
+from dashboard.application.deliveries import (
+    NotificationHistory,
+    Waiting,
+    further_words,
+    progress_words,
+    reported_states,
+    reported_words,
+)
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
@@ -80,5 +87,27 @@ def test_notification_says_what_it_tells(changes: dict[str, Any], words: str) ->
     assert reported_words(a_notification(**changes)) == words
 
 
-def test_notification_of_several_changes_names_each_state_once() -> None:
-    assert reported_words(a_notification(), ["rejected", "calm"]) == "rejected, calm"
+@pytest.mark.parametrize(
+    ("many", "kind", "states", "words", "reported"),
+    [
+        (0, NotificationKind.ACKNOWLEDGED, (), "", []),
+        (1, NotificationKind.CHANGE, (), "", ["rejected"]),
+        (2, NotificationKind.CHANGE, ("rejected",), "and 1 more", ["rejected"]),
+        (
+            *(4, NotificationKind.CHANGE, ("rejected", "calm")),
+            *("and 3 more (rejected, calm)", ["rejected", "calm"]),
+        ),
+    ],
+)
+def test_notification_counts_its_further_changes_and_names_the_states_of_all(
+    many: int,
+    kind: NotificationKind,
+    states: tuple[str, ...],
+    words: str,
+    reported: list[str],
+) -> None:
+    notification = a_notification(member_count=many, kind=kind)
+    history = NotificationHistory(notification, (), states=states)
+
+    assert further_words(history) == words
+    assert reported_states(history) == reported
