@@ -98,7 +98,7 @@ def rule_markup(
     rule = stored.rule
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
     is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}
-    changed = ""
+    changed = "default, unchanged"
     if stored.changed_at is not None:
         who = visible(stored.changed_by or "", LONGEST_NAME)
         changed = f"changed on {moment(stored.changed_at)} by {who}"

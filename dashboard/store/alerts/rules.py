@@ -25,7 +25,7 @@ MOST_TRANSITIONS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule in force, and who changed it last and when; None for a default one."""
+    """A rule in force, and who changed it last and when; None if it is as it is by default."""
 
     rule: Rule
     changed_at: datetime | None = None
@@ -38,13 +38,17 @@ def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
 
 
 def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
-    """Return the same with who changed each."""
+    """Return the same with who changed each.
+
+    The first change of any rule stores all of them: one that is as it is by default names nobody.
+    """
     rows = connection.execute(select(rules).order_by(rules.c.position, rules.c.name)).all()
     if not rows:
         return tuple(map(StoredRule, DEFAULT_RULES))
-    return tuple(
+    stored = (
         StoredRule(_rule_of(row.name, row.body), row.changed_at, row.changed_by) for row in rows
     )
+    return tuple(StoredRule(each.rule) if each.rule in DEFAULT_RULES else each for each in stored)
 
 
 def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> None:

@@ -41,6 +41,14 @@ def test_each_rule_names_who_changed_it_last(store: Store) -> None:
     )
 
 
+def test_default_rule_that_nobody_changed_names_nobody(store: Store) -> None:
+    with store.write() as connection:
+        save_rules(connection, [*DEFAULT_RULES, ODD], ANA)
+        found = read_rules(connection)
+
+    assert found == (*map(StoredRule, DEFAULT_RULES), StoredRule(ODD, ANA.at, ANA.name))
+
+
 def test_rule_that_this_version_cannot_read_is_named(store: Store) -> None:
     with store.write() as connection:
         save_rules(connection, [BUSY], ANA)
