@@ -54,8 +54,8 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
         ),
         *([f"Confirm it here, until {until}:\n{link}"] if link else []),
         (
-            f"Or confirm it with the code {code}, until {until}: enter it on the page Alerts, or "
-            f"run\nlinewatch recipients verify {address} {code}"
+            f"{'Or confirm' if link else 'Confirm'} it with the code {code}, until {until}: enter "
+            f"it on the page Alerts, or run\nlinewatch recipients verify {address} {code}"
         ),
         "If you did not expect this, do nothing: no alert is sent to you.",
         *([f"So that you are not asked again:\n{unsubscribe}"] if unsubscribe else []),

@@ -108,6 +108,7 @@ def test_mail_without_an_address_of_the_pages_has_the_code_alone() -> None:
 
     command = f"linewatch recipients verify new@example.org {code_of(ASKED, KEY)}"
     assert command in message.text
+    assert f"\n\nConfirm it with the code {code_of(ASKED, KEY)}, until" in message.text
     assert f"<code>{command}</code>" in message.html
     assert "/link/" not in message.text + message.html
     assert message.unsubscribe == ""
