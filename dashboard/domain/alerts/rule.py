@@ -33,6 +33,9 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
+DEFAULT_SEVERITY: Final = Severity.WARNING
+"""How urgent what a rule reports is, unless the rule says otherwise."""
+
 URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 """How urgent a severity is: the most urgent has the largest number."""
 
@@ -132,7 +135,7 @@ class Rule:
 
     name: str
     kind: RuleKind
-    severity: Severity = Severity.WARNING
+    severity: Severity = DEFAULT_SEVERITY
     is_enabled: bool = True
     scope: RuleScope = ANYTHING
     measure: Measure | None = None

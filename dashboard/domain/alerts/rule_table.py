@@ -12,7 +12,7 @@ from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import Rule, RuleScope, Severity
+from dashboard.domain.alerts.rule import DEFAULT_SEVERITY, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_keys import (
     MAIL,
     READERS,
@@ -160,7 +160,7 @@ def _check_together(table: Mapping[str, object], values: RuleTable) -> Iterator[
     for has, lacks in (("escalate_after", "escalate_to"), ("escalate_to", "escalate_after")):
         if has in table and lacks not in table:
             yield RuleRemark(has, f"needs {lacks} beside it; add it, or leave both out")
-    severity = values.get("severity", None if "severity" in table else Severity.WARNING)
+    severity = values.get("severity", None if "severity" in table else DEFAULT_SEVERITY)
     if values.get("pierces") and severity not in {None, Severity.CRITICAL}:
         yield RuleRemark(
             "pierces", 'needs severity = "critical": nothing else may interrupt quiet hours'
@@ -188,7 +188,7 @@ def _assembled(name: str, values: RuleTable) -> Rule:
     scope = RuleScope(**{each: said.pop(each) for each in of_scope})
     if "active" in values:
         said["active_hours"] = ActiveHours(values["active"], values.get("time_zone", "UTC"))
-    said["severity"] = values.get("severity", Severity.WARNING)
+    said["severity"] = values.get("severity", DEFAULT_SEVERITY)
     said["measure"] = measure_of(values["kind"], values)
     return Rule(name, values["kind"], scope=scope, **said)
 

@@ -14,7 +14,7 @@ import streamlit as st
 
 from dashboard.domain.alerts.kinds.kind import Dimension, Figure, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
-from dashboard.domain.alerts.rule import DEFAULT_GROUP, Severity
+from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_SEVERITY, Severity
 from dashboard.domain.alerts.rule_table import RuleTable
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
@@ -100,7 +100,11 @@ SCOPE: Final = (
     RuleField("tags", "Tags, one per line", Input.LINES, "all", fits=_of_rejections),
 )
 URGENCY: Final = (
-    RuleField("severity", "Severity", Input.ONE, choices=[each.value for each in Severity]),
+    RuleField(
+        *("severity", "Severity", Input.ONE),
+        choices=[each.value for each in Severity],
+        usual=[DEFAULT_SEVERITY.value],
+    ),
     RuleField("pending", "Only if it lasts", Input.TEXT, "at once, or such as 5m", fits=_lasting),
     RuleField(
         "keep_firing",
@@ -180,8 +184,8 @@ def ask(
 def _one(field: RuleField, given: object, key: str) -> str | None:
     empty = [field.hint] if field.hint else []
     options = [*empty, *field.choices]
-    index = options.index(str(given)) if given in field.choices else 0
-    chosen = st.selectbox(field.label, options, index, key=key)
+    held = given if given in field.choices else next(iter(field.usual), options[0])
+    chosen = st.selectbox(field.label, options, options.index(str(held)), key=key)
     return None if chosen == field.hint and empty else chosen
 
 

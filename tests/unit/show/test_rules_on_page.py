@@ -14,7 +14,7 @@ from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
+from dashboard.domain.alerts.rule import DEFAULT_RULES, DEFAULT_SEVERITY, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
 from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -93,6 +93,7 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -
     assert "night would not have fired" in seen
     assert "the rule night is added." in saved
     assert queries.rules.in_force()[-1].rule.scope.labels == ("<b>x</b>",)
+    assert queries.rules.in_force()[-1].rule.severity is DEFAULT_SEVERITY
 
 
 def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> None:
