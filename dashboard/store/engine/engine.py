@@ -10,9 +10,10 @@ from threading import Lock, local
 from typing import Final, Self
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, inspect, select, text
+from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, select, text
 
-from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.domain.quantity import shorten
+from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
 from dashboard.store.engine.database import PATIENCE, Database, database_at, store_errors
 from dashboard.store.engine.driver_reader import DriverReader
@@ -182,6 +183,8 @@ def open_store(
         database.writing_engine(patience, is_synced=False),
         database.writing_engine(patience, takes_turns=False),
     )
+    for each in engines:
+        event.listen(each, "handle_error", _refuse_long_number)
     store = Store(database, *(each.execution_options(**options) for each in engines))
     try:
         check_store(store, damage_search)
@@ -191,6 +194,17 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def _refuse_long_number(failure: ExceptionContext) -> None:
+    """Refuse an id or a chain id that a person typed and SQLite cannot even compare."""
+    if isinstance(failure.original_exception, OverflowError):
+        given = failure.parameters or ()
+        longest = max((each for each in given if isinstance(each, int)), key=abs, default=0)
+        raise InputError(
+            f"{shorten(str(longest))} has more than 64 bits and so names nothing here: "
+            "give the number as it is listed"
+        ) from failure.original_exception
 
 
 def check_store(store: Store, damage_search: timedelta) -> None:

@@ -10,6 +10,8 @@ import pytest
 from dashboard.application.context import ApplicationContext
 from dashboard.application.silences import Silences
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import open_store
 from tests.builders import A_MOMENT
@@ -38,3 +40,15 @@ def test_matchers_of_rules_in_force_are_read(ask: Silences) -> None:
         Matcher(RULE, "Busy"),
         Matcher(RULE, "change*", is_equal=False, is_pattern=True),
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (99, "no silence 99 is active or to come"),
+        (10**22, "'10000000000000000000000' has more than 64 bits and so names nothing here"),
+    ],
+)
+def test_number_of_no_silence_is_refused(ask: Silences, number: int, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        ask.end(SilenceKind.SILENCE, number, Actor("Ada", A_MOMENT))

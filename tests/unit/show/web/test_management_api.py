@@ -255,3 +255,16 @@ def test_token_says_what_is_wrong_with_it(site: Site) -> None:
         tokens.create("y", Role.VIEWER, A_DAY, replace(by, role=Role.OPERATOR))
     with pytest.raises(InputError, match="no token"):
         tokens.revoke("z", by)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/rejections", "networkId"), ("/tracked", "networkId"), ("/tracked", "cursor")],
+)
+def test_number_of_more_than_64_bits_is_refused(site: Site, path: str, field: str) -> None:
+    url, query = f"{PREFIX}{path}", {field: str(10**22)}
+
+    refused = site.client.get(url, params=query, headers=site.token())
+
+    assert refused.status_code == 422
+    assert "'10000000000000000000000' has more than 64 bits" in refused.json()["detail"]
