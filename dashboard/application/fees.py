@@ -127,10 +127,12 @@ class Fees(ApplicationSubject):
         """Return the fee that decides busyness, during a range until now; None if none was seen.
 
         It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
-        shown during that time instead.
+        shown during that time instead. An answer is not shared any longer when the first fee comes.
         """
         shown = zoom or time_range
-        key = (status.profile.network_id, shown, status.figures.signal)
+        newest, since = status.figures.base_fee, _between(shown, self._context.now()).since
+        has_newest = newest is not None and newest.asked_at >= since
+        key = (status.profile.network_id, shown, status.figures.signal, has_newest)
         found: FeeView | None = self._cache("view", shown).get(
             key, lambda: self._read_view(status.figures, shown)
         )

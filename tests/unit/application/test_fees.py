@@ -1,4 +1,4 @@
-"""Fees of networks side by side: of many, a long time is read by days."""
+"""Fees of a network, and of several side by side: of many, a long time is read by days."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import pytest
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.fees import Fees
-from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.application.network_status import (
+    NetworkFigures,
+    NetworkProfile,
+    conclude_status,
+    read_network_figures,
+)
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
+from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PROFILE = NetworkProfile(
@@ -41,3 +47,16 @@ def test_lines_of_many_networks_have_a_step_a_day(
     drawn = queries.lines([status] * many, range(many), months)
 
     assert {len(each.steps) for each in drawn.lines} == {steps}
+
+
+def test_first_fee_is_shown_as_soon_as_it_is_known(empty_store: Store) -> None:
+    queries = Fees(ApplicationContext(empty_store, (PROFILE,), lambda: A_MOMENT))
+    [hour] = [each for each in TIME_RANGES if each.name == "1 h"]
+    before = queries.view(conclude_status(NetworkFigures(PROFILE), A_MOMENT), hour)
+
+    with empty_store.write() as connection:
+        save_gas(connection, GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees()))
+        figures = read_network_figures(connection, PROFILE, A_MOMENT)
+
+    assert before is None
+    assert queries.view(conclude_status(figures, A_MOMENT), hour) is not None
