@@ -57,7 +57,7 @@ async def supervise(
     deaths: RoleDeaths,
     patience: Patience = Patience(),
 ) -> None:
-    """Start each role when those that it comes after are ready, and keep all running until `stop`.
+    """Start each role when those that it comes after have data, and keep all running until `stop`.
 
     A role that dies is started again, later each time, and touches no other. One that is slow to
     be ready is waited for: only `stop` ends anything. `run` does the work of a role in its own
@@ -66,7 +66,7 @@ async def supervise(
     ends, held = os.pipe()
     keepers = {role.name: _Keeper(role, run, (ends, held), deaths, patience) for role in roles}
     tasks = [
-        asyncio.create_task(keeper.run([keepers[name].tried for name in keeper.role.after]))
+        asyncio.create_task(keeper.run([keepers[name] for name in keeper.role.after]))
         for keeper in keepers.values()
     ]
     stopped = asyncio.create_task(stop.wait())
@@ -98,16 +98,24 @@ class _Keeper:
     process: ForkedProcess | None = None
     count: int = 0
 
-    async def run(self, before: Sequence[asyncio.Event]) -> None:
-        """Start once those `before` were tried, and start again for ever."""
+    async def run(self, before: Sequence[_Keeper]) -> None:
+        """Start once the roles `before` let others follow, and start again for ever."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience.after):
-                for tried in before:
-                    await tried.wait()
+                for keeper in before:
+                    await keeper.lets_others_follow()
         while True:
             why = await self._live()
             self.tried.set()
             await asyncio.sleep(self._pause(why))
+
+    async def lets_others_follow(self) -> None:
+        """Return once the role has data, or has died."""
+        await self.tried.wait()
+        pause, longest = _PAUSES
+        while not self.count and not await self.role.has_data():
+            await asyncio.sleep(pause)
+            pause = min(longest, 1.5 * pause)
 
     async def _live(self) -> str:
         """Start the role's process; return why it ended when it has."""

@@ -25,12 +25,16 @@ _PATIENCE: Final = 10
 """Seconds that a role has to answer whether it is ready."""
 
 
+async def _at_once() -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """One process of Linewatch, and how to see that it is ready.
 
-    It starts when the roles named in `after` are ready. `address` is where it listens, if it
-    does, and `port_variable` names the setting of that port for messages.
+    It starts when the roles named in `after` are ready and have data. `address` is where it
+    listens, if it does, and `port_variable` names the setting of that port for messages.
     """
 
     name: str
@@ -38,16 +42,22 @@ class Role:
     after: tuple[str, ...] = ()
     address: tuple[str, int] | None = None
     port_variable: str = ""
+    has_data: Callable[[], Awaitable[bool]] = _at_once
 
 
 def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]:
-    """Return the roles of an installation on one machine; pages come up beside the others."""
+    """Return the roles of an installation on one machine; pages come up beside the others.
+
+    The worker waits until serve has fees to answer with, or every first start would show failures.
+    """
     roles = []
     if settings.has_devnet:
         roles.append(_listening("devnet", (settings.devnet.host, settings.devnet.port), "/"))
-    serve = _listening("serve", (settings.serve.host, settings.serve.port), "/live")
-    roles.append(replace(serve, after=tuple(role.name for role in roles)))
-    roles.append(Role("worker", _runs, after=("serve",)))
+    address = (settings.serve.host, settings.serve.port)
+    serve, has_data = _listening("serve", address, "/live"), partial(_is_ok, address, "/ready")
+    before = tuple(role.name for role in roles)
+    roles.append(replace(serve, after=before, has_data=has_data))
+    roles.append(Role("worker", _at_once, after=("serve",)))
     if with_pages:
         address = (settings.pages.host, settings.pages.port)
         roles.append(_listening("pages", address, "/live"))
@@ -78,24 +88,29 @@ def _listening(name: str, address: tuple[str, int], path: str) -> Role:
     return Role(name, is_ready, address=address, port_variable=variable)
 
 
-async def _runs() -> bool:
-    """Nothing comes after the worker and nobody connects to it, so it is ready once it runs."""
-    return True
-
-
 async def _answers(address: tuple[str, int], path: str) -> bool:
     """Whether something answers HTTP at the address, with whatever status."""
+    return (await _status_line(address, path)).startswith(b"HTTP/")
+
+
+async def _is_ok(address: tuple[str, int], path: str) -> bool:
+    """Whether something answers HTTP at the address, with status 200."""
+    return (await _status_line(address, path)).split(b" ")[1:2] == [b"200"]
+
+
+async def _status_line(address: tuple[str, int], path: str) -> bytes:
+    """Return the first line of the answer, empty where there is none."""
     host, port = address
     try:
         async with asyncio.timeout(_PATIENCE):
             reader, writer = await asyncio.open_connection(host, port)
             try:
                 writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode())
-                return (await reader.readline()).startswith(b"HTTP/")
+                return await reader.readline()
             finally:
                 writer.close()
     except (OSError, ValueError):
-        return False
+        return b""
 
 
 _FILE: Final = "failing-roles.json"

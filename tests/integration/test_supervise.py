@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ import pytest
 from dashboard.errors import RoleError
 from dashboard.supervise import Patience, fork, run_beside, supervise
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports
+from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports, roles_of
+from tests.unit.settings.configuration_files import loaded
 from tests.waiting import eventually, eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -213,10 +215,57 @@ async def test_supervisor_ends_nothing_that_is_slow_to_be_ready(tmp_path: Path) 
     assert starts(slow) == [first]
 
 
+async def never() -> bool:
+    return False
+
+
+async def test_supervisor_waits_until_the_role_before_has_data(tmp_path: Path) -> None:
+    stop, gives_data = asyncio.Event(), asyncio.Event()
+    first, second = tmp_path / "first", tmp_path / "second"
+    asked: list[bool] = []
+
+    async def has_data() -> bool:
+        asked.append(gives_data.is_set())
+        return gives_data.is_set()
+
+    roles = [replace(role(first), has_data=has_data), role(second, after=("first",))]
+    running = asyncio.create_task(run(roles, stop, tmp_path))
+    await eventually_async(lambda: len(asked) > 2)
+    before = starts(second)
+    gives_data.set()
+    await eventually_async(lambda: bool(starts(second)))
+    stop.set()
+    await running
+
+    assert before == []
+
+
+@pytest.mark.parametrize(("status", "has_data"), [("200 OK", True), ("503 Unavailable", False)])
+async def test_worker_waits_until_serve_says_that_it_can_answer(
+    tmp_path: Path, status: str, *, has_data: bool
+) -> None:
+    paths: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        paths.append((await reader.readuntil(b"\r\n\r\n")).split()[1])
+        writer.write(f"HTTP/1.1 {status}\r\n\r\n".encode())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        roles = roles_of(loaded(tmp_path, LINEWATCH_SERVE_PORT=str(port)))
+        by_name = {each.name: each for each in roles}
+
+        assert await by_name["serve"].has_data() == has_data
+
+    assert paths == [b"/ready"]
+    assert by_name["worker"].after == ("serve",)
+
+
 async def test_role_that_keeps_dying_is_named_and_touches_no_other(tmp_path: Path) -> None:
     stop = asyncio.Event()
     steady, dying = tmp_path / "steady", tmp_path / "dying"
-    roles = [role(dying, lambda: False), role(steady, after=("dying",))]
+    roles = [replace(role(dying), has_data=never), role(steady, after=("dying",))]
 
     running = asyncio.create_task(run(roles, stop, tmp_path, {"dying": dies}))
     await eventually_async(lambda: bool(starts(steady)))

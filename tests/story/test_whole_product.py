@@ -86,13 +86,18 @@ def test_wheel_holds_what_runs_and_no_test(wheel: Path) -> None:
         assert held == {str(each.relative_to(PROJECT)) for each in here}
 
 
+def names_of(installation: Installation) -> set[str]:
+    """Return the names of roles, as `top` shows them, without `lw-`."""
+    shown = [Path(f"/proc/{each}/comm").read_text() for each in installation.processes()]
+    return {each.strip().removeprefix("lw-") for each in shown}
+
+
 def test_up_is_ready_once_all_that_it_runs_listens(product: Product) -> None:
     here = product.installation
 
     assert all(map(listens, (here.pages_port, here.serve_port, here.devnet_port)))
-    names = {Path(f"/proc/{each}/comm").read_text() for each in here.processes()}
-    assert names >= {"lw-devnet\n", "lw-serve\n", "lw-worker\n", "lw-pages\n"}
     eventually(lambda: answers(f"{here.serve}/ready"), what="serve")
+    eventually(lambda: names_of(here) >= {"devnet", "serve", "worker", "pages"}, what="each role")
     assert "Linewatch" in plain_http.get(here.pages).text
 
 
