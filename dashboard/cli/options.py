@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.formatting import LONGEST
 from dashboard.domain.people.access import parse_name
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.search import HashRange, bare_beginning, parse_search
@@ -100,12 +101,16 @@ def written_moment(text: str) -> datetime | None:
     return None
 
 
-def duration(text: str) -> timedelta:
-    """Read a length of time such as 24h or 7d; InputError for another form."""
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+def duration_up_to(most: timedelta) -> Parsed:
+    """Return a parser of a length of time such as 24h or 7d, which names what is too long."""
+
+    def read(text: str) -> timedelta:
+        try:
+            return parse_duration(text, most)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    return Parsed("duration", read)
 
 
 def prover_module(text: str) -> str:
@@ -145,7 +150,7 @@ NAME: Final = Parsed("name", parse_name)
 
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH_RANGE: Final = Parsed("hash", hash_range)
-DURATION: Final = Parsed("duration", duration)
+DURATION: Final = duration_up_to(LONGEST)
 MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 

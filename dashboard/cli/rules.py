@@ -14,6 +14,7 @@ import click
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.recipients import Recipients
+from dashboard.application.rule_preview import LONGEST_PREVIEW
 from dashboard.application.rules import (
     AlertRules,
     firing_listing,
@@ -23,7 +24,7 @@ from dashboard.application.rules import (
     zone_of,
 )
 from dashboard.cli.installation import Installation, open_installation, text_of
-from dashboard.cli.options import DURATION, as_json
+from dashboard.cli.options import as_json, duration_up_to
 from dashboard.cli.output import (
     WRONG_INPUT,
     Output,
@@ -184,7 +185,7 @@ def remove(*, names: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.option(
     "--within",
-    type=DURATION,
+    type=duration_up_to(LONGEST_PREVIEW),
     default="7d",
     show_default=True,
     help="How far back to look; 31d at most.",

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import click
 
-from dashboard.application.sharing import SHARE_LINKS, Sharing
+from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS, Sharing
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.options import DURATION, Parsed, as_json
+from dashboard.cli.options import Parsed, as_json, duration_up_to
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.quantity import TxHash
 
@@ -24,7 +24,14 @@ def shares() -> None:
 
 @shares.command()
 @click.argument("tx_hash", metavar="HASH", type=Parsed("hash", TxHash.parse))
-@click.option("--for", "lasts", type=DURATION, default="7d", show_default=True, help="90d at most.")
+@click.option(
+    "--for",
+    "lasts",
+    type=duration_up_to(LONGEST_SHARE),
+    default="7d",
+    show_default=True,
+    help="90d at most.",
+)
 @click.option("--case-id", type=options.CASE_ID, default="", help="The case, for the text.")
 @as_json
 def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:

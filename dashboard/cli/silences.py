@@ -16,7 +16,7 @@ from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Output, answer, output, print_list
-from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.alerts.silence import LONGEST_SILENCE, Silence, SilenceKind, SilenceRequest
 from dashboard.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,7 +48,10 @@ def planned(command: Command) -> Command:
             "--until", "ends_at", type=options.TO_COME, help="When it ends: a time, or 8h."
         ),
         click.option(
-            "--for", "length", type=options.DURATION, help="How long it lasts: 30m, 8h, 2d."
+            "--for",
+            "length",
+            type=options.duration_up_to(LONGEST_SILENCE),
+            help="How long it lasts: 30m, 8h, 2d.",
         ),
         every,
         time_zone,

@@ -7,9 +7,9 @@ from datetime import timedelta
 import click
 
 from dashboard.application.listing import instant
-from dashboard.application.tokens import TOKENS, Tokens
+from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.cli.installation import open_installation
-from dashboard.cli.options import DURATION, Parsed, as_json
+from dashboard.cli.options import Parsed, as_json, duration_up_to
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_key_name
 
@@ -33,7 +33,12 @@ def tokens() -> None:
     show_default=True,
 )
 @click.option(
-    "--for", "lasts", type=DURATION, default="90d", show_default=True, help="366d at most."
+    "--for",
+    "lasts",
+    type=duration_up_to(LONGEST_LIFE),
+    default="90d",
+    show_default=True,
+    help="366d at most.",
 )
 @click.option(
     "--only",

@@ -175,18 +175,17 @@ _FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SHOWN_AS_GWEI: Final = 10**6
 
 
-def read_duration(text: object) -> timedelta | None:
+def read_duration(text: object, most: timedelta = LONGEST) -> timedelta | None:
     """Read a whole number and a unit: 250ms, 4s, 15m, 2h, 7d, 1y; None for any other form.
 
-    InputError for more than a hundred years.
+    InputError, naming `most`, for more than that.
     """
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         return None
     count, unit = int(match[1]), _WRITTEN_UNITS.get(match[2], _YEAR)
-    if count > LONGEST // unit:
-        msg = f"{match[0]} is more than a hundred years; write at most {LONGEST.days}d"
-        raise InputError(msg)
+    if count > most // unit:
+        raise InputError(f"{match[0]} is too long; write at most {write_duration(most)}")
     return count * unit
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from dashboard.domain.formatting import read_duration, read_fee
+from dashboard.domain.formatting import LONGEST, read_duration, read_fee
 from dashboard.domain.people.access import parse_rate
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
@@ -69,9 +69,9 @@ def parse_price(text: object) -> PriceOfCoin:
         raise ValueError(str(error)) from error
 
 
-def parse_duration(text: object) -> timedelta:
+def parse_duration(text: object, most: timedelta = LONGEST) -> timedelta:
     """Read a whole number above zero and a unit: 250ms, 4s, 15m, 2h, 7d; ValueError says so."""
-    length = _length(text)
+    length = _length(text, most)
     if length is None:
         msg = (
             f"{shorten(str(text))} is not a duration; write a number and a unit, such as 4s or 15m"
@@ -91,10 +91,10 @@ def parse_kept_for(text: object) -> KeptFor:
     return KeptFor(length)
 
 
-def _length(text: object) -> timedelta | None:
+def _length(text: object, most: timedelta = LONGEST) -> timedelta | None:
     """Read a length that a clock can count; None where the text has another form."""
     try:
-        length = read_duration(text)
+        length = read_duration(text, most)
     except InputError as error:
         raise ValueError(str(error)) from error
     if length is not None and not length:

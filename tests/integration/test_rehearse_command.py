@@ -46,7 +46,7 @@ def test_channel_without_addresses_is_played_and_what_is_silenced_is_said(tmp_pa
     assert withheld == {("oncall@localhost", 6), ("ops-hook", 6)}
     assert "known" in played["withheld"][0]["reason"]
     assert played["pending"] == 0
-    assert (endless.returncode, "a day at most" in endless.stderr) == (2, True)
+    assert (endless.returncode, "write at most 1d" in endless.stderr) == (2, True)
     assert (far.returncode, "within ten years" in far.stderr) == (2, True)
 
 

@@ -109,4 +109,4 @@ def test_rule_is_tried_on_the_stored_past(installation: Installation, tmp_path: 
 
     assert held.stdout.startswith("rejections would not have fired in the last 7 days.")
     assert (of_file["count"], of_file["atNight"], of_file["firings"]) == (0, 0, [])
-    assert (too_long.returncode, "31 days at most" in too_long.stderr) == (2, True)
+    assert (too_long.returncode, "write at most 31d" in too_long.stderr) == (2, True)

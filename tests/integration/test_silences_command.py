@@ -98,6 +98,7 @@ def test_weekly_window_says_when_it_comes_next(installation: Installation) -> No
         (("--until", "2020-01-01"), "is no time"),
         (("--for", "soon"), "is not a duration"),
         (("--for", "90d", "--every", "sun 02:00-04:00"), "say with --until when the weekly hours"),
+        (("--for", "99999d"), "99999d is too long; write at most 366d"),
         (("--until", "9d", "--time-zone", "UTC"), "give --every as well"),
         (("--until", "9d", "--every", "sun 2-4"), "is no span of a week"),
         (("--until", "9d", "--every", "sun 02:00-04:00", "--time-zone", "Moon"), "no time zone"),

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import click
 import pytest
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, prover_module
+from dashboard.cli.options import (
+    chosen,
+    chosen_id,
+    chosen_ones,
+    duration_up_to,
+    moment,
+    prover_module,
+)
 from dashboard.cli.rules import plain_table
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
@@ -40,6 +48,12 @@ def test_moment_that_is_none_is_refused_with_the_remedy(text: str) -> None:
         moment(text, A_MOMENT)
 
     assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("text", ["367d", "99999d", "2y"])
+def test_length_that_is_too_long_is_refused_with_the_limit_of_its_option(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=f"{text} is too long; write at most 366d"):
+        duration_up_to(timedelta(days=366)).convert(text, None, None)
 
 
 def never(_: NetworkId) -> bool:

@@ -105,7 +105,7 @@ MISTAKES = {
     ),
     "a duration beyond all calendars": (
         "[poll]\ngas_period = '999999999d'\n",
-        ("poll.gas_period", "more than a hundred years; write at most 36500d"),
+        ("poll.gas_period", "999999999d is too long; write at most 36500d"),
     ),
     "a size of nothing": ("[serve]\nlargest_body = '0kB'\n", ("has room for nothing",)),
     "a wrong size": ("[serve]\nlargest_body = '1GB'\n", ("serve.largest_body", "64kB or 1MB")),
