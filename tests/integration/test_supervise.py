@@ -320,6 +320,10 @@ def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> 
     assert found == [["serve"], [], []]
 
 
+def nothing() -> None:
+    """Do nothing meanwhile."""
+
+
 def test_work_beside_ends_before_the_interruption_of_its_parent_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "work"
 
@@ -336,7 +340,7 @@ def test_work_beside_ends_before_the_interruption_of_its_parent_goes_on(tmp_path
 
 def test_work_beside_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "work"
-    parent = fork("parent", lambda _: sys.exit(run_beside("work", lambda: works(path), bool)))
+    parent = fork("parent", lambda _: sys.exit(run_beside("work", lambda: works(path), nothing)))
     eventually(lambda: bool(starts(path)))
 
     os.kill(parent.pid, signal.SIGKILL)
@@ -346,7 +350,7 @@ def test_work_beside_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_work_beside_gives_its_status() -> None:
-    assert run_beside("work", lambda: dies(Path()), bool) == 3
+    assert run_beside("work", lambda: dies(Path()), nothing) == 3
 
 
 async def is_free() -> bool:
