@@ -2,6 +2,7 @@
 
 LinewatchError
 ├── InputError                a person or a client gave a value that cannot be used: tell them
+│   ├── NotFound              nothing has the name or id that they gave: 404 in the API
 │   ├── NotAllowed            their role does not allow it: an admin must act
 │   └── SettingsError         the same, in a configuration file or a variable: stop the role
 ├── WireError                 text from upstream that breaks its contract: keep it, show it, go on
@@ -34,6 +35,10 @@ class LinewatchError(Exception):
 
 class InputError(LinewatchError):
     """A value from a person or client cannot be used; the text names it and the remedy."""
+
+
+class NotFound(InputError):
+    """Nothing has the name or the id that was given; the text says of what kind."""
 
 
 class NotAllowed(InputError):

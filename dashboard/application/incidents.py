@@ -35,7 +35,7 @@ from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.reasons import explain
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
@@ -202,11 +202,10 @@ class Incidents(ApplicationSubject):
         if _ID.fullmatch(digits):
             with self._context.store.read() as connection:
                 found = incidents_beginning(connection, digits)
-        if len(found) != 1:
-            many = "no" if not found else "more than one"
-            raise InputError(
-                f"{shorten(text)} names {many} incident: `linewatch alerts incidents` lists them"
-            )
+        if not found:
+            raise NotFound(f"{shorten(text)} names no incident: take its id from the list of them")
+        if len(found) > 1:
+            raise InputError(f"{shorten(text)} names several incidents: give more of the id")
         return found[0]
 
     def acknowledge(
@@ -296,7 +295,7 @@ class Incidents(ApplicationSubject):
             within = [] if stored is None else incidents_within(connection, stored)
             response = respond(connection, incident_id, change)
             if response is None:
-                raise InputError(f"the incident {incident_id} is not stored")
+                raise NotFound(f"the incident {incident_id} is not stored")
             if response.event is None:
                 return response
             others = [respond(connection, each.incident_id, change) for each in within]

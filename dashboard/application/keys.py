@@ -35,7 +35,7 @@ from dashboard.domain.people.access import (
 )
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.api_keys import (
     Credential,
     KeyUse,
@@ -242,10 +242,10 @@ class Keys(ApplicationSubject):
             return found
         ever = [each.name for each in all_keys(connection)]
         if name in ever:
-            raise InputError(f"{name} was revoked before: `linewatch keys list` shows when")
+            raise NotFound(f"{name} was revoked before: `linewatch keys list` shows when")
         near = difflib.get_close_matches(name, ever, n=1)
         hint = f"did you mean {near[0]}?" if near else "`linewatch keys list` shows all"
-        raise InputError(f"no key is called {shorten(name)}: {hint}")
+        raise NotFound(f"no key is called {shorten(name)}: {hint}")
 
     def _refuse_configured(self, name: str, remedy: str) -> None:
         """Raise InputError for the name of a key that the settings hold."""

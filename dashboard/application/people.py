@@ -25,7 +25,7 @@ from dashboard.domain.people.sign_in import (
 )
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, NotAllowed
+from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import (
     Person,
@@ -251,10 +251,10 @@ class People(ApplicationSubject):
         """Return the one session whose id begins so; InputError where there is not just one."""
         known = self.sessions()
         found = [each for each in known if text and str(each.session_id).startswith(text.lower())]
-        if len(found) != 1:
-            raise InputError(
-                f"{shorten(text)} begins no session, or several: see `linewatch people sessions`"
-            )
+        if not found:
+            raise NotFound(f"{shorten(text)} begins no session: take its id from the list of them")
+        if len(found) > 1:
+            raise InputError(f"{shorten(text)} begins several sessions: give more of the id")
         return found[0]
 
     def end_session(self, session_id: UUID, by: Actor) -> None:
@@ -271,7 +271,7 @@ class People(ApplicationSubject):
             by = self._acting_in(connection, own)
             person, found = _stored_session(connection, own), _stored_session(connection, ended)
             if person.person.person_id != found.person.person_id:
-                raise InputError("no such device is signed in")
+                raise NotFound("no such device is signed in")
             details = {"device": found.device}
             note_action(connection, by, Action.SIGN_OUT, found.person.name, details)
             end_session(connection, ended, by.at)
@@ -364,14 +364,14 @@ def _subject(connection: Connection, identity: Identity, role: Role, now: dateti
 def _stored_session(connection: Connection, session_id: UUID) -> Session:
     found = find_session(connection, session_id)
     if found is None:
-        raise InputError("no such device is signed in")
+        raise NotFound("no such device is signed in")
     return found
 
 
 def _named(connection: Connection, name: str) -> Person:
     person = find_person(connection, name)
     if person is None:
-        raise InputError(f"nobody is called {shorten(name)}: see `linewatch people list`")
+        raise NotFound(f"nobody is called {shorten(name)}: see `linewatch people list`")
     return person
 
 

@@ -19,7 +19,7 @@ from dashboard.domain.rejections.answer_template import Voice
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.paste import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.tracking.share_links import (
     ShareLink,
@@ -80,7 +80,7 @@ class Sharing(ApplicationSubject):
             valid = {each.link_id: each for each in valid_share_links(connection, by.at)}
             link = valid.get(link_id)
             if link is None:
-                raise InputError(f"no share link {link_id} is valid: it may be over already")
+                raise NotFound(f"no share link {link_id} is valid: it may be over already")
             details = {"link": link_id}
             note_action(connection, by, Action.END_SHARE, str(link.tx_hash), details)
             end_share_link(connection, link, by.at)

@@ -40,7 +40,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.incident_list import labels_of_incident, open_incident_stories
@@ -158,7 +158,7 @@ class Silences(ApplicationSubject):
         with self._context.store.write() as connection:
             silence = end_silence(connection, kind, silence_id, by)
             if silence is None:
-                raise InputError(
+                raise NotFound(
                     f"no {kind.value} {silence_id} is active or to come: it may be over already"
                 )
             self._note(connection, silence, _ENDED[kind], by)

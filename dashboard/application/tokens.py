@@ -13,7 +13,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role, digest, parse_key_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.tokens import (
     SavedReply,
@@ -105,7 +105,7 @@ class Tokens(ApplicationSubject):
             known = {each.name: each for each in valid_tokens(connection, by.at)}
             note_action(connection, by, Action.REVOKE_TOKEN, name)
             if name not in known:
-                raise InputError(f"no token is called {shorten(name)}: list them to see all")
+                raise NotFound(f"no token is called {shorten(name)}: list them to see all")
             end_token(connection, known[name], by.at)
 
     def presented(self, secret: Secret) -> Token | None:

@@ -50,7 +50,7 @@ def test_incident_that_nobody_knows_is_a_mistake(installation: Installation) -> 
     refused = installation.run("alerts", "acknowledge", "zzzz")
 
     assert refused.returncode == 2
-    assert "names no incident: `linewatch alerts incidents` lists them" in refused.stderr
+    assert "'zzzz' names no incident: take its id from the list" in refused.stderr
 
 
 def test_address_is_turned_off_and_on_on_record(installation: Installation) -> None:

@@ -23,7 +23,7 @@ from dashboard.domain.alerts.rule_keys import (
 from dashboard.domain.alerts.rule_values import items, listed, text_of
 from dashboard.domain.people.active_hours import ActiveHours
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 
 RuleTable: TypeAlias = dict[str, Any]
 """Text, whole numbers, true or false, and lists of these, by key."""
@@ -331,7 +331,7 @@ def found_rule(held: Rules, name: str) -> Rule:
     known = [each.name for each in held]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    raise InputError(f"no rule is called {shorten(name)}: {hint}")
+    raise NotFound(f"no rule is called {shorten(name)}: {hint}")
 
 
 def _some(rules: Rules) -> Rules:

@@ -19,7 +19,7 @@ from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_table import Rules, removed, replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, parse_name
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.web.api.endpoint import (
     Asked,
@@ -27,7 +27,6 @@ from dashboard.web.api.endpoint import (
     Fields,
     Found,
     Moment,
-    NotFound,
     Reply,
     Rows,
     Slice,

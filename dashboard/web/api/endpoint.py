@@ -16,7 +16,7 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import Json, Listing
 from dashboard.domain.people.access import Action, Actor, Role, least_role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.tokens import Token
 
 Item = TypeVar("Item")
@@ -34,10 +34,6 @@ Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_PAGE)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2_000)]
 Hashes: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_HASHES)]
-
-
-class NotFound(InputError):
-    """There is nothing at this address; the text says of what kind."""
 
 
 class Changed(InputError):

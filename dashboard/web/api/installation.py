@@ -10,11 +10,11 @@ from dashboard.application.attention import attention_form
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
 from dashboard.domain.people.access import Action
+from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
     Asked,
     Endpoints,
     Fields,
-    NotFound,
     Reply,
     refuse_other_version,
 )

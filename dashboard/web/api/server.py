@@ -23,11 +23,11 @@ from dashboard.application.tokens import KeyReused, Tokens, actor_of
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, NotAllowed, StoreError
+from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
 from dashboard.web.api import access, alerts, installation, transactions
-from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, NotFound, Reply
+from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Reply
 from dashboard.web.api.openapi import openapi
 
 ENDPOINTS: Final = (

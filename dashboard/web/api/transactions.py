@@ -26,7 +26,7 @@ from dashboard.domain.tracking.paste import (
     LONGEST_OWNER,
     ListedTransaction,
 )
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.web.api.endpoint import (
     Asked,
@@ -35,7 +35,6 @@ from dashboard.web.api.endpoint import (
     Found,
     Hashes,
     Moment,
-    NotFound,
     Reply,
     Slice,
     Text,
