@@ -43,6 +43,12 @@ _LONGEST_KEY: Final = 200
 _SECONDS_TO_SEND: Final = 30
 _BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
 _JSON: Final = "application/json"
+_HALF_PAIR: Final = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+"""An escape in JSON that is no character without another one beside it."""
+
 _OWN: Final = {"Cache-Control": "no-store", "Vary": "Authorization"}
 _STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -226,9 +232,13 @@ def _read_body(body: bytes, endpoint: Endpoint, request: Request) -> Any:  # noq
     try:
         form = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(
-            HTTPStatus.BAD_REQUEST, f"the body is no JSON: {shorten(str(error), 200)}"
-        ) from None
+        half = _HALF_PAIR.search(body)
+        why = (
+            shorten(str(error), 200)
+            if half is None
+            else f"{half[0].decode()} is one half of a surrogate pair: send both halves"
+        )
+        raise Problem(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {why}") from None
     return _read(form, endpoint.body, "the body", strict=True)
 
 

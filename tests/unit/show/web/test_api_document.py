@@ -70,6 +70,17 @@ def test_body_that_cannot_be_read_is_refused(site: Site) -> None:
     assert site.client.request("GET", url, content=b"{}", headers=header).status_code == 400
 
 
+@pytest.mark.parametrize("half", [r"\ud800", r"\uDC00"])
+def test_half_of_a_surrogate_pair_is_named(site: Site, half: str) -> None:
+    headers = {**site.token(), "Content-Type": "application/json"}
+    body = f'{{"hashes": ["{HASH}"], "label": "{half}"}}'
+
+    refused = site.client.post(f"{PREFIX}/tracked", content=body, headers=headers)
+
+    assert refused.status_code == 400
+    assert f"{half} is one half of a surrogate pair" in refused.json()["detail"]
+
+
 def test_document_is_valid_and_answers_have_the_keys_that_it_names(site: Site) -> None:
     import schemathesis  # noqa: PLC0415 - it takes seconds, in each worker
 
