@@ -169,7 +169,10 @@ class _BackupFile(SqliteFile):
 
 @contextmanager
 def open_backup(path: Path) -> Iterator[Connection]:
-    """Open a backup for reading; StoreError, naming the remedy, for any other file."""
+    """Open a backup for reading; StoreError, naming the remedy, for any other file.
+
+    InputError where there is no file.
+    """
     _refuse_what_is_no_file(path)
     unchanging = f"file:{path.resolve().as_uri().removeprefix('file://')}"
     options = {"mode": "ro", "immutable": "1", "uri": "true"}
@@ -190,11 +193,12 @@ def _refuse_what_is_no_file(path: Path) -> None:
         with path.open("rb"):
             pass
     except IsADirectoryError:
-        raise StoreError(f"{path} is a folder: name one of the backups in it") from None
+        raise InputError(f"{path} is a folder: name one of the backups in it") from None
+    except FileNotFoundError:
+        raise InputError(f"there is no backup {path}: check that the path is right") from None
     except OSError as error:
         raise StoreUnavailable(
-            f"The backup {path} cannot be read ({error.strerror}): check that the path is right "
-            "and that this user may read it"
+            f"The backup {path} cannot be read ({error.strerror}): check that this user may read it"
         ) from error
     if size == 0:
         raise StoreError(f"{path} is empty and so is no backup: take an older one")

@@ -152,24 +152,29 @@ def test_backup_into_a_folder_that_is_missing_names_the_remedy(
     [
         (b"", "is empty and so is no backup"),
         (b"Dear diary, " * 1000, "is damaged .* take another one"),
-        (None, "is a folder: name one of the backups in it"),
     ],
 )
 def test_file_that_is_no_backup_is_told_with_the_remedy(
-    tmp_path: Path, content_of_file: bytes | None, complaint: str
+    tmp_path: Path, content_of_file: bytes, complaint: str
 ) -> None:
     path = tmp_path / "backup.sqlite"
-    path.mkdir() if content_of_file is None else path.write_bytes(content_of_file)
+    path.write_bytes(content_of_file)
 
     with pytest.raises(StoreError, match=complaint), open_backup(path):
         pass
 
 
-def test_missing_backup_is_told_with_the_remedy(tmp_path: Path) -> None:
-    with (
-        pytest.raises(StoreUnavailable, match=r"No such file .* check that the path is right"),
-        open_backup(tmp_path / "backup.sqlite"),
-    ):
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("backup.sqlite", "there is no backup .*: check that the path is right"),
+        (".", "is a folder: name one of the backups in it"),
+    ],
+)
+def test_path_of_no_file_is_a_mistake_of_who_named_it(
+    tmp_path: Path, name: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint), open_backup(tmp_path / name):
         pass
 
 
