@@ -234,12 +234,16 @@ def _reason_rows(
 
 
 def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[str, str, str], ...]:
-    """Return the fields that differ from the record before: label, old and new."""
+    """Return the fields that differ from the record before: label, old and new.
+
+    The same limit is no change, though one record may name it and the other not.
+    """
     if not change.is_changed_record or change.previous is None or change.rejection is None:
         return ()
-    old = dict(_compared_rows(change.previous, context))
-    new = dict(_compared_rows(change.rejection, context))
-    labels = [*new, *(each for each in old if each not in new)]
+    versions = (change.previous, change.rejection)
+    old, new = (dict(_compared_rows(each, context)) for each in versions)
+    limits = {parse_reason(each.record.reason_message, context.limits).limit for each in versions}
+    labels = [each for each in new | old if each != "Limit" or len(limits) > 1]
     pairs = ((each, old.get(each, _NOTHING), new.get(each, _NOTHING)) for each in labels)
     return tuple(pair for pair in pairs if pair[1] != pair[2])
 

@@ -109,6 +109,17 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     golden.check("rejections_described", texts)
 
 
+def test_limit_that_only_one_record_names_is_not_changed() -> None:
+    transition = a_transition(before=State.REJECTED)
+    before, now = version("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"), version(over_limit("MMU", 600_000))
+    limits = ModuleLimits("devnet", "", "", {"MMU": 524_288})
+
+    change = a_change(transition=transition, previous=before, rejection=now)
+    text = describe_rejection(change, RejectionContext("Linea", limits, UTC))
+
+    assert [label for label, _, _ in text.changed] == ["Count", "Overrun"]
+
+
 @given(st.text(alphabet=st.characters(), max_size=200))
 def test_label_stays_one_short_line(label: str) -> None:
     subject = describe_rejection(a_change(label=label), LINEA).subject
