@@ -21,6 +21,9 @@ INSTALLATION_NAME: Final = "installation"
 """Stands for a network in matchers of what is about no network."""
 
 _FORM: Final = re.compile(r"(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*)", re.DOTALL)
+_SECOND: Final = re.compile(r"\s(?P<matcher>\w{1,20} ?(?:=~|!~|!?=).*)", re.DOTALL)
+"""A matcher after a blank, which cannot be told from a value that goes on."""
+
 NOTHING: Final = '""'
 """Stands for the value of a property that a change does not have."""
 
@@ -140,6 +143,20 @@ def in_words(matcher: Matcher, networks: NetworkNames) -> str:
     network_id = NetworkId(int(matcher.value))
     name = INSTALLATION_NAME if network_id == INSTALLATION else networks.get(network_id)
     return f"network{'=' if matcher.is_equal else '!='}{name or network_id}"
+
+
+def split_matchers(text: str) -> list[str]:
+    """Split matchers at their commas; InputError where a comma seems to be missing."""
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    for each in found:
+        match = _FORM.fullmatch(each)
+        second = None if match is None else _SECOND.search(match["value"])
+        if second is not None:
+            raise InputError(
+                f"{shorten(each)} looks like two matchers: write a comma before "
+                f"{shorten(second['matcher'])}"
+            )
+    return found
 
 
 def parse_matcher(text: str, networks: NetworkNames) -> Matcher:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.text import moment, moment_near, sentence, span
-from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.alerts.matcher import MatchedProperty, split_matchers
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.silence import (
     LONGEST_REASON,
@@ -157,6 +157,7 @@ class _SilenceForm:
 
     kind: SilenceKind
     texts: tuple[str, ...]
+    more: str
     starts_at: datetime | None
     length: timedelta
     weekly: _WeeklyFields
@@ -165,9 +166,9 @@ class _SilenceForm:
 
     def request(self, queries: Application, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
-        matchers = queries.silences.read_matchers(self.texts)
+        matchers = queries.silences.read_matchers([*self.texts, *split_matchers(self.more)])
         starts_at = now if self.starts_at is None else self.starts_at
-        weekly = queries.silences.weekly(_items(self.weekly.hours, ";"), self.weekly.zone)
+        weekly = queries.silences.weekly(_items(self.weekly.hours), self.weekly.zone)
         return SilenceRequest(
             st.session_state[_REQUEST],
             self.kind,
@@ -189,7 +190,7 @@ def _form(queries: Application) -> None:
             horizontal=True,
             key="silence_kind",
         )
-        texts = _matcher_inputs(queries)
+        texts, more = _matcher_inputs(queries)
         starts_at = st.datetime_input(
             "From, in UTC (empty: now)",
             None,
@@ -207,7 +208,7 @@ def _form(queries: Application) -> None:
             is_pressed = st.form_submit_button("Save", type="primary")
             is_previewed = st.form_submit_button("Preview", help="What it would have matched")
     start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
-    form = _SilenceForm(kind, texts, start, _LENGTHS[length], weekly, reason, covers_all)
+    form = _SilenceForm(kind, texts, more, start, _LENGTHS[length], weekly, reason, covers_all)
     if is_previewed:
         _preview(queries, form)
     if is_pressed:
@@ -255,12 +256,15 @@ def _weekly_inputs() -> _WeeklyFields:
     return _WeeklyFields(hours or "", (zone or "").strip(), until)
 
 
-def _items(text: str, separator: str) -> list[str]:
-    return [each for each in text.split(separator) if each.strip()]
+def _items(text: str) -> list[str]:
+    return [each for each in text.split(";") if each.strip()]
 
 
-def _matcher_inputs(queries: Application) -> tuple[str, ...]:
-    """Ask for the value of each property; return what was given, as people type matchers."""
+def _matcher_inputs(queries: Application) -> tuple[tuple[str, ...], str]:
+    """Ask for the value of each property, and for more in one field.
+
+    Return a matcher for each value that was given, and the text of the field.
+    """
     known = {
         MatchedProperty.NETWORK: [each.name for each in queries.networks],
         MatchedProperty.STAGE: [each.value for each in RejectionStage],
@@ -282,7 +286,7 @@ def _matcher_inputs(queries: Application) -> tuple[str, ...]:
         placeholder="such as module!=HUB, label=~payroll*",
         help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
-    return (*given, *_items(more or "", ","))
+    return tuple(given), more or ""
 
 
 def _saved(queries: Application) -> Callable[[Silence], Done]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from dashboard.domain.alerts.matcher import (
     labels_of,
     labels_of_group,
     parse_matcher,
+    split_matchers,
 )
 from dashboard.domain.alerts.route import (
     SourceOutage,
@@ -93,6 +95,27 @@ def test_matcher_that_cannot_be_read_names_the_remedy(text: str, said: str) -> N
     assert said in str(refused.value)
     with pytest.raises(InputError, match="of this installation: none"):
         parse_matcher("network=Moon", {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["label=a b,module!=HUB", "label=a=b", "module = HUB , ,stage!=RPC", "HUB", "", "label=~* b"],
+)
+def test_matchers_in_one_field_are_split_at_commas(text: str) -> None:
+    assert split_matchers(text) == [each.strip() for each in text.split(",") if each.strip()]
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("label=~evil* bogus=1", "bogus=1"),
+        ("stage=RPC, label=a b module !~ H*", "module !~ H*"),
+        ("label=a\tmodule!=HUB", "module!=HUB"),
+    ],
+)
+def test_second_matcher_without_a_comma_is_refused(text: str, second: str) -> None:
+    with pytest.raises(InputError, match=f"write a comma before '{re.escape(second)}'"):
+        split_matchers(text)
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
         ({"who_acts-0": " "}, "Nobody is named"),
         ({"silence_module": ""}, "has no matcher and would cover everything"),
         ({"silence_reason": ""}, "has no reason"),
+        ({"silence_more": "label=~evil* bogus=1"}, "write a comma before &#x27;bogus=1&#x27;"),
         ({"silence_more": "<b>moon</b>"}, "&lt;b&gt;moon&lt;/b&gt;&#x27; is no matcher"),
     ],
 )
