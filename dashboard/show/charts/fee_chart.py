@@ -264,7 +264,7 @@ def fee_table(timeline: FeeTimeline) -> Columns:
         ("Highest", steps.highest),
         ("Median", steps.medians),
         ("90 % up to", steps.p90s),
-        ("Usual", timeline.usual),
+        ("Median level", timeline.usual),
         ("Busy above", timeline.threshold),
     ):
         columns[f"{name}, {unit}"] = (

@@ -104,7 +104,7 @@ class LevelStyle:
     yanchor: str
 
 
-MEDIAN: Final = LevelStyle("median", "usual", _QUIET, "dot", "top")
+MEDIAN: Final = LevelStyle("median", "median level", _QUIET, "dot", "top")
 BUSY: Final = LevelStyle("busy", "busy above", _THRESHOLD, "dash", "bottom")
 
 

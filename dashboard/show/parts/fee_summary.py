@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -108,14 +108,20 @@ def _cost(amount: Wei, profile: NetworkProfile) -> Markup:
     return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
 
 
-def timeline_in_words(timeline: FeeTimeline, name: str, length: timedelta) -> Markup:
-    """Say what a chart in steps of a length shows: extremes, busy share, gaps, and its limits."""
+def timeline_in_words(
+    timeline: FeeTimeline, name: str, length: timedelta, *, is_table: bool = False
+) -> Markup:
+    """Say what a chart in steps of a length shows: extremes, busy share, gaps, and its limits.
+
+    Of a table it says nothing of how that is drawn.
+    """
+    marks = [] if is_table else [*_shades(timeline), *_unreadable_threshold(timeline)]
     sentences = [
-        *_extremes(timeline, name),
-        *_late_beginning(timeline),
-        *_gaps(timeline),
+        *_extremes(timeline, name, marks),
+        *_late_beginning(timeline, "" if is_table else " (hatched)"),
+        *_gaps(timeline, _TABLE_MARKS if is_table else _CHART_MARKS),
         *_blocks_seen(timeline),
-        *_band_meaning(timeline, length),
+        *([f"Each row is {span(length)}."] if is_table else _band_meaning(timeline, length)),
         *_estimated_times(timeline),
     ]
     return element("p", " ".join(sentences), class_="lw-quiet")
@@ -123,34 +129,31 @@ def timeline_in_words(timeline: FeeTimeline, name: str, length: timedelta) -> Ma
 
 def caveats_in_words(timeline: FeeTimeline) -> str:
     """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
-    return " ".join([*_late_beginning(timeline), *_blocks_seen(timeline)])
+    return " ".join([*_late_beginning(timeline, " (hatched)"), *_blocks_seen(timeline)])
 
 
-def _late_beginning(timeline: FeeTimeline) -> list[str]:
+def _late_beginning(timeline: FeeTimeline, mark: str) -> list[str]:
     if not timeline.begins_late:
         return []
-    return [f"Nothing was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
+    return [f"Nothing was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC{mark}."]
 
 
-def _extremes(timeline: FeeTimeline, name: str) -> list[str]:
+def _extremes(timeline: FeeTimeline, name: str, marks: Sequence[str]) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
     if timeline.is_flat:
         return [f"{name}: {lowest} all the time."]
-    extremes = [f"Lowest {lowest}, highest {highest}."]
-    return [*extremes, *_busy_time(timeline), *_unreadable_threshold(timeline)]
+    busy = busy_in_words(timeline)
+    return [f"Lowest {lowest}, highest {highest}.", *([] if busy is None else [busy]), *marks]
 
 
-def _busy_time(timeline: FeeTimeline) -> list[str]:
-    """Say how long it was busy, and what is shaded for that."""
-    sentence = busy_in_words(timeline)
-    if sentence is None:
-        return []
+def _shades(timeline: FeeTimeline) -> list[str]:
+    """Say what is shaded for busy time."""
     parts = np.nan_to_num(timeline.busy_parts)
-    if not parts.any():
-        return [sentence]
+    if busy_in_words(timeline) is None or not parts.any():
+        return []
     if ((parts > 0) & (parts < 1)).any():
-        return [sentence, "Shaded: each step as high as the part of it that was busy."]
-    return [sentence, "Shaded: busy time."]
+        return ["Shaded: each step as high as the part of it that was busy."]
+    return ["Shaded: busy time."]
 
 
 def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
@@ -162,21 +165,42 @@ def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
     return [f"The busy threshold moved between {lowest} and {highest}, too often to be drawn."]
 
 
-def _gaps(timeline: FeeTimeline) -> list[str]:
+class _Marks(NamedTuple):
+    """What is said after the number of gaps, of those while nobody watched, and of pauses.
+
+    `short` is said of gaps and pauses that are shorter than a step.
+    """
+
+    gap: str
+    unwatched: str
+    pause: str
+    short: str
+
+
+_CHART_MARKS: Final = _Marks(
+    "hatched",
+    "hatched where no fee is known",
+    "hatched; it was watched, but no fee came",
+    "too short to be drawn",
+)
+_TABLE_MARKS: Final = _Marks("", "", "it was watched, but no fee came", "inside")
+
+
+def _gaps(timeline: FeeTimeline, marks: _Marks) -> list[str]:
     """Say when it was not watched, as Health does, and when no fee came though it was."""
     holes, inside = timeline.gaps(), timeline.pauses_inside()
     if timeline.busy.watched is None:
         without = [] if holes or inside else _no_gaps(is_late=timeline.begins_late)
-        return [*without, *_many("gap", holes, "hatched"), *_short("gap", inside)]
+        return [*without, *_many("gap", holes, marks.gap), *_short("gap", inside, marks.short)]
     missed = timeline.busy.watched.missed
     gaps = [each for each in missed if each[0] > timeline.busy.watched.since]
     is_late = len(gaps) < len(missed)
     began = [f"Not watched before {missed[0][1]:%d %b %Y %H:%M} UTC."] if is_late else []
     return [
         *([] if timeline.begins_late else began),
-        *(_many("gap", gaps, "hatched where no fee is known") or _no_gaps(is_late=is_late)),
-        *_many("pause", _apart(holes, missed), "hatched; it was watched, but no fee came"),
-        *_short("pause", [each for each in inside if _apart([each[:2]], missed)]),
+        *(_many("gap", gaps, marks.unwatched) or _no_gaps(is_late=is_late)),
+        *_many("pause", _apart(holes, missed), marks.pause),
+        *_short("pause", [each for each in inside if _apart([each[:2]], missed)], marks.short),
     ]
 
 
@@ -197,19 +221,19 @@ def _many(name: str, stretches: Sequence[Stretch], shown: str) -> list[str]:
     """Say how many there are, and which is the longest."""
     if not stretches:
         return []
-    many = f"{counted(len(stretches), name)} ({shown})"
+    many = counted(len(stretches), name) + (f" ({shown})" if shown else "")
     longest = _stretch(max(stretches, key=_length))
     return [f"{many}, the longest: {longest}." if stretches[1:] else f"{many}: {longest}."]
 
 
-def _short(name: str, inside: Sequence[FeeStep]) -> list[str]:
+def _short(name: str, inside: Sequence[FeeStep], place: str) -> list[str]:
     """Report those too short for the chart, which does not know where in a step they lie."""
     if not inside:
         return []
     longest = max(inside, key=lambda step: step.longest_gap)
     many = counted(len(inside), f"step has a {name}", f"steps have {name}s")
     sentence = (
-        f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
+        f"{many} {place}, the longest: {span(longest.longest_gap)} "
         f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
     )
     return [sentence]
@@ -293,7 +317,7 @@ def cheap_hours(
         data_table(week_table(week))
     else:
         _map(status, week, now, zone)
-    _below(week, status.profile.network_id, zone[1])
+    _below(week, status.profile.network_id, zone[1], is_table=is_table)
 
 
 def _map(status: NetworkStatus, week: UsualWeek, now: datetime, zone: tuple[tzinfo, str]) -> None:
@@ -303,12 +327,12 @@ def _map(status: NetworkStatus, week: UsualWeek, now: datetime, zone: tuple[tzin
     chart(drawing, f"hours-{network_id}", HEIGHT, f"hours-{network_id}")
 
 
-def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
-    """Say what the map shows, and offer its file."""
+def _below(week: UsualWeek, network_id: NetworkId, zone_name: str, *, is_table: bool) -> None:
+    """Say what the map or its table shows, and offer its file."""
+    marks = "" if is_table else "; the red frame is now, the line above marks the cheapest hours"
     meaning = (
         f"Each cell is the median of its hours in {USUAL_DAYS} days ({zone_name}), blank for fewer "
-        "than three; the red frame is now, the line above marks the cheapest hours. No fee is "
-        "forecast."
+        f"than three{marks}. No fee is forecast."
     )
     with in_line(f"beside-hours-{network_id}"):
         st.html(element("p", meaning, class_="lw-quiet"))

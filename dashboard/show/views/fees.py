@@ -146,7 +146,7 @@ def _fees(
     else:
         _chart(view, profile, zoom, now)
     with in_line(f"beside-{profile.network_id}"):
-        st.html(timeline_in_words(view.timeline, view.name, view.step))
+        st.html(timeline_in_words(view.timeline, view.name, view.step, is_table=is_table))
         _download(view, profile, time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}")
 
 

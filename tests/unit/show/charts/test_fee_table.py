@@ -17,6 +17,7 @@ def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
     table = fee_table(a_timeline(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
 
     assert list(table["Mean, gwei"]) == [3.0, 2.0]
+    assert list(table["Median level, gwei"]) == [5 / GWEI, 5 / GWEI]
     assert table["Busy"] == ["100%", "100%"]
 
 

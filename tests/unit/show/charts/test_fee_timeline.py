@@ -121,6 +121,19 @@ def test_gaps_are_those_of_health_and_other_silences_are_pauses() -> None:
     assert "No gaps" not in words
 
 
+def test_words_of_a_table_do_not_say_how_a_chart_is_drawn() -> None:
+    missed = [(A_MOMENT + 1.5 * STEP, A_MOMENT + 4 * STEP)]
+    watched = WatchedTime.of(A_MOMENT, A_MOMENT + 9 * STEP, missed)
+    timeline = a_timeline(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
+
+    words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step, is_table=True)
+
+    assert "1 gap: 25 s from 20 Nov 12:00 UTC." in words
+    assert "1 pause (it was watched, but no fee came): 30 s from" in words
+    assert "Each row is" in words
+    assert not [each for each in ("hatched", "Shaded", "drawn", "The line") if each in words]
+
+
 def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
     missed = [(A_MOMENT + STEP, A_MOMENT + 2 * STEP), (A_MOMENT + 3 * STEP, A_MOMENT + 5 * STEP)]
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 6 * STEP, missed)
