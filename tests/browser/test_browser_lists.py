@@ -89,6 +89,17 @@ def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None
     }
 
 
+def test_wide_table_scrolls_in_its_box_by_keyboard(page: Page, site: str) -> None:
+    visit(page, f"{site}/rejections")
+    page.get_by_text("The same as a table (UTC)").click()
+    box = page.get_by_role("region", name="Rejections over time")
+
+    box.press("ArrowRight")
+
+    eventually(lambda: box.evaluate("each => each.scrollLeft > 0"))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -> None:
     visit(page, f"{site}/tracked")
     page.get_by_text("Track transactions", exact=True).click()

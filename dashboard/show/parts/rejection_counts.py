@@ -37,7 +37,7 @@ from dashboard.show.parts.counts import CountRow, count_list
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import wide_table
 from dashboard.store.rejections.counts import LATEST_RANKED, GroupCounts, Grouping
 
 SPLIT: Final = "by"
@@ -83,7 +83,7 @@ def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> Non
     with st.container(horizontal=True, vertical_alignment="top", key="head-table"):
         columns, rows = timeline_rows(timeline)
         summary = element("summary", "The same as a table (UTC)")
-        numbers = table(columns, rows, "Rejections over time")
+        numbers = wide_table(columns, rows, "Rejections over time")
         st.html(element("details", summary, numbers, class_="lw-more"))
         file_button(
             lambda: timeline_csv(timeline),

@@ -28,6 +28,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> M
     return element("table", head, body, class_="lw-table", aria_label=name)
 
 
+def wide_table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
+    """Build a table of any number of columns: it scrolls in its box, by the arrow keys too."""
+    shown = table(columns, rows, name)
+    return element("div", shown, class_="lw-scroll", role="region", aria_label=name, tabindex="0")
+
+
 def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
     cells = (
         element("td", element("div", cell), data_label=column, class_=None if cell else "is-empty")
