@@ -99,9 +99,10 @@ def rank(
     with open_installation() as here:
         network_id = here.chosen_id(network_text)
         wanted = RejectionFilter(network_id=network_id, since=since, until=until)
-        counted = WatchedSenders(here.source).rank(wanted, limit)
-    more: dict[str, Json] = {"sendersInAll": counted.of, "rejectionsInAll": counted.total}
-    print_list(RANKED, counted.groups, output, more=more)
+        found = WatchedSenders(here.source).rank(wanted, limit)
+    more: dict[str, Json] = {"sendersInAll": found.of, "rejectionsInAll": found.total}
+    shown = f"{len(found.groups):,} of {found.of:,} senders: --limit shows more."
+    print_list(RANKED, found.groups, output, more=more, after=[shown] if found.of > limit else [])
 
 
 def _print_results(senders: Sequence[Address], results: Sequence[str], *, as_json: bool) -> None:

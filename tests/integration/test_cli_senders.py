@@ -49,3 +49,12 @@ def test_sender_on_a_network_that_tells_of_hashes_only_is_refused(tmp_path: Path
 
     assert refused.returncode == 2
     assert "only where nodes report to our own serve" in refused.stderr
+
+
+def test_rank_says_how_many_senders_it_leaves_out(installation: Installation) -> None:
+    whole = installation.run("senders", "rank")
+    first = installation.run("senders", "rank", "--limit", "1")
+
+    many = len(whole.stdout.splitlines()) - 1
+    assert many > 1
+    assert first.stdout.splitlines()[-1] == f"1 of {many} senders: --limit shows more."
