@@ -114,7 +114,7 @@ def _read(here: Installation, text: str) -> Paste:
     paste = Lookups(here.source).find(read_lookup(text))
     wrong = [f"“{visible(each.text, _SHOWN)}” {each.why}" for each in paste.wrong]
     if not paste.hashes:
-        raise InputError(wrong[0] if wrong else "standard input holds no transaction hash")
+        raise InputError(wrong[0] if wrong else "what was given holds no transaction hash")
     for each in wrong[:_MOST_NAMED]:
         warn(each)
     if len(wrong) > _MOST_NAMED:

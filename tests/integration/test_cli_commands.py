@@ -162,6 +162,7 @@ def test_exit_code_tells_a_script_whether_something_was_found(
     ("arguments", "remedy"),
     [
         (("lookup",), "needs a transaction hash"),
+        (("lookup", ""), "what was given holds no transaction hash"),
         (("lookup", "0x12\x1b"), "a transaction hash has 64"),
         (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
         (("fees", "--network", "devnet", "--network", "x"), "'x' comes second: give one only"),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from typing import Final
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.errors import InputError
@@ -115,7 +116,7 @@ def _why_no_hash(text: str) -> str:
         return "is part of a hash, and no known transaction has it; give all 64 digits"
     if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
         return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
-    return f"has {len(digits)} hexadecimal digits; a transaction hash has 64"
+    return f"has {counted(len(digits), 'hexadecimal digit')}; a transaction hash has 64"
 
 
 LONGEST_TAGS: Final = 200
