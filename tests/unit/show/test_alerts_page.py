@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,14 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.application.application import Application
-from dashboard.application.deliveries import NotificationHistory
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
-from dashboard.show.parts.notification_table import notification_table
 from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
@@ -27,7 +23,7 @@ from dashboard.store.alerts.conditions import record_transition, set_turning_sin
 from dashboard.store.engine.engine import Store, open_store
 from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash, a_notification, an_id
+from tests.builders import a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.unit.show.page_runs import visit, words_of
@@ -378,24 +374,3 @@ def test_grouped_change_is_found_by_its_hash_in_the_notification_that_names_it(
 
     assert "1 of 1 pending." in words
     assert "and 1 more" in words
-
-
-@pytest.mark.parametrize(
-    ("incidents", "fields", "said"),
-    [
-        (1, {"member_count": 0, "kind": NotificationKind.ACKNOWLEDGED}, "in incident 00000000"),
-        (4, {"member_count": 4}, "and 3 more in incidents 00000000 00000000 00000000 and 1 other"),
-        (5, {"member_count": 5}, "and 4 more in incidents 00000000 00000000 00000000 and 2 others"),
-        (1, {"member_count": 1}, ""),
-    ],
-)
-def test_notification_names_the_incidents_of_what_it_counts(
-    incidents: int, fields: dict[str, object], said: str
-) -> None:
-    ids = tuple(map(an_id, range(1, incidents + 1)))
-    history = NotificationHistory(a_notification(**fields), (), incident_ids=ids)
-
-    table = notification_table([history], str)
-    beside = re.sub("<[^>]+>", "", table.partition('<div class="lw-quiet">')[2].split("</div>")[0])
-
-    assert beside == said
