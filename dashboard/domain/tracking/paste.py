@@ -100,8 +100,7 @@ def too_many_pieces() -> str:
 def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongText]:
     found = _ATTEMPT.finditer(_HASH.sub(" ", line))
     attempts = [match[0] for match in islice(found, MOST_PIECES + 1)]
-    if has_hash:
-        attempts = [text for text in attempts if not _ADDRESS.fullmatch(text)]
+    attempts = [text for text in attempts if not (has_hash and _ADDRESS.fullmatch(text))]
     for text in attempts:
         yield WrongText(number, text, _why_no_hash(text))
     if not has_hash and not attempts:
