@@ -117,7 +117,8 @@ def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
             prove_writing(other)
 
     with open_store(url) as store, open_store(url, patience=seconds(30)) as other:
-        with pytest.raises(StoreUnavailable, match="was idle for too long"):
+        # The server says why and closes; a busy machine may notice only that it closed.
+        with pytest.raises(StoreUnavailable, match=r"was idle for too long|closed the conn"):
             stall(store)
 
         with other.read() as connection:
