@@ -132,9 +132,11 @@ async def an_upstream(
         yield upstream
     finally:
         server.close()
+        await asyncio.sleep(0)  # what was just accepted becomes a conversation
         for conversation in conversations:
             conversation.cancel()
         await asyncio.gather(*conversations, return_exceptions=True)
+        await asyncio.sleep(0)  # an aborted connection closes in the next turn of the loop
 
 
 async def _read_request(reader: asyncio.StreamReader) -> bytes:
