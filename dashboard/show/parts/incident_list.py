@@ -218,8 +218,13 @@ def _with_name(queries: Application, incident: Incident) -> None:
 
 
 def _take_name(queries: Application, key: str) -> None:
-    """Remember the name before the page is drawn again, which then acts with it at once."""
-    take_name(str(st.session_state.get(f"who-{key}") or ""))
+    """Remember the name before the page is drawn again, which then acts with it at once.
+
+    A press may be heard a second time, when the form is gone: that empties no name.
+    """
+    if not (name := str(st.session_state.get(f"who-{key}") or "")):
+        return
+    take_name(name)
     if is_named(queries):
         st.session_state[f"named-{key}"] = st.session_state.get(f"first-note-{key}") or ""
 
