@@ -174,7 +174,7 @@ def compose(
 ) -> Message:
     """Write the message; the same notification and context give the same message at every attempt.
 
-    `context` are what the store knows beside the notification; without them the message says less.
+    `context` is what else the store knows of it; without a context the message says less.
     Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
     template.
     """

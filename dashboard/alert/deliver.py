@@ -39,7 +39,7 @@ from dashboard.store.engine.engine import Store
 _UNCONFIGURED: Final = "unconfigured"
 """Names the threads for notifications whose channel is not configured any more."""
 
-Composer: TypeAlias = Callable[[Notification], Message]
+WriteMessage: TypeAlias = Callable[[Notification], Message]
 """Writes the message of a notification."""
 
 _log = get_logger("delivery")
@@ -280,7 +280,7 @@ class Sending:
     """How messages are written, and the channels that send them, by name."""
 
     channels: Mapping[str, Channel]
-    compose: Composer
+    write: WriteMessage
 
 
 def attempt(
@@ -329,7 +329,7 @@ def _send(notification: Notification, sending: Sending, may_send: MaySend) -> st
         notification.in_reply_to,
         notification.thread,
     )
-    return channel.send(sending.compose(notification), headers, may_send)
+    return channel.send(sending.write(notification), headers, may_send)
 
 
 def record(

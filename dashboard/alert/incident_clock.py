@@ -34,8 +34,8 @@ from dashboard.domain.alerts.route import (
     BY_QUIET_HOURS,
     RuleRoute,
     SourceOutage,
-    held_for,
-    silence_of,
+    outage_behind,
+    route_for,
     window_key,
 )
 from dashboard.domain.alerts.rule import Rule
@@ -116,7 +116,7 @@ class IncidentClock:
         routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
         choose = max if held.is_of_changes else min
         chosen = choose(routes, key=lambda each: each.held_until or now, default=route)
-        return held_for(held.recipient, chosen, self.directory, now)
+        return route_for(held.recipient, chosen, self.directory, now)
 
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Notify everybody who knows of an incident that its rule no longer reports it."""
@@ -217,7 +217,7 @@ class IncidentClock:
         network = dict(incident.group).get(MatchedProperty.NETWORK)
         if rule is None or network is None:
             return None
-        return silence_of(rule.kind, NetworkId(int(network)), self.sources)
+        return outage_behind(rule.kind, NetworkId(int(network)), self.sources)
 
     def _labels_of(self, connection: Connection, incident: Incident) -> list[ChangeLabels]:
         """Return what a silence or window has to fit, all of it, to fit an incident as a whole."""

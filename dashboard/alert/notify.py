@@ -74,7 +74,7 @@ def _active(silences: Sequence[Silence], now: datetime) -> frozenset[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Notifies of every transition that a rule fits, `recipients` if the rule names none.
+    """Notifies of every transition that fits a rule: `recipients` if the rule names none.
 
     `routes` stands in for the stored rules. Message-IDs stand below `domain`. `configured` is what
     the settings say of recipients; without it, that `recipients` are trusted. `beside` is what
@@ -92,7 +92,7 @@ class Notifier:
     _latest: _LatestCheck = field(init=False, default_factory=_LatestCheck)
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
-        """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
+        """Do one round: act on time, notify of what is new, deliver what is due; raises StoreError.
 
         Incidents that are due fire before new transitions are read: one of these may end them.
 

@@ -34,17 +34,18 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 class FeeTimeline:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
 
-    A pause longer than `longest_step` is a gap; one longer than `longest_pause` is reported
-    where it lies within a step. The chart begins at `since`, perhaps before the first step.
-    `usual` and `threshold` have as many values as `steps`, at least one. Where each block is seen,
-    a value comes every `value_time`, as far as that is known. Arrays have an element for each step.
+    A pause between two steps longer than `longest_pause_between` is a gap; one within a step that
+    is longer than `longest_pause_within` is reported. The chart begins at `since`, perhaps before
+    the first step. `usual` and `threshold` have as many values as `steps`, at least one. Where each
+    block is seen, a value comes every `value_time`, as far as that is known. Arrays have an element
+    for each step.
     """
 
     steps: FeeSteps
     usual: Integers | None
     threshold: Integers | None
-    longest_step: timedelta
-    longest_pause: timedelta
+    longest_pause_between: timedelta
+    longest_pause_within: timedelta
     since: datetime
     until: datetime
     value_time: timedelta | None = None
@@ -85,7 +86,7 @@ class FeeTimeline:
     @cached_property
     def is_followed(self) -> Booleans:
         """Whether no gap lies between a step and the next one, or now."""
-        return self._following - self.steps.last_at <= self.longest_step // _MILLISECOND
+        return self._following - self.steps.last_at <= self.longest_pause_between // _MILLISECOND
 
     @cached_property
     def ends(self) -> Integers:
@@ -109,7 +110,7 @@ class FeeTimeline:
     def begins_late(self) -> bool:
         """Whether nothing was seen for longer than a gap before the first step."""
         unseen = self.steps.first_at[0] - milliseconds_of(self.since)
-        return bool(unseen > self.longest_step // _MILLISECOND)
+        return bool(unseen > self.longest_pause_between // _MILLISECOND)
 
     @cached_property
     def unseen_edges(self) -> Integers:
@@ -132,7 +133,7 @@ class FeeTimeline:
         A pause that the first value of a step ended lies before it.
         """
         gaps, lasted = self.steps.longest_gaps, self.steps.last_at - self.steps.first_at
-        is_pause = (self.longest_pause // _MILLISECOND < gaps) & (gaps <= lasted)
+        is_pause = (self.longest_pause_within // _MILLISECOND < gaps) & (gaps <= lasted)
         return [self.steps[place] for place in np.flatnonzero(is_pause).tolist()]
 
     def can_be_read(self, level: Integers) -> bool:

@@ -111,7 +111,10 @@ class CurrentFees:
 
 
 class Fees(ApplicationSubject):
-    """What all viewers share is kept for a moment, and long time ranges for minutes."""
+    """The fees of networks as pages, commands and the API show them.
+
+    An answer is shared by all viewers: for a moment, or for minutes if its time range is long.
+    """
 
     @shared_for(_LONG_SHARED_FOR)
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
@@ -127,7 +130,7 @@ class Fees(ApplicationSubject):
         """Return the fee that decides busyness, during a range until now; None if none was seen.
 
         It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
-        shown during that time instead. An answer is not shared any longer when the first fee comes.
+        shown during that time instead. A shared answer without fees ends when the first fee comes.
         """
         shown = zoom or time_range
         newest, since = status.figures.base_fee, _between(shown, self._context.now()).since
@@ -293,13 +296,13 @@ def read_fee_timeline(
     if not len(steps):
         return None
     usual, threshold = _levels(connection, figures, between, steps.first_at)
-    silence = longest_usual_pause(steps, profile.gas_period)
+    usual_pause = longest_usual_pause(steps, profile.gas_period)
     return FeeTimeline(
         steps,
         usual,
         threshold,
-        max(silence, between.step),
-        silence,
+        max(usual_pause, between.step),
+        usual_pause,
         between.since,
         between.until,
         profile.value_time,

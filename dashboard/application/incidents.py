@@ -27,7 +27,12 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
-from dashboard.domain.alerts.route import BY_QUIET_HOURS, SourceOutage, inhibited_rules, silence_of
+from dashboard.domain.alerts.route import (
+    BY_QUIET_HOURS,
+    SourceOutage,
+    inhibited_rules,
+    outage_behind,
+)
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
@@ -370,7 +375,7 @@ def _with_silent(
         if each.network_id == network_id and each.kind in subject_kinds(rule.kind)
     ]
     inhibited = [name for source in mine for name in inhibited_rules(source, rules.values())]
-    unknown = silence_of(rule.kind, network_id, sources)
+    unknown = outage_behind(rule.kind, network_id, sources)
     return replace(story, unknown=unknown, inhibited=tuple(dict.fromkeys(inhibited)))
 
 

@@ -40,7 +40,7 @@ TIME_RANGES: Final = (
 """Every length, in steps that a screen can show.
 
 From 6 h on a step consists of whole minutes, hours or days: those are read as the store summed
-them up, 2,200 at most, and never value by value.
+them up, 3,700 at most, and never value by value.
 """
 
 _SHORTEST: Final = timedelta(seconds=20)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from dashboard.detect.condition_start_end import Conclusions
-from dashboard.domain.alerts.condition import Reading, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.condition import Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
-from dashboard.domain.health.observation import ExclusionAnswer, Operation
+from dashboard.domain.health.observation import Operation
 
 STALE_AFTER_PERIODS: Final = 2
 """A figure is stale when it is older than this many of its own poll periods."""
@@ -190,18 +189,3 @@ def _follow_gap(covered: Covered, visit: Visit) -> CoverageChange:
         covered.network_id, covered.watched, begins_at, None, GapCause.NOT_ANSWERED, visit.reason
     )
     return CoverageChange(replace(covered, open_gap=opened))
-
-
-def conclude_exclusion(
-    subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
-) -> Transition | None:
-    """Return the change that the answer brings at the moment `at`, or None if it brings none.
-
-    Only a record changes the state: failures say nothing, and a null is stored for a cohort.
-    Null after a rejection does not clear it: the record left the seven days, or another store
-    answered. A record after a rejection changes it, from rejected to rejected; whether this
-    version is new, the store knows.
-    """
-    if answer.record is None:
-        return None
-    return Transition(new_id, subject, before, State.REJECTED, at)

@@ -153,11 +153,10 @@ class Conditions:
     def update_gas_saved(
         self, connection: Connection, before: GasReadings, observation: GasObservation
     ) -> None:
-        """Conclude from what one poll saved, and first from the readings `before` it.
+        """Conclude from the readings `before` a poll, then from what the poll saved.
 
-        So an outage or a stale time that this poll ends is still noted.
-
-        Within a transaction of `recent_fees`, which have taken in what was saved.
+        So an outage or a stale time that this poll ends is still noted. It runs within a
+        transaction of `recent_fees`, which have already taken in what was saved.
         """
         now, fees = observation.asked_at, observation.suggested_gas_fees
         after = self.read_gas(connection, now)
@@ -167,7 +166,7 @@ class Conditions:
             grounds = None if fees is None else self._measure_busyness(connection, fees, now)
             conclude_busyness(conclusions, grounds, now, longest_pause(self.fees_period))
 
-    def update_exclusion(self, connection: Connection, now: datetime) -> None:
+    def update_exclusion_outage(self, connection: Connection, now: datetime) -> None:
         """Conclude from what is stored whether the exclusion API has an outage."""
         self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 from uuid import UUID
 
-from dashboard.detect.outage import conclude_exclusion
+from dashboard.detect.rejection import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -209,7 +209,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
                 hashes = [each for cohort in questions for each in cohort.hashes]
                 questions = cohorts_among(connection, network_id, hashes)
             results = record_poll(connection, network_id, asked_at, questions, answers)
-            self._conditions.update_exclusion(connection, asked_at)
+            self._conditions.update_exclusion_outage(connection, asked_at)
             self._save(connection, last, asked_at)
         self._has_outage = all(each.failure is not None for each in answers)
         return results
@@ -226,6 +226,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         self, connection: Connection, rejected: Sequence[ExclusionAnswer], at: datetime
     ) -> None:
         network_id = self.store.network_id
+        # All hashes together, so that each cohort is split once and not for each rejection.
         mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
         for each in rejected:
             save_rejection(connection, network_id, each, at, self._new_id())
@@ -257,6 +258,6 @@ def save_rejection(
     subject = Subject.transaction(network_id, answer.tx_hash)
     rejection_id = save_polled(connection, network_id, answer.record, at)
     before = current_state(connection, subject)
-    transition = conclude_exclusion(subject, before, answer, at, new_id)
+    transition = conclude_rejection(subject, before, answer, at, new_id)
     if transition is not None:
         record_transition(connection, transition, rejection_id)

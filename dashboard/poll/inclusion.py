@@ -26,7 +26,7 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
     inclusion_questions,
@@ -207,9 +207,9 @@ class InclusionPoll(
         failures = [answer.failure for answer in answers if answer.failure is not None]
         with self.store.write(asked_at) as connection:
             if len(failures) < len(answers):
-                record_answers(connection, network_id, [operation], asked_at)
+                note_answered(connection, network_id, [operation], asked_at)
             else:
-                record_failure(connection, network_id, asked_at, (operation, failures[0]))
+                note_failure(connection, network_id, asked_at, (operation, failures[0]))
             pairs = zip(questions, answers, strict=True)
             known = record_inclusion_answers(connection, network_id, asked_at, pairs)
             self._note_included(connection, known, asked_at)

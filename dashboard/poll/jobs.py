@@ -33,8 +33,11 @@ from dashboard.upstream.meter import Meter
 _log = get_logger("lease")
 
 
-class DeliveryJob(Protocol):
-    """Delivers what is pending; its methods block, and raise StoreError."""
+class NotifyJob(Protocol):
+    """Turns new transitions into notifications and delivers what is due.
+
+    Its methods block, and raise StoreError.
+    """
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
         """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
@@ -99,7 +102,7 @@ class PollingWorker:
     store: Store
     lease: Lease
     networks: Sequence[WatchedNetwork]
-    delivery: DeliveryJob
+    delivery: NotifyJob
     periods: Periods
     cadence: CadencePolicy
     clocks: Clocks
@@ -191,12 +194,12 @@ def _update_conditions(
         if Watched.FEES in coverage.watched:
             conditions.update_gas(connection, now)
         if Watched.REJECTIONS in coverage.watched:
-            conditions.update_exclusion(connection, now)
+            conditions.update_exclusion_outage(connection, now)
         visited_at = coverage.visit(connection)
     coverage.kept(visited_at)
 
 
-async def deliver(delivery: DeliveryJob, term: Term, over: asyncio.Event) -> None:
+async def deliver(delivery: NotifyJob, term: Term, over: asyncio.Event) -> None:
     """Deliver what is due, one round after the other while mail servers have yet to answer."""
     goes_on = True
     while goes_on and not over.is_set():

@@ -1,6 +1,6 @@
 """Save what one gas poll saw, and who answered it.
 
-Kept apart from `gas.py`, so that commands which only read fees need not import NumPy.
+Kept apart from `gas.py`, so that what only reads the latest fees need not import NumPy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dashboard.domain.fees.fee_series import SavedFees
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
 from dashboard.store.fees.save import save_fees
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 
 
 def save_gas(
@@ -35,9 +35,9 @@ def save_gas(
         for each in _answered(observation)
         if observation.source_of(each) is not GasSource.NODE_INSTEAD
     ]
-    record_answers(connection, network_id, answered, asked_at)
+    note_answered(connection, network_id, answered, asked_at)
     for failed in observation.failures:
-        record_failure(connection, network_id, asked_at, failed)
+        note_failure(connection, network_id, asked_at, failed)
     return saved
 
 

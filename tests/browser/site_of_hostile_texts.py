@@ -33,7 +33,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
-from dashboard.store.monitoring.answer_counts import record_failure
+from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
@@ -112,7 +112,7 @@ def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> Non
     silent = NETWORKS[1].network_id
     for operation, text in zip(Operation, texts, strict=False):
         failure = Failure(FailureKind.UNAVAILABLE, text)
-        record_failure(connection, silent, now - timedelta(minutes=9), (operation, failure))
+        note_failure(connection, silent, now - timedelta(minutes=9), (operation, failure))
 
 
 def _transaction(connection: Connection, number: int, text: str, at: datetime) -> None:

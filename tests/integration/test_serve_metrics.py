@@ -14,7 +14,7 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire, renew
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from tests import plain_http
 from tests.builders import A_MOMENT
 from tests.delivery_checks import reject
@@ -119,8 +119,8 @@ async def test_worker_that_is_paused_and_what_it_asks_are_told(store: Store) -> 
     failed = Operation.BASE_FEE_PERCENTILE, Failure(FailureKind.UNAVAILABLE, "no answer")
     with store.write() as connection:
         token = acquire(connection, WORKER_LEASE, "a", timedelta(minutes=1)) or 0
-        record_answers(connection, NETWORK, [Operation.SUGGESTED_GAS_FEES], utc_now())
-        record_failure(connection, NETWORK, utc_now(), failed)
+        note_answered(connection, NETWORK, [Operation.SUGGESTED_GAS_FEES], utc_now())
+        note_failure(connection, NETWORK, utc_now(), failed)
     working = await scrape(store)
     with store.write() as connection:  # what a paused one leaves behind is a lease that ran out
         renew(connection, WORKER_LEASE, token, timedelta())

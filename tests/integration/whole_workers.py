@@ -17,7 +17,7 @@ from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
 from dashboard.poll.cadence import CadencePolicy, GasPeriods
 from dashboard.poll.jobs import (
-    DeliveryJob,
+    NotifyJob,
     Periods,
     PollingWorker,
     WatchedNetwork,
@@ -53,7 +53,7 @@ def a_notifier(store: Store, sending: Sending) -> Notifier:
 
 
 def a_watcher(
-    store: Store, delivery: DeliveryJob, *networks: WatchedNetwork, name: str = "worker 1"
+    store: Store, delivery: NotifyJob, *networks: WatchedNetwork, name: str = "worker 1"
 ) -> PollingWorker:
     """Return a worker of these networks."""
     return PollingWorker(

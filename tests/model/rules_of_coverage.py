@@ -17,7 +17,7 @@ from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, Inclus
 from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.lease import Clocks
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,
@@ -93,9 +93,9 @@ class WatchingMachine(StoreMachine):
 
         def act(connection: Connection) -> None:
             if failure is None:
-                record_answers(connection, network_id, [operation], at)
+                note_answered(connection, network_id, [operation], at)
             else:
-                record_failure(connection, network_id, at, (operation, failure))
+                note_failure(connection, network_id, at, (operation, failure))
 
         def expect(held: Memory, _: object) -> None:
             if failure is None:
@@ -212,9 +212,9 @@ class FollowingMachine(StoreMachine):
 
         def act(connection: Connection) -> object:
             if is_polled and silence is not None and is_silent:
-                record_failure(connection, network_id, at, (_OPERATION, silence))
+                note_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
-                record_answers(connection, network_id, [_OPERATION], at)
+                note_answered(connection, network_id, [_OPERATION], at)
             return record_inclusion_answers(connection, network_id, at, told)
 
         def expect(held: Memory, kept: object) -> None:

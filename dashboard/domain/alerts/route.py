@@ -39,8 +39,8 @@ class RuleRoute:
 
     `group_wait` is how long followers are grouped, `timers` what time does to its incidents.
     What `is_urgent` is neither capped nor held.
-    `withheld` says why nobody is notified, empty if people are; `held_until` is before when not,
-    `held_for` says why, and `held_by` names what holds it, with blanks between.
+    `withheld` says why nobody is notified; it is empty if people are. No notification is sent
+    before `held_until`; `held_for` says why, and `held_by` names what holds it, between blanks.
     """
 
     rule: str
@@ -84,7 +84,7 @@ def window_key(silence_id: int | str) -> str:
     return f"window-{silence_id}"
 
 
-def held_for(
+def route_for(
     recipient: Recipient, route: RuleRoute, directory: RecipientDirectory, now: datetime
 ) -> RuleRoute:
     """Return a route as it is for one recipient: their quiet hours may hold it for longer."""
@@ -97,7 +97,7 @@ def held_for(
 
 @dataclass(frozen=True, slots=True)
 class SourceOutage:
-    """What is silent, and since when: an API, the fees of a network, or the worker.
+    """What does not answer, and since when: an API, the fees of a network, or the worker.
 
     `is_replaced`: a node answers in place of the source of fees.
     """
@@ -118,10 +118,10 @@ class SourceOutage:
         return not is_known and self.kind in KINDS[kind].rests_on
 
 
-def silence_of(
+def outage_behind(
     kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SourceOutage]
 ) -> SourceOutage | None:
-    """Return why nobody knows what a rule of a kind would say of a network; None if one does.
+    """Return the outage because of which a rule of a kind cannot be judged for a network, if any.
 
     Without a network it is about all of them, of which others may answer.
     """

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 
-from dashboard.detect.outage import conclude_exclusion
+from dashboard.detect.rejection import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.health.observation import ExclusionAnswer
@@ -203,7 +203,7 @@ def update_watched_conditions(
         subject = Subject.transaction(network_id, tx_hash)
         answer = ExclusionAnswer(tx_hash, record=stored.record)
         before = current_state(connection, subject)
-        transition = conclude_exclusion(subject, before, answer, now, new_id())
+        transition = conclude_rejection(subject, before, answer, now, new_id())
         if transition is not None:
             record_transition(connection, transition, stored.rejection_id)
 

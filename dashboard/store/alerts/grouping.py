@@ -23,7 +23,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import timed
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.alerts.pace import LARGEST_MEMBERS, precedence_of
-from dashboard.domain.alerts.route import RuleRoute, held_for
+from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.formatting import span
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.alert_status import needless
@@ -180,7 +180,7 @@ class Grouping:
             if reason:
                 self._add_member(incident.incident_id, recipient, change, reason=reason)
                 continue
-            held = held_for(recipient, route, self._directory, self._now)
+            held = route_for(recipient, route, self._directory, self._now)
             state, until = change.state, held.held_until
             place = (incident.incident_id, recipient, state, until, held.held_by)
             self._reach(place, change, held)

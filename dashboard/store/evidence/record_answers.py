@@ -14,7 +14,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.batching import portions
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
@@ -113,9 +113,9 @@ def _note_network(
     operation = Operation.EXCLUSION_STATUS
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):
-        record_answers(connection, network_id, [operation], asked_at)
+        note_answered(connection, network_id, [operation], asked_at)
     elif failures:
-        record_failure(connection, network_id, asked_at, (operation, failures[0]))
+        note_failure(connection, network_id, asked_at, (operation, failures[0]))
 
 
 def save_polled(
@@ -123,7 +123,7 @@ def save_polled(
 ) -> int:
     """Save a version that a poll answered; return its id, the same for the same version."""
     mark_rejected(connection, network_id, [record.tx_hash])
-    return save.save_polled(connection, network_id, record, now)
+    return save.save_version(connection, network_id, record, now)
 
 
 def save_reports(

@@ -61,7 +61,7 @@ def fee_steps(
 def fee_means(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeMeans:
-    """Return the means of the same steps, without what a chart of one network shows besides."""
+    """Return only the means of the same steps: a chart of several networks needs no more."""
     key = SeriesKey(network_id, series)
     return FeeMeans.of(_steps(connection, key, between, with_percentiles=False))
 

@@ -115,7 +115,7 @@ class StandingFailure:
     failure: Failure
 
 
-def record_failure(
+def note_failure(
     connection: Connection,
     network_id: NetworkId,
     asked_at: datetime,
@@ -134,7 +134,7 @@ def record_failure(
     upsert(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
 
 
-def record_answers(
+def note_answered(
     connection: Connection,
     network_id: NetworkId,
     operations: Collection[Operation],

@@ -39,7 +39,7 @@ SEEN_TO_THE: Final = timedelta(hours=1)
 """A poll that answers a known version updates `seen_again_at` at most this often."""
 
 
-def save_polled(
+def save_version(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
     """Save a version that a poll answered; return its id, the same for the same version.

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.route import (
     SourceOutage,
     inhibited_in_words,
     inhibited_rules,
-    silence_of,
+    outage_behind,
 )
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, RuleScope
 from dashboard.errors import InputError
@@ -243,14 +243,14 @@ def test_rules_that_rest_on_what_is_silent_cannot_be_judged(
     source: SourceOutage, kinds: set[RuleKind]
 ) -> None:
     assert {kind for kind in RuleKind if source.inhibits(kind)} == kinds
-    assert silence_of(RuleKind.EXPIRY, A_NETWORK, [FEES, REJECTIONS]) is None
+    assert outage_behind(RuleKind.EXPIRY, A_NETWORK, [FEES, REJECTIONS]) is None
 
 
 def test_silence_of_one_network_says_nothing_of_another() -> None:
-    assert silence_of(RuleKind.BUSY, A_NETWORK, [REJECTIONS, FEES]) == FEES
-    assert silence_of(RuleKind.BUSY, ANOTHER_NETWORK, [FEES]) is None
-    assert silence_of(RuleKind.BUSY, None, [FEES]) is None
-    assert silence_of(RuleKind.BUSY, None, [FEES, WORKER]) == WORKER
+    assert outage_behind(RuleKind.BUSY, A_NETWORK, [REJECTIONS, FEES]) == FEES
+    assert outage_behind(RuleKind.BUSY, ANOTHER_NETWORK, [FEES]) is None
+    assert outage_behind(RuleKind.BUSY, None, [FEES]) is None
+    assert outage_behind(RuleKind.BUSY, None, [FEES, WORKER]) == WORKER
 
 
 def test_rules_that_are_on_and_take_the_network_are_named() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute, held_for
+from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import (
@@ -157,7 +157,7 @@ def test_recipient_is_called_by_its_address_or_its_name(
 def test_quiet_hours_hold_nothing_urgent() -> None:
     urgent = RuleRoute("down", (), (OPS,), is_urgent=True)
 
-    assert held_for(OPS, urgent, RecipientDirectory(), A_MOMENT) is urgent
+    assert route_for(OPS, urgent, RecipientDirectory(), A_MOMENT) is urgent
 
 
 def test_quiet_hours_hold_a_route_until_they_end() -> None:
@@ -166,10 +166,10 @@ def test_quiet_hours_hold_a_route_until_they_end() -> None:
         ConfiguredRecipients((OPS,), {OPS: RecipientProfile(active=DAYTIME)})
     )
 
-    held = held_for(OPS, RuleRoute("hub", (), (OPS,)), directory, night)
+    held = route_for(OPS, RuleRoute("hub", (), (OPS,)), directory, night)
 
     assert held.held_until == datetime(2026, 11, 21, 8, tzinfo=UTC)
-    assert held_for(OPS, RuleRoute("hub", (), (OPS,)), directory, A_MOMENT).held_until is None
+    assert route_for(OPS, RuleRoute("hub", (), (OPS,)), directory, A_MOMENT).held_until is None
 
 
 def test_only_what_follows_a_first_rejection_is_grouped() -> None:

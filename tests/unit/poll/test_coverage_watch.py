@@ -15,7 +15,7 @@ from dashboard.poll.lease import LeaseLost
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.monitoring.answer_counts import record_answers, record_failure
+from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.monitoring.coverage import gaps, unwatched_now
 from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.polled_gas import save_gas
@@ -53,7 +53,7 @@ def look_for(store: Store, coverage: CoverageWatch, time: FakeClock, minutes: in
 
 def fail(store: Store, time: FakeClock, operation: Operation) -> None:
     with store.write() as connection:
-        record_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
+        note_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
 
 
 def missed(store: Store) -> list[Gap]:
@@ -143,7 +143,7 @@ def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
         look_for(store, coverage, fake_clock, 1)
     [lasting] = missed(store)
     with store.write() as connection:
-        record_answers(connection, A_NETWORK, [Operation.EXCLUSION_STATUS], fake_clock.now())
+        note_answered(connection, A_NETWORK, [Operation.EXCLUSION_STATUS], fake_clock.now())
     look_for(store, coverage, fake_clock, 1)
 
     assert (lasting.watched, lasting.begins_at, lasting.ends_at, lasting.reason) == (

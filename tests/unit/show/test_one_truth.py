@@ -21,7 +21,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.health import MailState, StoreSpace
-from dashboard.store.monitoring.answer_counts import record_answers
+from dashboard.store.monitoring.answer_counts import note_answered
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
@@ -38,7 +38,7 @@ def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: A
     until = NOW - 9 * MINUTE
     held = Covered(SIMULATED.network_id, Watched.REJECTIONS, NOW - HOUR, until)
     with store.write() as connection:
-        record_answers(connection, SIMULATED.network_id, [Operation.EXCLUSION_STATUS], until)
+        note_answered(connection, SIMULATED.network_id, [Operation.EXCLUSION_STATUS], until)
         save_coverage(connection, None, CoverageChange(held))
 
     [devnet, _] = queries.health.networks()

@@ -54,7 +54,7 @@ def long_timeline(span: TimeRange) -> FeeTimeline:
     levels = 10 * GWEI + np.arange(count)
     until = steps[-1].last_at
     timeline = a_timeline(
-        steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until
+        steps=steps, usual=levels, threshold=levels, longest_pause_between=span.step, until=until
     )
     ends = np.append(timeline.steps.first_at[1:], timeline.ends[-1])
     parts = np.where(np.arange(count) % 4, 0, np.arange(count) / count)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.detect.outage import conclude_exclusion
+from dashboard.detect.rejection import conclude_rejection
 from dashboard.detect.routing import withhold
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
@@ -35,7 +35,7 @@ FAILED = ExclusionAnswer(TX_HASH, failure=Failure(FailureKind.UNAVAILABLE, "no a
 
 @pytest.mark.parametrize("before", [None, State.UNREPORTED])
 def test_record_makes_the_transaction_rejected(before: State | None) -> None:
-    transition = conclude_exclusion(SUBJECT, before, FOUND, AT, NEW_ID)
+    transition = conclude_rejection(SUBJECT, before, FOUND, AT, NEW_ID)
 
     assert transition == Transition(NEW_ID, SUBJECT, before, State.REJECTED, AT)
 
@@ -45,11 +45,11 @@ def test_record_makes_the_transaction_rejected(before: State | None) -> None:
 def test_answer_without_a_record_changes_no_condition(
     before: State | None, answer: ExclusionAnswer
 ) -> None:
-    assert conclude_exclusion(SUBJECT, before, answer, AT, NEW_ID) is None
+    assert conclude_rejection(SUBJECT, before, answer, AT, NEW_ID) is None
 
 
 def test_record_of_a_rejected_transaction_may_be_a_new_version() -> None:
-    transition = conclude_exclusion(SUBJECT, State.REJECTED, FOUND, AT, NEW_ID)
+    transition = conclude_rejection(SUBJECT, State.REJECTED, FOUND, AT, NEW_ID)
 
     assert transition == Transition(NEW_ID, SUBJECT, State.REJECTED, State.REJECTED, AT)
 
