@@ -57,7 +57,7 @@ def a_timeline(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN40
         "usual": np.full(len(steps), 5),
         "threshold": np.full(len(steps), 10),
         "longest_pause_between": seconds(15),
-        "longest_pause": seconds(15),
+        "longest_pause_within": seconds(15),
         "since": A_MOMENT,
         "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
     }
