@@ -41,7 +41,7 @@ def _is_free(port: int) -> bool:
 def _ports_of_worker() -> Iterator[int]:
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw7").removeprefix("gw")) % 8
     ports = range(16_000 + worker * 2_000, 18_000 + worker * 2_000)
-    start = os.getpid() % len(ports)
+    start = os.getpid() * 131 % len(ports)  # processes of one run have numbers in a row
     return cycle((*ports[start:], *ports[:start]))
 
 

@@ -131,7 +131,7 @@ class Application(ApplicationSubject):
         Ages as of that moment are the same for all viewers of it.
         """
         now = self.now()
-        with self._store.read() as connection:
+        with self._store.read_recent() as connection:
             figures = read_all_figures(connection, self.networks, now)
         return now, tuple(conclude_status(each, now) for each in figures)
 
@@ -152,7 +152,7 @@ class Application(ApplicationSubject):
 
     @shared_for(_SHARED_FOR, until_write=True)
     def _tracked_among(self, hashes: tuple[TxHash, ...]) -> frozenset[TxHash]:
-        with self._store.read() as connection:
+        with self._store.read_recent() as connection:
             return frozenset(tracked_among(connection, hashes))
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:

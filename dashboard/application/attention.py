@@ -22,6 +22,7 @@ from dashboard.application.health import (
     WORKER,
     Health,
     NotificationHealth,
+    StorageHealth,
     WorkerHealth,
     is_disk_short,
     is_mail_late,
@@ -49,7 +50,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing
-from dashboard.store.health import MailState, StoreSpace
+from dashboard.store.health import MailState
 
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
@@ -130,7 +131,7 @@ def health_troubles(health: Health, now: datetime) -> list[Attention]:
         *_over_plan(networks),
         *([] if health.worker is None else _heartbeat(health.worker)),
         *([] if health.notifications is None else _notifications(health.notifications, now)),
-        *([] if health.storage is None else _storage(health.storage.space)),
+        *([] if health.storage is None else _storage(health.storage)),
     ]
     return most_urgent_first(found)
 
@@ -375,8 +376,8 @@ def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
         )
 
 
-def _storage(space: StoreSpace) -> Iterator[Attention]:
-    measured, leap = space.measured, space.clock_jump
+def _storage(storage: StorageHealth) -> Iterator[Attention]:
+    measured, leap = storage.space.measured, storage.space.clock_jump
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         yield Attention(
             f"The disk of the store is full in {span(measured.full_in)}.",
@@ -392,3 +393,8 @@ def _storage(space: StoreSpace) -> Iterator[Attention]:
             advice="Set the clock right. What seems old because of that is kept until then, or "
             f"until the store was measured on {CONFIRMED_BY} days after.",
         )
+    if (replica := storage.replica) is not None and not replica.is_used:
+        words = sentence(visible(replica.trouble, _LONGEST_FAILURE))
+        advice = "Check the replica, and read_url and read_lag under [store]."
+        headline = "The replica is not used: the primary answers."
+        yield Attention(headline, words, Remedy.STORAGE, advice=advice)

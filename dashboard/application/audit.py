@@ -21,7 +21,7 @@ class AuditLog(ApplicationSubject):
         limit: int,
     ) -> list[AuditEntry]:
         """Return the latest entries that fit, the latest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return audit_entries(connection, AuditFilter(action, since, until), limit)
 
 

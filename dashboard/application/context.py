@@ -226,7 +226,7 @@ class ApplicationContext:
 
     def has_data_of(self, network_id: NetworkId) -> bool:
         """Whether rejections, notifications, incidents or fees of a network are stored."""
-        with self.store.read() as connection:
+        with self.store.read_recent() as connection:
             return bool(
                 search(connection, RejectionFilter(network_id=network_id), 1)
                 or search_notifications(connection, NotificationFilter(network_id=network_id), 1)

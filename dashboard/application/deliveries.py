@@ -110,24 +110,24 @@ class Notifications(ApplicationSubject):
     @shared_for(_SHARED_FOR, until_write=True)
     def counts(self) -> NotificationCounts:
         """Count what is pending and held now, and what was sent or died in the last 30 days."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return notification_counts(connection, self._context.now() - COUNTED)
 
     def open(self) -> tuple[OpenIncident, ...]:
         """Return the open incidents of networks, the oldest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(open_incidents(connection))
 
     def count(self, wanted: NotificationFilter) -> int:
         """Count the notifications that fit."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return count_notifications(connection, wanted)
 
     def page(
         self, wanted: NotificationFilter, number: int, rows: int
     ) -> tuple[NotificationHistory, ...]:
         """Return one page of the notifications that fit, counted from 1, the latest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows)
             ids = [each.notification_id for each in found]
             attempts = deliveries_by_notification(connection, ids)
@@ -193,7 +193,7 @@ class Notifications(ApplicationSubject):
         """Count what is dead by address, and return the latest, at most `limit`."""
         since = self._context.now() - COUNTED
         wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             latest = search_notifications(connection, wanted, limit)
             return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 

@@ -119,7 +119,7 @@ class Fees(ApplicationSubject):
     @shared_for(_LONG_SHARED_FOR)
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
         first = min((at for at in seen if at is not None), default=None)
         return offered_time_ranges(first, self._context.now())
@@ -144,7 +144,7 @@ class Fees(ApplicationSubject):
     def current(self, profiles: Sequence[NetworkProfile]) -> list[CurrentFees]:
         """Return the present figures of networks."""
         now = self._context.now()
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return [_current(connection, each, now) for each in profiles]
 
     def timelines(
@@ -152,7 +152,7 @@ class Fees(ApplicationSubject):
     ) -> list[FeeTimeline | None]:
         """Return what the base fee of each network did; None where none was seen."""
         between, series = ChartRange(since, until, step), FeeSeries.ESTIMATED_BASE_FEE
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return [
                 read_fee_timeline(connection, each.figures, series, between) for each in statuses
             ]
@@ -167,7 +167,7 @@ class Fees(ApplicationSubject):
         self, network_id: NetworkId, signal: Signal, _hour: datetime, zone: tzinfo
     ) -> UsualWeek:
         now = self._context.now()
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return usual_week(read_hours(connection, network_id, SERIES[signal], now), zone, now)
 
     def lines(
@@ -200,13 +200,13 @@ class Fees(ApplicationSubject):
             return None
         now = self._context.now()
         beside = max((until - since) / 4, _LEAST_BESIDE)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             figures = read_network_figures(connection, profile, now)
         return self._read_view(figures, Zoom(since - beside, min(until + beside, now)))
 
     def _read_view(self, figures: NetworkFigures, shown: TimeRange | Zoom) -> FeeView | None:
         profile, between = figures.profile, _between(shown, self._context.now())
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             timeline = read_fee_timeline(connection, figures, SERIES[figures.signal], between)
             marks = FeeMarks(
                 _arrivals(connection, profile, between),
@@ -220,7 +220,7 @@ class Fees(ApplicationSubject):
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
         between = _beside_others(_between(shown, self._context.now()), len(statuses))
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             lines = [
                 _line(connection, status, between, place)
                 for status, place in zip(statuses, places, strict=True)

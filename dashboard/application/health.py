@@ -23,6 +23,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
+from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import (
     MailState,
     StoreContents,
@@ -104,10 +105,14 @@ class NotificationHealth:
 
 @dataclass(frozen=True, slots=True)
 class StorageHealth:
-    """Whether the store has room; `low_space` is how many bytes its disk should have free."""
+    """Whether the store has room; `low_space` is how many bytes its disk should have free.
+
+    `replica` is None where none is configured.
+    """
 
     space: StoreSpace
     low_space: int = 0
+    replica: ReplicaState | None = None
 
     @property
     def is_space_low(self) -> bool:
@@ -183,7 +188,7 @@ class InstallationHealth(ApplicationSubject):
     @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
         """Return how each network answers, and what its fees took today."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return read_networks(connection, self._context.networks, self._context.now())
 
     @shared_for(_SHARED_FOR)
@@ -210,27 +215,28 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def storage(self) -> StorageHealth:
-        """Return whether the store has room."""
+        """Return whether the store has room, and how its replica is."""
         now, low_space = self._context.now(), self._context.settings.low_space
         with self._context.store.read() as connection:
-            return StorageHealth(store_space(connection, now), low_space)
+            space = store_space(connection, now)
+        return StorageHealth(space, low_space, self._context.store.replica_state())
 
     @shared_for(_SHARED_FOR)
     def contents(self) -> StoreContents:
         """Return how large the store is and what it holds."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return store_contents(connection)
 
     @shared_for(_RECORDS_SHARED_FOR)
     def spending(self) -> Mapping[NetworkId, Spending]:
         """Return what each network has cost that was asked this month."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return spending(connection, self._context.now())
 
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:
         """Return what became of each question of each network in the last 24 h."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return source_records(connection, self._context.now(), QUARTERS)
 
     @shared_for(_SHARED_FOR)
@@ -238,7 +244,7 @@ class InstallationHealth(ApplicationSubject):
         """Return since when each network is watched, and the gaps of the last 30 days."""
         now = self._context.now()
         ids = [profile.network_id for profile in self._context.networks]
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return Coverage(
                 gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
                 {each: watched_from(connection, ids, each) for each in Watched},

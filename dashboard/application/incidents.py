@@ -136,13 +136,13 @@ class Incidents(ApplicationSubject):
         offset: int = 0,
     ) -> tuple[IncidentStory, ...]:
         """Return the latest that are resolved, likewise, the latest to end first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             here = replace(wanted, network_id=network_id)
             return tuple(finished_incident_stories(connection, limit, here, offset))
 
     def count_finished(self, network_id: NetworkId | None, wanted: FinishedFilter) -> int:
         """Count those that are resolved, likewise."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return count_finished_incidents(connection, replace(wanted, network_id=network_id))
 
     def story(self, incident_id: UUID) -> IncidentStory | None:
@@ -192,7 +192,7 @@ class Incidents(ApplicationSubject):
 
     def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
         """Return why somebody was not notified of a transaction."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(withheld_about(connection, tx_hash))
 
     def find(self, incident_id: UUID) -> Incident | None:

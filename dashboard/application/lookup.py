@@ -66,7 +66,7 @@ class Lookups(ApplicationSubject):
         """
         hashes, wrong = list(paste.hashes), list[WrongText]()
         is_alone = not hashes and len(paste.wrong) == 1
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             for each in paste.wrong[:MOST_FOUND]:
                 known = _matching_hashes(connection, each.text, is_alone=is_alone)
                 if len(known) == 1 or is_alone:

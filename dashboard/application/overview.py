@@ -141,7 +141,7 @@ class Overview(ApplicationSubject):
         self, network_id: NetworkId, signal: Signal, _hour: datetime, began: datetime | None
     ) -> UsualNow:
         now = self._context.now()
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return UsualNow(
                 read_usual_fee(connection, network_id, SERIES[signal], now),
                 read_usual_spells(connection, network_id, began or now),
@@ -157,7 +157,7 @@ class Overview(ApplicationSubject):
         now = self._context.now()
         until = milliseconds_of(now) // step * step + step
         since = until - LINE_STEPS * step
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             fees = _by_step(connection, SeriesKey(network_id, SERIES[signal]), (since, until, step))
             busy = read_busy_time(connection, network_id, moment_of(since), now)
         begins = np.arange(since, until, step)
@@ -172,7 +172,7 @@ class Overview(ApplicationSubject):
         now = self._context.now()
         since = now - _HOUR
         asked = [each.network_id for each in self._context.networks if each.has_exclusion]
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             arrived = RejectionFilter(since=since)
             counted = count_by(connection, Grouping.NETWORK, arrived, None, _MOST_NETWORKS)
             watched = {
@@ -190,7 +190,7 @@ class Overview(ApplicationSubject):
         """
         wanted = RejectionFilter(network_id=network_id)
         latest: dict[tuple[NetworkId, TxHash], StoredRejection] = {}
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             for skipped in range(0, _MOST_READ, _READ_AT_ONCE):
                 found = search(connection, wanted, _READ_AT_ONCE, skipped)
                 for each in found:
@@ -205,7 +205,7 @@ class Overview(ApplicationSubject):
     def changes_since(self, since: datetime) -> ChangesSince:
         """Count what happened since a moment, which lies a few days back at most."""
         now = self._context.now()
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             incidents = count_opened(connection, since)
             arrived = count_rejections(connection, RejectionFilter(since=since))
             changed = past_transitions(connection, _STATES, since, now)

@@ -138,7 +138,7 @@ class Rejections(ApplicationSubject):
     def summary(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
         """Count what fits in a time, and in the time before."""
         window = self.window(shown)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             named = _causes(connection, window.within(wanted))
             before = _causes(connection, window.before(wanted))
             watched = self._watched(connection, wanted, window.before_since, window.until)
@@ -157,7 +157,7 @@ class Rejections(ApplicationSubject):
         within = window.within(wanted)
         place = {begins: number for number, begins in enumerate(window.begins)}
         found: dict[str, list[int]] = {}
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             for each in count_over_time(connection, within, window.step, _GROUPINGS[split]):
                 if each.since in place:
                     counts = found.setdefault(self._name(each.key), [0] * len(place))
@@ -173,21 +173,21 @@ class Rejections(ApplicationSubject):
     def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
         """Count what fits by stage or network, the largest groups first."""
         within = self.window(shown).within(wanted)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return count_by(connection, grouping, within, None, _MOST_GROUPS)
 
     @shared_for(_SHARED_FOR)
     def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
         """Rank the senders of the latest that fit in a time, those rejected most first."""
         within = self.window(shown).within(wanted)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return rank_senders(connection, within, MOST_SENDERS)
 
     @shared_for(_SHARED_FOR)
     def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
         """Sort the latest that fit in a time by how far they went over their limit."""
         within = self.window(shown).within(wanted)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
 
     def page(
@@ -195,12 +195,12 @@ class Rejections(ApplicationSubject):
     ) -> tuple[StoredRejection, ...]:
         """Return one page of what fits in a time, counted from 1, the latest first."""
         within = self.window(shown).within(wanted)
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(search(connection, within, rows, (number - 1) * rows))
 
     def latest(self, wanted: RejectionFilter, limit: int) -> list[StoredRejection]:
         """Return what fits, ever, the latest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return search(connection, wanted, limit)
 
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
@@ -217,7 +217,7 @@ class Rejections(ApplicationSubject):
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
     def _name(self, key: NetworkId | str | None) -> str:

@@ -24,7 +24,7 @@ from dashboard.store.tracking.senders import (
 class WatchedSenders(ApplicationSubject):
     def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:
         """Return the addresses that are watched on a network, or on any, the latest first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             found = senders_watched(connection)
         return tuple(each for each in found if network_id in {None, *each.network_ids})
 
@@ -65,7 +65,7 @@ class WatchedSenders(ApplicationSubject):
 
     def rank(self, wanted: RejectionFilter, limit: int) -> GroupCounts:
         """Count rejections by sender, the largest number first."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return count_by(connection, Grouping.SENDER, wanted, None, limit)
 
     def listing(self) -> Listing[WatchedSender]:

@@ -140,7 +140,7 @@ class TrackedTransactions(ApplicationSubject):
     @shared_for(_SHARED_FOR, until_write=True)
     def counts(self, network_id: NetworkId | None) -> TrackedCounts:
         """Count what is tracked on a network, or on any."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return TrackedCounts(
                 count_tracked(connection, TrackedFilter(network_id)),
                 count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
@@ -149,21 +149,21 @@ class TrackedTransactions(ApplicationSubject):
 
     def count(self, wanted: TrackedFilter) -> int:
         """Count what fits, to `MOST_AT_ONCE` and one more."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return count_up_to(connection, wanted, MOST_AT_ONCE)
 
     def page(
         self, wanted: TrackedFilter, rows: int, before: int | None = None
     ) -> tuple[TrackedEntry, ...]:
         """Return so many of what fits, the latest first, or those tracked before that id."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return self._entries(connection, search_tracked(connection, wanted, rows, before))
 
     @shared_for(_SHARED_FOR, until_write=True)
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
         """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
         now = self._context.now()
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return {
                 each: count_needing(connection, NeedNow(each, now), network_id) for each in Need
             }
@@ -174,7 +174,7 @@ class TrackedTransactions(ApplicationSubject):
         """Return the most urgent of those that need attention, with what each needs."""
         now = self._context.now()
         found: list[tuple[Need, int]] = []
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             for need in Need:
                 room = limit - len(found)
                 ids = ids_needing(connection, NeedNow(need, now), network_id, limit) if room else []
@@ -187,7 +187,7 @@ class TrackedTransactions(ApplicationSubject):
 
     def groups(self, by: GroupedBy, after: str, limit: int) -> tuple[TrackedGroup, ...]:
         """Return groups in the order of their names, those that follow a name."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(groups_of(connection, by, after, limit))
 
     def change(self, chosen: Chosen, change: BulkChange, by: Actor) -> tuple[ChangedRemarks, ...]:
@@ -222,7 +222,7 @@ class TrackedTransactions(ApplicationSubject):
 
     def export(self, wanted: TrackedFilter, most: int) -> tuple[TrackedTransaction, ...]:
         """Return what fits for a file, the latest first, at most so many."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             found: list[TrackedTransaction] = []
             while len(found) < most:
                 before = found[-1].tracked_id if found else None
@@ -234,7 +234,7 @@ class TrackedTransactions(ApplicationSubject):
 
     def saved_filters(self) -> tuple[SavedFilter, ...]:
         """Return the filters that people named, by name."""
-        with self._context.store.read() as connection:
+        with self._context.store.read_recent() as connection:
             return tuple(read_saved_filters(connection))
 
     def save_filter(self, name: str, parameters: Mapping[str, str], by: Actor) -> str:

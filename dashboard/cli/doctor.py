@@ -20,6 +20,7 @@ from dashboard.application.text import age
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, print_json, say
+from dashboard.wiring.store import use_replica
 
 
 @click.command()
@@ -33,6 +34,7 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
     The same as the page Health: worker, sources, storage, recipients and notifications.
     """
     with open_installation() as here:
+        use_replica(here.settings, here.source.store)
         now, store_name = here.source.now(), here.source.store.name
         health = InstallationHealth(here.source).health()
         troubles = [*unwritable_store(here.source), *health_troubles(health, now)]

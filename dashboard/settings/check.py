@@ -51,6 +51,8 @@ _SHORTEST: Final = {
 }
 """The least length of each, and why."""
 
+_SHORTEST_LAG: Final = timedelta(seconds=1)
+
 
 def check_together(settings: Settings) -> Iterator[Remark]:
     """Yield what is unsafe or contradictory, with the remedy."""
@@ -78,7 +80,18 @@ def check_together(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
-    """Yield what would be deleted while it is still needed."""
+    """Yield what would be deleted while it is still needed, and a replica that cannot be one."""
+    if store.read_url.reveal() and not store.url.reveal().startswith("postgresql"):
+        message = (
+            "names a replica, and store.url no PostgreSQL server that it could be one of: "
+            "set store.url to the address of the primary, or leave both out"
+        )
+        yield ("store", "read_url"), message
+    if store.read_lag < _SHORTEST_LAG:
+        yield (
+            ("store", "read_lag"),
+            "is too short to find out in time: give the replica at least 1s",
+        )
     for name, (least, why) in _SHORTEST.items():
         length = getattr(store, name).length
         if length is not None and length < least:

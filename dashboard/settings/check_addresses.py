@@ -170,12 +170,14 @@ def check_clear_text(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
-    try:
-        message = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
-    except StoreError as error:
-        message = f"cannot be used: {error}"
-    if message is not None:
-        yield ("store", "url"), message
+    for name in ("url", "read_url"):
+        url: str = getattr(store, name).reveal()
+        try:
+            message = clear_text_store(store, url) if url else None
+        except StoreError as error:
+            message = f"cannot be used: {error}".replace("store.url", f"store.{name}")
+        if message is not None:
+            yield ("store", name), message
 
 
 def clear_text_store(store: StoreSettings, url: str) -> str | None:

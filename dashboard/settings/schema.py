@@ -28,6 +28,8 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[store]: where data is stored, and for how long."""
 
     url: Secret
+    read_url: Secret
+    read_lag: timedelta
     allow_clear_text: bool
     backup_before_upgrade: bool
     low_space: ByteSize

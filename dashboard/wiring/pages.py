@@ -58,7 +58,7 @@ from dashboard.wiring.lookup import live_lookup
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.store import migrate_store, open_role_store, worker_is_alive
+from dashboard.wiring.store import migrate_store, open_reading_store, worker_is_alive
 
 _SECONDS_TO_STOP: Final = 2
 """How long the server waits for what is under way when it is asked to end."""
@@ -202,7 +202,7 @@ def _refuse_several_processes() -> None:
 def _application(settings: Settings) -> Iterator[Application]:
     networks = shown_networks(settings)
     with (
-        closing(open_role_store(settings)) as store,
+        closing(open_reading_store(settings)) as store,
         live_lookup(settings, store, networks) as look_up,
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)

@@ -25,7 +25,7 @@ from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
 from dashboard.wiring.networks import Network, networks_of
-from dashboard.wiring.store import open_role_store
+from dashboard.wiring.store import open_reading_store
 
 _UNCOLLECTED: Final = 20_000
 """Objects allocated, less those freed, before Python collects the youngest ones."""
@@ -33,7 +33,7 @@ _UNCOLLECTED: Final = 20_000
 
 async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     """Serve both APIs until `stop`."""
-    with closing(open_role_store(settings)) as store:
+    with closing(open_reading_store(settings)) as store:
         async with open_clients(settings) as clients:
             dependencies = _dependencies(settings, store, clients)
             app = _app(dependencies, settings)

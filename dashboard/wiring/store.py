@@ -54,6 +54,19 @@ def open_role_store(settings: Settings) -> Store:
     return open_checked_store(settings, _ROLE_CHECK)
 
 
+def open_reading_store(settings: Settings) -> Store:
+    """Open the store for a role that people and programs ask, with the replica if there is one."""
+    store = open_role_store(settings)
+    use_replica(settings, store)
+    return store
+
+
+def use_replica(settings: Settings, store: Store) -> None:
+    """Let the replica answer what need not be the newest, if the settings name one."""
+    if url := settings.store.read_url.reveal():
+        store.use_replica(url, settings.store.read_lag)
+
+
 def worker_is_alive(settings: Settings) -> bool:
     """Whether some worker holds the lease now; false where there is no store yet."""
     try:

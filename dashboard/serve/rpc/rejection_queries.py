@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -52,6 +53,7 @@ _LONGEST: Final = timedelta(seconds=5)
 
 Networks: TypeAlias = frozenset[NetworkId]
 QueryAnswer: TypeAlias = Callable[[Connection, object, Networks], bytes]
+Reading: TypeAlias = Callable[[], AbstractContextManager[Connection]]
 
 
 class RejectionQueries:
@@ -66,21 +68,25 @@ class RejectionQueries:
 
     def methods(self) -> Mapping[str, ThreadMethod]:
         """Return the methods by their full names."""
-        limiter = CapacityLimiter(_READERS)
-        answering = {LIST: _list, VERSIONS: _versions, COUNT: _count}
+        store, limiter = self._dependencies.store, CapacityLimiter(_READERS)
+        answering: dict[str, tuple[QueryAnswer, Reading]] = {
+            LIST: (_list, store.read),  # a replica may not know yet what a cursor names
+            VERSIONS: (_versions, store.read),
+            COUNT: (_count, store.read_recent),
+        }
         return {
-            name: ThreadMethod(self._batched(each), limiter) for name, each in answering.items()
+            name: ThreadMethod(self._batched(*each), limiter) for name, each in answering.items()
         }
 
     def _batched(
-        self, answer: QueryAnswer
+        self, answer: QueryAnswer, reading: Reading
     ) -> Callable[[Sequence[Any], ApiKey], Sequence[CallResult]]:
         def run(calls: Sequence[Any], caller: ApiKey) -> Sequence[CallResult]:
             networks = frozenset(self._dependencies.networks_of(caller))
             end = self._seconds() + _LONGEST.total_seconds()
             outcomes: list[CallResult] = []
             size = 0
-            with self._dependencies.store.read() as connection:
+            with reading() as connection:
                 for params in calls:
                     if size > LARGEST_ANSWER:
                         outcomes.append(RpcError.answer_too_large())

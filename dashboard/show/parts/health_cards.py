@@ -24,6 +24,7 @@ from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.show.parts.badges import badge
+from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.upkeep import LastHeartbeat
 
@@ -175,8 +176,17 @@ def store_part(health: StorageHealth, contents: StoreContents | None, name: str)
             ("Rejections", f"{contents.rejections:,}"),
             ("Tracked", f"{contents.tracked:,}"),
         ]
+    if health.replica is not None:
+        facts.append(("Replica", _replica_words(health.replica)))
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
     return _part("Storage", _store_badge(health), _facts(facts), where)
+
+
+def _replica_words(replica: ReplicaState) -> str:
+    """Say how old what pages show may be, or that none of it comes from the replica."""
+    if not replica.is_used:
+        return "not used; the primary answers"
+    return f"answers, at most {span(replica.largest)} behind"
 
 
 def _store_badge(health: StorageHealth) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import count
 from threading import Lock, local
@@ -19,6 +19,7 @@ from dashboard.store.engine.database import PATIENCE, Database, database_at, sto
 from dashboard.store.engine.driver_reader import DriverReader
 from dashboard.store.engine.lease_clock import BootClock, BootMoment
 from dashboard.store.engine.move_mark import refuse_moved_store
+from dashboard.store.engine.replica import Replica, ReplicaState
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
@@ -27,6 +28,8 @@ _CLOCK: Final = "linewatch_clock"
 
 class Store:
     """All that an installation remembers; used by many threads and processes at once."""
+
+    _replica: Replica | None = None
 
     def __init__(
         self, database: Database, reader: Engine, writer: Engine, idler: Engine, renewer: Engine
@@ -63,6 +66,40 @@ class Store:
             yield connection
 
     @contextmanager
+    def read_recent(self) -> Iterator[Connection]:
+        """Open a transaction like `read`, on the replica if there is one that is recent enough.
+
+        It holds what this process saved, but may lack what others saved in the last seconds. So it
+        is not for what decides who may do something, nor for what an act goes by.
+        """
+        with ExitStack() as opened:
+            yield self._recent(opened) or opened.enter_context(self.read())
+
+    def _recent(self, opened: ExitStack) -> Connection | None:
+        """Open a transaction on the replica; None where the primary is to answer."""
+        if self._replica is None or self._opened_together() or not self._replica.may_answer:
+            return None
+        try:
+            return opened.enter_context(self._replica.read())
+        except StoreUnavailable:
+            return None
+
+    def replica_state(self) -> ReplicaState | None:
+        """Return how the replica is; None where there is none."""
+        return None if self._replica is None else self._replica.state()
+
+    def use_replica(self, url: str, largest: timedelta) -> None:
+        """Let `read_recent` ask a replica that is behind by at most `largest`.
+
+        StoreError for what is no address; a replica that is away is used when it comes back.
+        """
+        database = database_at(url)
+        engine = database.reading_engine()
+        own = engine.execution_options(**{DATABASE: database, _CLOCK: None})
+        self._replica = Replica(DriverReader(self._reader, self._database), database, own, largest)
+        self._replica.start()
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open the one transaction that may write now; it is on disk when this ends well.
 
@@ -82,6 +119,8 @@ class Store:
             self._has_failed = True
             raise
         self._has_failed = False
+        if self._replica is not None:
+            self._replica.note_write()
         self.writes = next(self._numbers)
 
     @contextmanager
@@ -143,6 +182,8 @@ class Store:
 
     def close(self) -> None:
         """Let go of every connection."""
+        if self._replica is not None:
+            self._replica.close()
         for reader in self._driver_readers:
             reader.close()
         self._reader.dispose()

@@ -54,6 +54,7 @@ _REMEDIES: Final = {
     "25P03": "the transaction was idle for too long; try again",
     "28": "check user, password and the access rules of the server",
     "3D": "create the database first",
+    "40": "a replica had to end this question to keep up with its primary; try again",
     "42501": "give this user the right to use the tables",
     "53": "give the server more room: disk, memory or connections",
     "55P03": "another process has been writing for too long; try again",

@@ -10,6 +10,7 @@ from tests.unit.settings.configuration_files import loaded, read
 
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
 KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"
+DATABASE = "[store]\nurl = 'postgresql:///lw?host=/run/postgresql'\n"
 MISTAKES = {
     "an address of the pages that is none": (
         "[pages]\npublic_url = 'not a url'\n",
@@ -46,6 +47,18 @@ MISTAKES = {
     "an address of no store": (
         "[store]\nurl = 'mysql://h/canary'\n",
         ("store.url", "cannot be used", "mysql, which is not supported"),
+    ),
+    "a replica of a file": (
+        "[store]\nread_url = 'postgresql://me:canary@127.0.0.1/lw'\n",
+        ("store.read_url", "names a replica, and store.url no PostgreSQL server"),
+    ),
+    "a replica that is no store": (
+        DATABASE + "read_url = 'mysql://h/canary'\n",
+        ("store.read_url", "cannot be used: store.read_url names mysql"),
+    ),
+    "a replica that has no time": (
+        DATABASE + "read_lag = '500ms'\n",
+        ("store.read_lag", "give the replica at least 1s"),
     ),
 }
 

@@ -59,6 +59,11 @@ CLEAR = {
         "store.url",
         "?sslmode=verify-full",
     ),
+    "a replica": (
+        "[store]\nurl = 'postgresql://127.0.0.1/lw'\nread_url = 'postgresql://c4nary@db.example/lw'\n",
+        "store.read_url",
+        "'db.example' do without TLS",
+    ),
     "one of several databases": (
         "[store]\nurl = 'postgresql://me:c4nary@/lw?host=127.0.0.1:5432&host=10.1.1.1:5433'\n",
         "store.url",

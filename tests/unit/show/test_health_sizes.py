@@ -23,6 +23,7 @@ from dashboard.show.parts.health_cards import store_part, worker_part
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
+from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.sizes import record_size
 from tests.browser.seeded_store import SILENT, SIMULATED
@@ -128,3 +129,25 @@ def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: 
     words = words_of(visit(page, queries))
 
     assert ("when it is full nothing more is stored" in words) is bool(low_space)
+
+
+@pytest.mark.parametrize(
+    ("behind", "shown", "said"),
+    [
+        (0.3, "answers, at most 2 s behind", []),
+        (2.5, "not used; the primary answers", ["The replica is not used: the primary answers."]),
+        (None, "not used; the primary answers", ["The replica is not used: the primary answers."]),
+    ],
+)
+def test_replica_is_shown_with_its_bound_or_as_not_used(
+    behind: float | None, shown: str, said: list[str]
+) -> None:
+    known = None if behind is None else timedelta(seconds=behind)
+    replica = ReplicaState(timedelta(seconds=2), known, "The store x is cut off" if said else "")
+    storage = StorageHealth(StoreSpace(), replica=replica)
+
+    troubles = health_troubles(Health((), A_WORKER, NO_NOTIFICATIONS, storage), NOW)
+
+    assert shown in store_part(storage, None, "The store x")
+    assert [each.headline for each in troubles] == said
+    assert [each.text for each in troubles] == ["The store x is cut off."] * len(said)
