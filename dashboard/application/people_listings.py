@@ -8,6 +8,13 @@ from dashboard.application.listing import Column, Listing, for_programs, time_co
 from dashboard.domain.markup import visible
 from dashboard.store.access.people import Person, Session
 
+
+def _device(session: Session) -> str:
+    """Name a device as its person does, and then as its browser does."""
+    named = f"{visible(session.label)}: " if session.label else ""
+    return f"{named}{visible(session.device)}"
+
+
 PEOPLE: Final[Listing[Person]] = Listing(
     "people",
     (
@@ -17,6 +24,12 @@ PEOPLE: Final[Listing[Person]] = Listing(
             "state",
             lambda each: "can sign in" if each.can_sign_in else "invited",
             "state",
+        ),
+        Column(
+            "factors",
+            lambda each: ", ".join(each.factors) or "none",
+            "factors",
+            lambda each: [*each.factors],
         ),
         Column("by", lambda each: visible(each.issuer or ""), "issuer", lambda each: each.issuer),
         time_column("since", "since", lambda each: each.created_at),
@@ -30,7 +43,8 @@ SESSIONS: Final[Listing[Session]] = Listing(
         for_programs("sessionId", lambda each: str(each.session_id)),
         Column("session", lambda each: str(each.session_id)[:8]),
         Column("name", lambda each: visible(each.person.name), "name"),
-        Column("device", lambda each: visible(each.device), "device"),
+        Column("device", _device, "device", lambda each: visible(each.device)),
+        for_programs("label", lambda each: visible(each.label)),
         Column("from", lambda each: visible(each.address), "from"),
         time_column("signed in", "signedInAt", lambda each: each.created_at),
         time_column("last used", "lastUsedAt", lambda each: each.last_used_at),

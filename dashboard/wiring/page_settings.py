@@ -16,7 +16,7 @@ from dashboard.application.context import ConfigurationState, PageSettings, Show
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
-from dashboard.domain.people.sign_in import Issuer, SignInPolicy
+from dashboard.domain.people.sign_in import Issuer, SignInPolicy, Site
 from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
@@ -32,6 +32,7 @@ from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import IssuerSettings
+from dashboard.settings.values import host_of, origin_of
 from dashboard.wiring.networks import (
     Network,
     condition_rules,
@@ -69,7 +70,8 @@ def sign_in_policy(settings: Settings) -> SignInPolicy | None:
         return None
     issuers = {name: _issuer(name, each) for name, each in given.issuers.items()}
     public_url = settings.pages.public_url.rstrip("/")
-    return SignInPolicy(given.idle, given.longest, given.accounts, issuers, public_url)
+    site = Site(origin_of(public_url), host_of(public_url) or "") if public_url else None
+    return SignInPolicy(given.idle, given.longest, given.accounts, issuers, public_url, site)
 
 
 def _issuer(name: str, given: IssuerSettings) -> Issuer:

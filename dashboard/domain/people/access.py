@@ -41,7 +41,8 @@ class Action(StrEnum):
     """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
 
     SUSPECT: a message to an address came back. SIGN_OUT: somebody ended a session of their own,
-    END_SESSION: of somebody else.
+    END_SESSION: of somebody else. REMOVE_FACTOR: somebody took away an authenticator app or a
+    passkey of their own, RESET_FACTORS: all of somebody else.
     """
 
     CREATE_KEY = "create-key"
@@ -94,6 +95,11 @@ class Action(StrEnum):
     SIGN_IN = "sign-in"
     SIGN_OUT = "sign-out"
     END_SESSION = "end-session"
+    NAME_SESSION = "name-session"
+    ADD_FACTOR = "add-factor"
+    REMOVE_FACTOR = "remove-factor"
+    RENEW_CODES = "renew-codes"
+    RESET_FACTORS = "reset-factors"
     SHARE = "share"
     END_SHARE = "end-share"
     CREATE_TOKEN = "create-token"  # noqa: S105 - what people do, not a token
@@ -124,7 +130,17 @@ class Role(StrEnum):
 
 
 LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
-    Role.VIEWER: frozenset({Action.SIGN_IN, Action.SIGN_OUT, Action.SET_PASSWORD}),
+    Role.VIEWER: frozenset(
+        {
+            Action.SIGN_IN,
+            Action.SIGN_OUT,
+            Action.NAME_SESSION,
+            Action.SET_PASSWORD,
+            Action.ADD_FACTOR,
+            Action.REMOVE_FACTOR,
+            Action.RENEW_CODES,
+        }
+    ),
     Role.SUPPORT: frozenset(
         {
             Action.TRACK,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -64,11 +65,20 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """Where browsers find the pages, which passkeys are bound to: an origin, and its host."""
+
+    origin: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
 class SignInPolicy:
     """Who lets people in, and for how long.
 
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
-    `accounts`: with passwords of ours. Issuers send people back to addresses below `public_url`.
+    `accounts`: with passwords of ours. Issuers send people back to addresses below `public_url`,
+    and passkeys are bound to its `site`; without one, to where a browser finds us.
     """
 
     idle: timedelta
@@ -76,6 +86,7 @@ class SignInPolicy:
     accounts: bool = True
     issuers: Mapping[str, Issuer] = field(default_factory=dict)
     public_url: str = ""
+    site: Site | None = None
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:
@@ -89,6 +100,22 @@ def refuse_weak_password(password: Secret, name: str) -> None:
         raise InputError("the password repeats few characters or your name: use several words")
 
 
+RECOVERY_CODES: Final = 10
+RECOVERY_OCTETS: Final = 10
+"""Random octets of a recovery code: too many to guess, so that a plain digest of it is enough."""
+
+
+def recovery_code(octets: bytes) -> str:
+    """Write a recovery code as people copy it, in groups of four letters and digits."""
+    letters = b32encode(octets).decode()
+    return "-".join(letters[start : start + 4] for start in range(0, len(letters), 4))
+
+
+def bare_code(text: str) -> str:
+    """Return a code as it is compared, however it was typed."""
+    return "".join(text.replace("-", "").split()).upper()
+
+
 @dataclass(frozen=True, slots=True)
 class _Bound:
     """So many failed attempts at once, and one more each `recovery`."""
@@ -100,6 +127,7 @@ class _Bound:
 _OF_NAME_AND_ADDRESS: Final = _Bound(5, timedelta(minutes=1))
 _OF_NAME: Final = _Bound(50, timedelta(seconds=30))
 _OF_ADDRESS: Final = _Bound(100, timedelta(seconds=5))
+_OF_CODES: Final = _Bound(10, timedelta(minutes=15))
 _MOST_REMEMBERED: Final = 30_000
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -108,12 +136,13 @@ class AttemptThrottle:
     """Limits how fast passwords are guessed: of a name from an address, of a name, from an address.
 
     The second bound is wider than the first, so that a stranger who guesses from elsewhere does not
-    keep a person out. For one thread at a time.
+    keep a person out. Codes of a name have a bound of their own, since only who has the password
+    gets to try one. For one thread at a time.
     """
 
     def __init__(self) -> None:
         """Remember no attempt."""
-        self._counts_until: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._counts_until: OrderedDict[tuple[str, ...], datetime] = OrderedDict()
 
     @property
     def remembered(self) -> int:
@@ -122,35 +151,43 @@ class AttemptThrottle:
 
     def attempt(self, name: str, address: str, now: datetime) -> None:
         """Count a try as failed; InputError says how long to wait where there were too many."""
+        bounds: dict[tuple[str, ...], _Bound] = {
+            (name, address): _OF_NAME_AND_ADDRESS,
+            (name, ""): _OF_NAME,
+            ("", address): _OF_ADDRESS,
+        }
+        self._count(bounds, "wrong passwords", now)
+
+    def attempt_code(self, name: str, address: str, now: datetime) -> None:
+        """Count the code after a password likewise."""
+        bounds = {(name, address): _OF_NAME_AND_ADDRESS, (name, "", "code"): _OF_CODES}
+        self._count(bounds, "wrong codes", now)
+
+    def attempt_passkey(self, address: str, now: datetime) -> None:
+        """Count that an address asks to sign in with a passkey, which names nobody yet."""
+        self._count({("", address): _OF_ADDRESS}, "attempts", now)
+
+    def succeeded(self, name: str, address: str) -> None:
+        """Take back what the last try counted, and what failed of this name from this address."""
+        for failed in ((name, address), (name, "", "code")):
+            self._counts_until.pop(failed, None)
+        for key, bound in (((name, ""), _OF_NAME), (("", address), _OF_ADDRESS)):
+            if key in self._counts_until:
+                self._counts_until[key] -= bound.recovery
+
+    def _count(self, bounds: Mapping[tuple[str, ...], _Bound], what: str, now: datetime) -> None:
         counts_until = {
             key: max(self._counts_until.get(key, _LONG_AGO), now) + bound.recovery
-            for key, bound in _bounds(name, address)
+            for key, bound in bounds.items()
         }
         wait = max(
-            counts_until[key] - now - bound.burst * bound.recovery
-            for key, bound in _bounds(name, address)
+            counts_until[key] - now - bound.burst * bound.recovery for key, bound in bounds.items()
         )
         if wait > timedelta(0):
             seconds = counted(math.ceil(wait.total_seconds()), "second")
-            raise InputError(f"there were too many wrong passwords: try again in {seconds}")
+            raise InputError(f"there were too many {what}: try again in {seconds}")
         for key, until in counts_until.items():
             self._counts_until[key] = until
             self._counts_until.move_to_end(key)
         while len(self._counts_until) > _MOST_REMEMBERED:
             self._counts_until.popitem(last=False)
-
-    def succeeded(self, name: str, address: str) -> None:
-        """Take back what the last try counted, and what failed of this name from this address."""
-        of_both, *wider = _bounds(name, address)
-        self._counts_until.pop(of_both[0], None)
-        for key, bound in wider:
-            if key in self._counts_until:
-                self._counts_until[key] -= bound.recovery
-
-
-def _bounds(name: str, address: str) -> list[tuple[tuple[str, str], _Bound]]:
-    return [
-        ((name, address), _OF_NAME_AND_ADDRESS),
-        ((name, ""), _OF_NAME),
-        (("", address), _OF_ADDRESS),
-    ]

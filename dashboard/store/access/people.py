@@ -8,11 +8,17 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, select, update
 
 from dashboard.domain.people.access import Role
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import invitations, people, sessions
+from dashboard.store.schema import (
+    invitations,
+    passkeys,
+    people,
+    sessions,
+    sign_in_steps,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,7 @@ class Person:
     """Somebody who may sign in: with a password, once an invitation is accepted, or by an issuer.
 
     `issuer` is the identifier of who says that it is them, None for accounts of our own.
+    `has_app`: their password takes a code of an authenticator app as well.
     """
 
     person_id: int
@@ -28,6 +35,13 @@ class Person:
     password_hash: str | None
     created_at: datetime
     issuer: str | None = None
+    has_app: bool = False
+    passkeys: int = 0
+
+    @property
+    def factors(self) -> list[str]:
+        """What they sign in with besides the password, a word for each."""
+        return ["app"] * self.has_app + ["passkey"] * self.passkeys
 
     @property
     def can_sign_in(self) -> bool:
@@ -39,7 +53,8 @@ class Person:
 class Session:
     """One sign-in of a person on a device, which `device` and `address` describe; both foreign.
 
-    `ends_at`: when it ends however much it is used, or when it was ended.
+    `ends_at`: when it ends however much it is used, or when it was ended. `confirmed_at`: when the
+    person last proved in it who they are. `label` is what they call it.
     """
 
     session_id: UUID
@@ -49,6 +64,8 @@ class Session:
     created_at: datetime
     last_used_at: datetime
     ends_at: datetime
+    confirmed_at: datetime
+    label: str = ""
 
     def is_over(self, now: datetime, idle: timedelta) -> bool:
         """Whether it is not accepted any more: ended, or not used for so long."""
@@ -57,15 +74,18 @@ class Session:
 
 def all_people(connection: Connection) -> list[Person]:
     """Return who may sign in, by name."""
-    query = select(people).where(people.c.removed_at.is_(None)).order_by(people.c.name)
+    query = _PEOPLE.order_by(people.c.name)
     return [_person(row) for row in connection.execute(query)]
 
 
 def find_person(connection: Connection, name: str) -> Person | None:
     """Return who has this name and was not removed."""
-    query = select(people).where(people.c.name == name, people.c.removed_at.is_(None))
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _person(row)
+    return _found(connection, people.c.name == name)
+
+
+def find_person_by_id(connection: Connection, person_id: int) -> Person | None:
+    """Return who has this id and was not removed."""
+    return _found(connection, people.c.person_id == person_id)
 
 
 def add_person(connection: Connection, name: str, role: Role, at: datetime) -> bool:
@@ -75,11 +95,7 @@ def add_person(connection: Connection, name: str, role: Role, at: datetime) -> b
 
 def find_subject(connection: Connection, issuer: str, subject: str) -> Person | None:
     """Return whom an issuer knows by this subject, if they were here and not removed."""
-    query = select(people).where(
-        people.c.issuer == issuer, people.c.subject == subject, people.c.removed_at.is_(None)
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _person(row)
+    return _found(connection, people.c.issuer == issuer, people.c.subject == subject)
 
 
 def add_subject(
@@ -98,12 +114,20 @@ def change_role(connection: Connection, person: Person, role: Role) -> None:
 def save_password(connection: Connection, person: Person, password_hash: str) -> None:
     """Let a person sign in with the password that was hashed, and with no other."""
     connection.execute(_this(person).values(password_hash=password_hash))
+    drop_steps(connection, person)
+
+
+def drop_steps(connection: Connection, person: Person) -> None:
+    """Let no sign-in of a person go on that waits for its second half."""
+    theirs = sign_in_steps.c.person_id == person.person_id
+    connection.execute(delete(sign_in_steps).where(theirs))
 
 
 def remove_person(connection: Connection, person: Person, at: datetime) -> None:
     """End all sessions and invitations of a person, for good; the name is free again."""
     connection.execute(_this(person).values(removed_at=at, password_hash=None))
     _drop_invitations(connection, person)
+    drop_steps(connection, person)
     end_sessions_of(connection, person, at)
 
 
@@ -118,14 +142,10 @@ def save_invitation(
 
 def invited_person(connection: Connection, token_digest: bytes, now: datetime) -> Person | None:
     """Return whom an invitation that is still valid is for."""
-    query = (
-        select(people)
-        .join(invitations, invitations.c.person_id == people.c.person_id)
-        .where(invitations.c.token_digest == token_digest, invitations.c.ends_at > now)
-        .where(people.c.removed_at.is_(None))
+    valid = select(invitations.c.person_id).where(
+        invitations.c.token_digest == token_digest, invitations.c.ends_at > now
     )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _person(row)
+    return _found(connection, people.c.person_id.in_(valid))
 
 
 def use_invitation(connection: Connection, person: Person) -> None:
@@ -153,6 +173,7 @@ def save_session(
         "last_used_at": session.last_used_at,
         "ends_at": session.ends_at,
         "sid": sid,
+        "confirmed_at": session.confirmed_at,
     }
     connection.execute(sessions.insert().values(**row))
 
@@ -189,6 +210,18 @@ def note_session_use(connection: Connection, session_ids: Collection[UUID], at: 
     connection.execute(update(sessions).where(these).values(last_used_at=at))
 
 
+def confirm_session(connection: Connection, session_id: UUID, at: datetime) -> None:
+    """Note that the person of a session proved again who they are."""
+    this = sessions.c.session_id == session_id
+    connection.execute(update(sessions).where(this).values(confirmed_at=at))
+
+
+def label_session(connection: Connection, session_id: UUID, label: str) -> None:
+    """Call a session by the name that its person gives it; without one if that is empty."""
+    this = sessions.c.session_id == session_id
+    connection.execute(update(sessions).where(this).values(label=label))
+
+
 def end_session(connection: Connection, session_id: UUID, at: datetime) -> None:
     """Let a session end now, unless it ended before."""
     _end(connection, at, sessions.c.session_id == session_id)
@@ -217,6 +250,8 @@ def end_sessions_at(
     _end(connection, at, sessions.c.person_id.in_(theirs), *these)
 
 
+_PASSKEYS = select(func.count()).where(passkeys.c.person_id == people.c.person_id).label("passkeys")
+_PEOPLE: Select[Any] = select(people, _PASSKEYS).where(people.c.removed_at.is_(None))
 _WITH_PEOPLE: Select[Any] = select(
     sessions,
     people.c.name,
@@ -224,7 +259,14 @@ _WITH_PEOPLE: Select[Any] = select(
     people.c.password_hash,
     people.c.issuer,
     people.c.created_at.label("met"),
+    people.c.totp_key,
+    _PASSKEYS,
 ).join(people, people.c.person_id == sessions.c.person_id)
+
+
+def _found(connection: Connection, *those: ColumnElement[bool]) -> Person | None:
+    row = connection.execute(_PEOPLE.where(*those)).one_or_none()
+    return None if row is None else _person(row)
 
 
 def _one(connection: Connection, query: Select[Any]) -> Session | None:
@@ -235,18 +277,27 @@ def _one(connection: Connection, query: Select[Any]) -> Session | None:
 def _session(row: Row[Any]) -> Session:
     return Session(
         row.session_id,
-        Person(row.person_id, row.name, Role(row.role), row.password_hash, row.met, row.issuer),
+        _person(row, row.met),
         row.device,
         row.address,
         row.created_at,
         row.last_used_at,
         row.ends_at,
+        row.confirmed_at,
+        row.label or "",
     )
 
 
-def _person(row: Row[Any]) -> Person:
+def _person(row: Row[Any], created_at: datetime | None = None) -> Person:
     return Person(
-        row.person_id, row.name, Role(row.role), row.password_hash, row.created_at, row.issuer
+        row.person_id,
+        row.name,
+        Role(row.role),
+        row.password_hash,
+        created_at or row.created_at,
+        row.issuer,
+        row.totp_key is not None,
+        row.passkeys,
     )
 
 

@@ -20,6 +20,7 @@ word_40, word_64, word_200 = map(sa.String, (40, 64, 200))
 uuid = sa.Uuid()
 json = sa.JSON(none_as_null=True)
 hash_32 = sa.LargeBinary(32)
+octets = sa.LargeBinary()
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 

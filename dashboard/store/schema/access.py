@@ -11,6 +11,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Text,
     Uuid,
@@ -99,6 +100,8 @@ api_key_uses = table(
 )
 
 
+# `totp_key` is what an authenticator app computes codes with, for which it must be stored as it is.
+# `totp_step` is the half minute of Unix time whose code was used last.
 people = table(
     "people",
     key("person_id", RowId),
@@ -107,6 +110,8 @@ people = table(
     Column("password_hash", String(200)),
     Column("issuer", Text),
     Column("subject", ForeignText),
+    Column("totp_key", String(64)),
+    Column("totp_step", BigInteger),
     needed("created_at", Moment),
     Column("removed_at", Moment),
     sqlite_autoincrement=True,
@@ -138,7 +143,8 @@ invitations = table(
 )
 
 # `ends_at` is the absolute end, or when the session was ended; `sid` is how an issuer calls its own
-# session, which ends this one as well.
+# session, which ends this one as well. `confirmed_at` is when its person last proved who they are,
+# `label` what they call it.
 sessions = table(
     "sessions",
     key("session_id", Uuid),
@@ -149,7 +155,39 @@ sessions = table(
     needed("created_at", Moment),
     needed("last_used_at", Moment),
     needed("ends_at", Moment),
+    needed("confirmed_at", Moment),
     Column("sid", ForeignText),
+    Column("label", ForeignText),
+)
+
+# Each stands in for one code of the app; it is deleted when it is used.
+recovery_codes = table(
+    "recovery_codes",
+    key("person_id", RowId, ForeignKey("people.person_id")),
+    key("code_digest", Digest),
+)
+
+passkeys = table(
+    "passkeys",
+    key("passkey_id", RowId),
+    needed("credential_id", LargeBinary, unique=True),
+    needed("person_id", RowId, ForeignKey("people.person_id"), index=True),
+    needed("name", ForeignText),
+    needed("public_key", LargeBinary),
+    needed("sign_count", BigInteger),
+    needed("created_at", Moment),
+    Column("last_used_at", Moment),
+    sqlite_autoincrement=True,
+)
+
+# What was begun and waits for its second half: a password for its code, or a browser that was asked
+# for a passkey. A row is deleted when it is used.
+sign_in_steps = table(
+    "sign_in_steps",
+    key("token_digest", Digest),
+    needed("purpose", String(16)),
+    Column("person_id", RowId, ForeignKey("people.person_id"), index=True),
+    needed("ends_at", Moment),
 )
 
 # What programs present to the management API; `subjects` are those that it opens, null is all.

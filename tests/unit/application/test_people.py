@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from sqlalchemy import select
 
-from dashboard.application.context import ApplicationContext, PageSettings
-from dashboard.application.people import INVITED_FOR, Device, NewSession, People
+from dashboard.application.context import ApplicationContext
+from dashboard.application.people import INVITED_FOR, People
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.people.access import Action, Actor, Role
-from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
+from dashboard.domain.people.sign_in import Identity, Issuer
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema as tables_of
@@ -20,13 +18,20 @@ from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
-from tests.passwords import CHEAP_HASHER
+from tests.unit.application.accounts import (
+    LAPTOP,
+    OTHER,
+    PASSWORD,
+    PHONE,
+    POLICY,
+    joined,
+    people,
+    root,
+    store,
+)
 
-PASSWORD = Secret("correct horse battery")
-OTHER = Secret("staple of another kind")
-LAPTOP = Device("Firefox on Linux", "192.0.2.1")
-PHONE = Device("Chrome on Android", "198.51.100.7")
-POLICY = SignInPolicy(idle=timedelta(hours=12), longest=timedelta(days=30))
+__all__ = ["people", "store"]
+
 EXAMPLE = Issuer(
     name="example",
     label="Example",
@@ -39,29 +44,7 @@ EXAMPLE = Issuer(
 )
 
 
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> str:
-    """Name the database of a test; each runs once on each."""
-    name: str = request.param
-    return name
-
-
-@pytest.fixture
-def people(store: Store, fake_clock: FakeClock) -> People:
-    settings = PageSettings(sign_in=POLICY)
-    context = ApplicationContext(store, (), fake_clock.now, settings=settings)
-    return People(context, CHEAP_HASHER)
-
-
-def root(clock: FakeClock) -> Actor:
-    """Return who works on the machine itself."""
-    return Actor("root", clock.now())
-
-
-def joined(people: People, clock: FakeClock, name: str, role: Role) -> NewSession:
-    """Invite a person, who sets a password."""
-    token = people.invite(name, role, root(clock))
-    return people.accept(token.reveal(), PASSWORD, LAPTOP)
+ON_BOTH = pytest.mark.parametrize("database", DATABASES)
 
 
 def test_invited_person_sets_a_password_and_signs_in(people: People, fake_clock: FakeClock) -> None:
@@ -93,6 +76,7 @@ def test_invitation_works_once_and_for_three_days(people: People, fake_clock: Fa
             people.accept(token, OTHER, LAPTOP)
 
 
+@ON_BOTH
 def test_new_invitation_sets_another_password_and_ends_all_sessions(
     people: People, fake_clock: FakeClock
 ) -> None:
@@ -109,7 +93,7 @@ def test_new_invitation_sets_another_password_and_ends_all_sessions(
 def test_refusal_does_not_tell_whether_there_is_such_a_person(
     people: People, fake_clock: FakeClock
 ) -> None:
-    joined(people, fake_clock, "Ada", Role.VIEWER)
+    joined(people, fake_clock)
     people.invite("Bob", Role.VIEWER, root(fake_clock))
     said = set()
     for name in ("Ada", "Bob", "Nobody"):
@@ -137,7 +121,7 @@ def test_password_is_stored_as_argon2id_and_the_secrets_as_digests(
 def test_session_ends_when_it_is_not_used_and_in_any_case(
     people: People, fake_clock: FakeClock
 ) -> None:
-    idle = joined(people, fake_clock, "Ada", Role.VIEWER)
+    idle = joined(people, fake_clock)
     busy = people.sign_in("Ada", PASSWORD, PHONE)
     for _ in range(61):
         fake_clock.wait(POLICY.idle - seconds(1))
@@ -182,6 +166,20 @@ def test_ended_session_is_over_everywhere(people: People, fake_clock: FakeClock)
         people.actor(second.session.session_id)
 
 
+def test_person_names_a_session_of_their_own(people: People, fake_clock: FakeClock) -> None:
+    ada = joined(people, fake_clock).session.session_id
+    bob = joined(people, fake_clock, "Bob").session.session_id
+    people.name_own_session(ada, ada, "  my   laptop ")
+    with pytest.raises(InputError, match="no such device"):
+        people.name_own_session(bob, ada, "of Bob")
+    with pytest.raises(InputError, match="at most 80 characters"):
+        people.name_own_session(ada, ada, "x" * 81)
+
+    assert people.session_beginning(str(ada)).label == "my laptop"
+    people.name_own_session(ada, ada, "")
+    assert people.session_beginning(str(ada)).label == ""
+
+
 def test_nobody_ends_the_session_of_another_as_their_own(
     people: People, fake_clock: FakeClock
 ) -> None:
@@ -195,6 +193,7 @@ def test_nobody_ends_the_session_of_another_as_their_own(
     assert people.valid_among({ada, bob}) == {ada, bob}
 
 
+@ON_BOTH
 def test_removed_person_is_signed_out_and_the_name_is_free(
     people: People, fake_clock: FakeClock
 ) -> None:
@@ -225,7 +224,7 @@ def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeCl
 
 
 def test_changed_password_signs_other_devices_out(people: People, fake_clock: FakeClock) -> None:
-    here = joined(people, fake_clock, "Ada", Role.VIEWER)
+    here = joined(people, fake_clock)
     there = people.sign_in("Ada", PASSWORD, PHONE)
     with pytest.raises(InputError, match="present password is wrong"):
         people.change_password(here.session.session_id, OTHER, OTHER)
@@ -237,7 +236,7 @@ def test_changed_password_signs_other_devices_out(people: People, fake_clock: Fa
 
 
 def test_guessing_is_throttled(people: People, fake_clock: FakeClock) -> None:
-    joined(people, fake_clock, "Ada", Role.VIEWER)
+    joined(people, fake_clock)
     for _ in range(5):
         with pytest.raises(InputError, match="wrong"):
             people.sign_in("Ada", OTHER, LAPTOP)
@@ -282,6 +281,7 @@ def test_person_of_an_issuer_has_the_role_of_today(people: People) -> None:
         people.sign_in_by(vouched("1", "visitors"), LAPTOP)
 
 
+@ON_BOTH
 def test_person_of_an_issuer_takes_nobody_elses_place(
     people: People, fake_clock: FakeClock
 ) -> None:

@@ -8,7 +8,13 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.people.access import Role
-from dashboard.domain.people.sign_in import AttemptThrottle, Issuer, refuse_weak_password
+from dashboard.domain.people.sign_in import (
+    AttemptThrottle,
+    Issuer,
+    bare_code,
+    recovery_code,
+    refuse_weak_password,
+)
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, seconds
@@ -81,6 +87,37 @@ def test_one_address_guesses_many_names_at_most_a_hundred_times_at_once() -> Non
 
     with pytest.raises(InputError, match="try again in 5 seconds"):
         throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+
+
+def test_codes_of_a_name_are_tried_ten_times_at_once_from_anywhere() -> None:
+    throttle = AttemptThrottle()
+    for number in range(10):
+        throttle.attempt_code("ada", f"192.0.2.{number}", A_MOMENT)
+
+    with pytest.raises(InputError, match="too many wrong codes: try again in 900 seconds"):
+        throttle.attempt_code("ada", "192.0.2.10", A_MOMENT)
+    throttle.attempt("ada", "192.0.2.10", A_MOMENT)
+    throttle.succeeded("ada", "192.0.2.10")
+    throttle.attempt_code("ada", "192.0.2.10", A_MOMENT)
+
+
+def test_address_asks_for_a_passkey_a_hundred_times_at_once() -> None:
+    throttle = AttemptThrottle()
+    for _ in range(100):
+        throttle.attempt_passkey("192.0.2.1", A_MOMENT)
+
+    with pytest.raises(InputError, match="too many attempts: try again in 5 seconds"):
+        throttle.attempt_passkey("192.0.2.1", A_MOMENT)
+    throttle.attempt_passkey("192.0.2.2", A_MOMENT)
+
+
+@pytest.mark.parametrize("typed", ["{}", " {} ", "{}\n", "lower"])
+def test_recovery_code_is_compared_however_it_is_typed(typed: str) -> None:
+    code = recovery_code(bytes(range(10)))
+
+    assert code == "AAAQ-EAYE-AUDA-OCAJ"
+    written = code.lower().replace("-", " ") if typed == "lower" else typed.format(code)
+    assert bare_code(written) == "AAAQEAYEAUDAOCAJ"
 
 
 def test_attempts_of_strangers_take_bounded_memory() -> None:

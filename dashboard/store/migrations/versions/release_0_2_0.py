@@ -14,6 +14,7 @@ from dashboard.store.migrations.revision_columns import (
     json,
     key,
     needed,
+    octets,
     optional,
     preset,
     row_id,
@@ -43,6 +44,7 @@ def upgrade() -> None:
     _measure_the_store_as_a_whole()
     _say_from_where_people_act()
     _let_people_sign_in()
+    _let_people_prove_more()
     _let_programs_manage()
     _share_cases()
 
@@ -174,6 +176,7 @@ def _let_people_sign_in() -> None:
         *key(person_id=row_id),
         *needed(name=text, role=word_16),
         *optional(password_hash=word_200, issuer=text, subject=text),
+        *optional(totp_key=word_64, totp_step=big),
         *needed(created_at=big),
         *optional(removed_at=big),
         sqlite_autoincrement=True,
@@ -200,12 +203,42 @@ def _let_people_sign_in() -> None:
         "sessions",
         *key(session_id=uuid),
         *needed(secret_digest=hash_32, person_id=row_id, device=text, address=word_64),
-        *needed(created_at=big, last_used_at=big, ends_at=big),
-        *optional(sid=text),
+        *needed(created_at=big, last_used_at=big, ends_at=big, confirmed_at=big),
+        *optional(sid=text, label=text),
         sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
         sa.UniqueConstraint("secret_digest"),
     )
     add_index("sessions", "person_id")
+
+
+def _let_people_prove_more() -> None:
+    """Keep second factors and passkeys."""
+    of_person = ["person_id"], ["people.person_id"]
+    op.create_table(
+        "recovery_codes",
+        *key(person_id=row_id, code_digest=hash_32),
+        sa.ForeignKeyConstraint(*of_person),
+    )
+    op.create_table(
+        "passkeys",
+        *key(passkey_id=row_id),
+        *needed(credential_id=octets, person_id=row_id, name=text, public_key=octets),
+        *needed(sign_count=big, created_at=big),
+        *optional(last_used_at=big),
+        sa.ForeignKeyConstraint(*of_person),
+        sa.UniqueConstraint("credential_id"),
+        sqlite_autoincrement=True,
+    )
+    add_index("passkeys", "person_id")
+    op.create_table(
+        "sign_in_steps",
+        *key(token_digest=hash_32),
+        *needed(purpose=word_16),
+        *optional(person_id=row_id),
+        *needed(ends_at=big),
+        sa.ForeignKeyConstraint(*of_person),
+    )
+    add_index("sign_in_steps", "person_id")
 
 
 def _let_programs_manage() -> None:

@@ -1,0 +1,283 @@
+"""Second factors and passkeys of people with an account: added, used once, and taken away."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from pyotp import TOTP, OTPVerificationError, random_base32
+
+from dashboard.application.context import ApplicationContext, ApplicationSubject
+from dashboard.application.sessions import SECRET_BYTES, Device, NewSession, Sessions
+from dashboard.domain.people.access import Action, Actor, digest, parse_name
+from dashboard.domain.people.sign_in import (
+    RECOVERY_CODES,
+    RECOVERY_OCTETS,
+    Site,
+    bare_code,
+    recovery_code,
+)
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, NotFound
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.access.factors import (
+    Passkey,
+    Purpose,
+    add_passkey,
+    app_key_of,
+    begin_step,
+    count_recovery_codes,
+    note_passkey_use,
+    owner_of,
+    passkeys_of,
+    person_of_step,
+    remove_passkey,
+    save_app_key,
+    save_recovery_codes,
+    use_app_step,
+    use_recovery_code,
+    use_step,
+)
+from dashboard.store.access.people import Person, Session
+from dashboard.store.engine.connection import Connection
+
+CONFIRMED_FOR: Final = timedelta(minutes=10)
+"""How long after a sign-in, or after the password was typed again, people may change factors."""
+
+_MOST_PASSKEYS: Final = 20
+_KEY: Final = re.compile(r"[A-Z2-7]{32}", re.ASCII)
+_BEGIN_AGAIN: Final = "this took too long, or was done already: begin again"
+
+
+class CodeAsked(InputError):
+    """The password is right, and takes a code as well; `token` goes on with this sign-in."""
+
+    def __init__(self, token: Secret) -> None:
+        super().__init__("a code of your authenticator app is needed as well")
+        self.token = token
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFactors:
+    """What a person signs in with besides the password; `recovery_codes` are those left."""
+
+    has_app: bool
+    recovery_codes: int
+    passkeys: Sequence[Passkey]
+    may_change: bool
+
+
+class Factors(ApplicationSubject):
+    def __init__(self, context: ApplicationContext, sessions: Sessions) -> None:
+        """Let people prove more in the sign-ins of `sessions`."""
+        super().__init__(context)
+        self._sessions = sessions
+
+    def begin_or_ask(
+        self, connection: Connection, person: Person, device: Device
+    ) -> NewSession | CodeAsked:
+        """Begin a session of somebody whose password was right, unless it takes a code as well."""
+        if not person.has_app:
+            return self._sessions.begin(connection, person, device, "password")
+        return CodeAsked(self._begin_step(connection, Purpose.CODE, person))
+
+    def finish(self, token: str, code: str, device: Device) -> NewSession:
+        """Begin a session with a code of the app, or a recovery code; each works once.
+
+        NotFound where nobody waits for a code with this token any more.
+        """
+        with self._context.store.write() as connection:
+            person = person_of_step(connection, digest(token))
+            if person is None:
+                raise NotFound(_BEGIN_AGAIN)
+            self._use_step(connection, token, Purpose.CODE, person)
+            with self._sessions.throttle() as throttle:
+                throttle.attempt_code(person.name, device.address, self._context.now())
+            proof = self._use_code(connection, person, bare_code(code))
+            begun = self._sessions.begin(connection, person, device, proof)
+        return self._succeeded(begun)
+
+    def ask_for_passkey(self, site: Site, address: str) -> str:
+        """Return what a browser needs to sign in with a passkey, as JSON."""
+        from dashboard.application.passkeys import request_options  # noqa: PLC0415 - webauthn takes a quarter of a second and 12 MB, which only passkeys need
+
+        with self._sessions.throttle() as throttle:
+            throttle.attempt_passkey(address, self._context.now())
+        with self._context.store.write() as connection:
+            token = self._begin_step(connection, Purpose.PASSKEY, None)
+        return request_options(site, token.reveal())
+
+    def sign_in_by_passkey(self, site: Site, answer: str, device: Device) -> NewSession:
+        """Begin a session of whose passkey a browser answered with."""
+        from dashboard.application.passkeys import count_use, read_answer  # noqa: PLC0415 - see above
+
+        credential_id, token = read_answer(answer)
+        with self._context.store.write() as connection:
+            person = owner_of(connection, credential_id)
+            if person is None:
+                raise InputError("this passkey is not known here: sign in with your password")
+            self._use_step(connection, token, Purpose.PASSKEY, person)
+            theirs = {each.credential_id: each for each in passkeys_of(connection, person)}
+            passkey = theirs[credential_id]
+            uses = count_use(site, token, answer, passkey)
+            note_passkey_use(connection, passkey, uses, self._context.now())
+            begun = self._sessions.begin(connection, person, device, "passkey")
+        return self._succeeded(begun)
+
+    def of(self, session: Session) -> OwnFactors:
+        """Return what the person of a session signs in with."""
+        with self._context.store.read() as connection:
+            return OwnFactors(
+                session.person.has_app,
+                count_recovery_codes(connection, session.person),
+                passkeys_of(connection, session.person),
+                may_change=self._is_confirmed(session),
+            )
+
+    def new_app_key(self, session_id: UUID) -> Secret:
+        """Return a key for an authenticator app; it is stored when a code shows its use."""
+        with self._context.store.read() as connection:
+            self._changing(connection, session_id)
+        return Secret(random_base32())
+
+    def add_app(self, session_id: UUID, key: Secret, code: str) -> list[Secret]:
+        """Let a password take codes of the app with this key; return new recovery codes."""
+        step = _step_of(key, bare_code(code), self._context.now())
+        if step is None:
+            raise InputError("the code is wrong: check the clock of your phone, and try the next")
+        with self._context.store.write() as connection:
+            by, session = self._changing(connection, session_id)
+            note_action(connection, by, Action.ADD_FACTOR, by.name, {"factor": "app"})
+            if session.person.has_app:
+                raise InputError("you have an authenticator app already: remove it first")
+            save_app_key(connection, session.person, key, step)
+            return _new_codes(connection, session.person)
+
+    def remove_app(self, session_id: UUID) -> None:
+        """Let a password do without a code again; the recovery codes go too."""
+        with self._context.store.write() as connection:
+            by, session = self._changing(connection, session_id)
+            note_action(connection, by, Action.REMOVE_FACTOR, by.name, {"factor": "app"})
+            save_app_key(connection, session.person, None, 0)
+            save_recovery_codes(connection, session.person, ())
+
+    def renew_codes(self, session_id: UUID) -> list[Secret]:
+        """Return new recovery codes; those before are valid no more."""
+        with self._context.store.write() as connection:
+            by, session = self._changing(connection, session_id)
+            note_action(connection, by, Action.RENEW_CODES, by.name)
+            if not session.person.has_app:
+                raise NotFound("you have no authenticator app here, which codes stand in for")
+            return _new_codes(connection, session.person)
+
+    def ask_for_new_passkey(self, session_id: UUID, site: Site) -> str:
+        """Return what a browser needs to make a passkey, as JSON."""
+        from dashboard.application.passkeys import creation_options  # noqa: PLC0415 - see above
+
+        with self._context.store.write() as connection:
+            _, session = self._changing(connection, session_id)
+            known = passkeys_of(connection, session.person)
+            if len(known) >= _MOST_PASSKEYS:
+                raise InputError(f"you have {len(known)} passkeys: remove one first")
+            token = self._begin_step(connection, Purpose.NEW_PASSKEY, session.person)
+        return creation_options(site, token.reveal(), session.person, known)
+
+    def add_passkey(self, session_id: UUID, site: Site, answer: str, name: str) -> None:
+        """Let the person of a session sign in with the passkey that their browser made."""
+        from dashboard.application.passkeys import new_passkey, read_answer  # noqa: PLC0415 - see above
+
+        (_, token), name = read_answer(answer), parse_name(name)
+        with self._context.store.write() as connection:
+            by, session = self._changing(connection, session_id)
+            self._use_step(connection, token, Purpose.NEW_PASSKEY, session.person)
+            passkey = new_passkey(site, token, answer, name, by.at)
+            details = {"factor": "passkey", "name": name}
+            note_action(connection, by, Action.ADD_FACTOR, by.name, details)
+            if not add_passkey(connection, session.person, passkey):
+                raise InputError("this passkey is known already: make another one")
+
+    def remove_passkey(self, session_id: UUID, passkey_id: str) -> None:
+        """Let a passkey of the person of a session sign in no more."""
+        with self._context.store.write() as connection:
+            by, session = self._changing(connection, session_id)
+            known = {str(each.passkey_id): each for each in passkeys_of(connection, session.person)}
+            if passkey_id not in known:
+                raise NotFound("you have no such passkey here")
+            details = {"factor": "passkey", "name": known[passkey_id].name}
+            note_action(connection, by, Action.REMOVE_FACTOR, by.name, details)
+            remove_passkey(connection, known[passkey_id])
+
+    def _use_code(self, connection: Connection, person: Person, code: str) -> str:
+        """Take a code that is right and unused; return which kind it is."""
+        key = app_key_of(connection, person)
+        step = None if key is None else _step_of(key, code, self._context.now())
+        if step is not None:
+            if not use_app_step(connection, person, step):
+                raise InputError("this code was used already: wait for the next one")
+            return "app"
+        if use_recovery_code(connection, person, digest(code)):
+            return "recovery code"
+        raise InputError("the code is wrong: try the next one, or a recovery code")
+
+    def _succeeded(self, begun: NewSession) -> NewSession:
+        with self._sessions.throttle() as throttle:
+            throttle.succeeded(begun.session.person.name, begun.session.address)
+        return begun
+
+    def _begin_step(
+        self, connection: Connection, purpose: Purpose, person: Person | None
+    ) -> Secret:
+        token = Secret(secrets.token_urlsafe(SECRET_BYTES))
+        begin_step(connection, digest(token.reveal()), purpose, person, self._context.now())
+        return token
+
+    def _use_step(
+        self, connection: Connection, token: str, purpose: Purpose, person: Person
+    ) -> None:
+        if not use_step(connection, digest(token), purpose, person, self._context.now()):
+            raise NotFound(_BEGIN_AGAIN)
+
+    def _changing(self, connection: Connection, session_id: UUID) -> tuple[Actor, Session]:
+        """Return who changes how they sign in, which takes a proof from a moment ago."""
+        by, session = self._sessions.acting_in(connection, session_id)
+        if session.person.issuer is not None:
+            raise InputError(
+                "your provider asks for second factors, not Linewatch: set them up there"
+            )
+        if not self._is_confirmed(session):
+            raise InputError("you signed in a while ago: type your password on the account page")
+        return by, session
+
+    def _is_confirmed(self, session: Session) -> bool:
+        return self._context.now() - session.confirmed_at <= CONFIRMED_FOR
+
+
+def parse_app_key(text: str) -> Secret:
+    """Read a key as `Factors.new_app_key` gives it; InputError if it is none."""
+    if not _KEY.fullmatch(text):
+        raise InputError("this is no key of ours: set the app up again")
+    return Secret(text)
+
+
+def app_link(key: Secret, name: str) -> Secret:
+    """Return the link with which an authenticator app takes a key."""
+    return Secret(TOTP(key.reveal()).provisioning_uri(name=name, issuer_name="Linewatch"))
+
+
+def _new_codes(connection: Connection, person: Person) -> list[Secret]:
+    codes = [recovery_code(secrets.token_bytes(RECOVERY_OCTETS)) for _ in range(RECOVERY_CODES)]
+    save_recovery_codes(connection, person, [digest(bare_code(each)) for each in codes])
+    return [Secret(each) for each in codes]
+
+
+def _step_of(key: Secret, code: str, now: datetime) -> int | None:
+    """Return the half minute whose code this is: the present one, or that before or after."""
+    try:
+        return TOTP(key.reveal()).verify_and_get_timecode(code, for_time=now, valid_window=1)
+    except OTPVerificationError:
+        return None

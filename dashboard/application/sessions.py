@@ -1,0 +1,214 @@
+"""Sign-ins of people: how often one is tried, begun, used, named and ended."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Final
+from uuid import UUID, uuid4
+
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, digest
+from dashboard.domain.people.sign_in import AttemptThrottle, SignInPolicy
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, NotAllowed, NotFound
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.access.people import (
+    Person,
+    Session,
+    end_session,
+    find_session,
+    label_session,
+    note_session_use,
+    save_session,
+    session_of_secret,
+    sessions_among,
+    sessions_not_ended,
+)
+from dashboard.store.engine.connection import Connection
+
+SECRET_BYTES: Final = 32
+_NOTED_EVERY: Final = timedelta(minutes=1)
+"""How often the use of a session is written."""
+
+_ROLE_SHOWN_FOR: Final = timedelta(milliseconds=500)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """From where somebody signs in; `name` is what the browser says of itself. Both are foreign."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session that begins; the browser alone keeps its secret."""
+
+    session: Session
+    secret: Secret
+
+
+class Sessions(ApplicationSubject):
+    def __init__(self, context: ApplicationContext) -> None:
+        super().__init__(context)
+        self._policy = context.settings.sign_in
+        self._throttle = AttemptThrottle()
+        self._counting = Lock()
+
+    @property
+    def must_sign_in(self) -> bool:
+        """Whether pages are shown only to people who signed in."""
+        return self._policy is not None
+
+    @property
+    def policy(self) -> SignInPolicy | None:
+        """Who lets people in, and for how long; None where pages are open."""
+        return self._policy
+
+    def session(self, secret: Secret) -> Session | None:
+        """Return the session of a cookie, None where it is over; its use is noted."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            found = session_of_secret(connection, digest(secret.reveal()))
+        if found is None or self._is_over(found, now):
+            return None
+        self._note_use([found], now)
+        return found
+
+    def valid_among(self, session_ids: Collection[UUID]) -> set[UUID]:
+        """Return those of these sessions that are not over; all of them are in use now."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            found = sessions_among(connection, session_ids)
+        valid = [each for each in found if not self._is_over(each, now)]
+        self._note_use(valid, now)
+        return {each.session_id for each in valid}
+
+    def actor(self, session_id: UUID) -> Actor:
+        """Return who acts in a session now, with the role of now; NotAllowed where it is over."""
+        with self._context.store.read() as connection:
+            return self.acting_in(connection, session_id)[0]
+
+    @shared_for(_ROLE_SHOWN_FOR, until_write=True)
+    def role_shown(self, session_id: UUID) -> Role:
+        """Return the role of who looks at a page, which may be that of a second ago."""
+        return self.actor(session_id).role
+
+    def sessions(self) -> list[Session]:
+        """Return all sessions that are not over, the last used first."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            found = sessions_not_ended(connection, now)
+        return [each for each in found if not self._is_over(each, now)]
+
+    def session_beginning(self, text: str) -> Session:
+        """Return the one session whose id begins so; InputError where there is not just one."""
+        known = self.sessions()
+        found = [each for each in known if text and str(each.session_id).startswith(text.lower())]
+        if not found:
+            raise NotFound(f"{shorten(text)} begins no session: take its id from the list of them")
+        if len(found) > 1:
+            raise InputError(f"{shorten(text)} begins several sessions: give more of the id")
+        return found[0]
+
+    def end_session(self, session_id: UUID, by: Actor) -> None:
+        """End anybody's session."""
+        with self._context.store.write() as connection:
+            found = _stored_session(connection, session_id)
+            details = {"device": found.device}
+            note_action(connection, by, Action.END_SESSION, found.person.name, details)
+            end_session(connection, session_id, by.at)
+
+    def end_own_session(self, own: UUID, ended: UUID) -> None:
+        """End a session of the person who acts in the session `own`, which may be the same."""
+        with self._context.store.write() as connection:
+            by, found = self._own(connection, own, ended)
+            details = {"device": found.device}
+            note_action(connection, by, Action.SIGN_OUT, found.person.name, details)
+            end_session(connection, ended, by.at)
+
+    def name_own_session(self, own: UUID, named: UUID, label: str) -> None:
+        """Call a session of the person who acts in `own` by a name; an empty one takes it away."""
+        label = " ".join(label.split())
+        if len(label) > LONGEST_NAME:
+            raise InputError(f"the name of a device has at most {LONGEST_NAME} characters")
+        with self._context.store.write() as connection:
+            by, found = self._own(connection, own, named)
+            details = {"device": found.device, "name": label}
+            note_action(connection, by, Action.NAME_SESSION, found.person.name, details)
+            label_session(connection, named, label)
+
+    @contextmanager
+    def throttle(self) -> Iterator[AttemptThrottle]:
+        """Count attempts, one thread at a time."""
+        with self._counting:
+            yield self._throttle
+
+    def acting_in(self, connection: Connection, session_id: UUID) -> tuple[Actor, Session]:
+        """Return who acts in a session now, and the session; NotAllowed where it is over."""
+        now = self._context.now()
+        found = find_session(connection, session_id)
+        if found is None or self._is_over(found, now):
+            raise NotAllowed("you are signed out: reload this page and sign in again")
+        return acting(found.person, now, Device(found.device, found.address)), found
+
+    def begin(
+        self,
+        connection: Connection,
+        person: Person,
+        device: Device,
+        proof: str,
+        sid: str | None = None,
+    ) -> NewSession:
+        """Begin a session of somebody who proved who they are; `proof` says with what.
+
+        `sid` is what an issuer calls the session of its own that this one belongs to.
+        """
+        policy, now = self._policy, self._context.now()
+        if policy is None or not (policy.accounts or person.issuer):
+            raise InputError("nobody signs in here with a password: set accounts in [sign_in]")
+        secret = Secret(secrets.token_urlsafe(SECRET_BYTES))
+        ends_at = now + policy.longest
+        begun = Session(
+            uuid4(), person, device.name, device.address, now, now, ends_at, confirmed_at=now
+        )
+        save_session(connection, begun, digest(secret.reveal()), sid)
+        details = {"device": device.name, "with": proof}
+        note_action(connection, acting(person, now, device), Action.SIGN_IN, person.name, details)
+        return NewSession(begun, secret)
+
+    def _own(self, connection: Connection, own: UUID, other: UUID) -> tuple[Actor, Session]:
+        """Return who acts in a session, and another session of theirs."""
+        by, session = self.acting_in(connection, own)
+        found = _stored_session(connection, other)
+        if session.person.person_id != found.person.person_id:
+            raise NotFound("no such device is signed in")
+        return by, found
+
+    def _note_use(self, used: Sequence[Session], now: datetime) -> None:
+        due = {each.session_id for each in used if now - each.last_used_at >= _NOTED_EVERY}
+        if due:
+            with self._context.store.write() as connection:
+                note_session_use(connection, due, now)
+
+    def _is_over(self, session: Session, now: datetime) -> bool:
+        return self._policy is None or session.is_over(now, self._policy.idle)
+
+
+def _stored_session(connection: Connection, session_id: UUID) -> Session:
+    found = find_session(connection, session_id)
+    if found is None:
+        raise NotFound("no such device is signed in")
+    return found
+
+
+def acting(person: Person, at: datetime, device: Device) -> Actor:
+    """Return who acts from a device."""
+    return Actor(person.name, at, person.role, device.address)

@@ -1,0 +1,176 @@
+"""What people prove themselves with besides a password: authenticator apps, codes and passkeys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import Connection, delete, func, or_, select, update
+
+from dashboard.domain.secret import Secret
+from dashboard.store.access.people import Person, drop_steps, find_person_by_id
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import passkeys, people, recovery_codes, sign_in_steps
+
+STEP_LASTS: Final = timedelta(minutes=5)
+"""How long the second half of a sign-in is waited for."""
+
+
+class Purpose(StrEnum):
+    """What a step waits for: a code, a passkey that signs in, or one that is added."""
+
+    CODE = "code"
+    PASSKEY = "passkey"
+    NEW_PASSKEY = "new-passkey"
+
+
+@dataclass(frozen=True, slots=True)
+class Passkey:
+    """A key of a device or a password manager, which the person unlocks; `name` is foreign text.
+
+    `sign_count` is how often it was used, 0 where its authenticator does not count.
+    """
+
+    passkey_id: int
+    credential_id: bytes
+    name: str
+    public_key: bytes
+    sign_count: int
+    created_at: datetime
+    last_used_at: datetime | None = None
+
+
+def app_key_of(connection: Connection, person: Person) -> Secret | None:
+    """Return the key of a person's authenticator app."""
+    query = select(people.c.totp_key).where(people.c.person_id == person.person_id)
+    key = connection.execute(query).scalar_one_or_none()
+    return None if key is None else Secret(key)
+
+
+def save_app_key(connection: Connection, person: Person, key: Secret | None, step: int) -> None:
+    """Let the password of a person take codes later than `step`; None: no code any more."""
+    given = {"totp_key": key and key.reveal(), "totp_step": step}
+    this = people.c.person_id == person.person_id
+    connection.execute(update(people).where(this).values(**given))
+
+
+def use_app_step(connection: Connection, person: Person, step: int) -> bool:
+    """Take the code of a step, once; False if that or a later one was taken before."""
+    is_new = people.c.totp_step < step, people.c.person_id == person.person_id
+    used = connection.execute(update(people).where(*is_new).values(totp_step=step))
+    return used.rowcount == 1
+
+
+def save_recovery_codes(connection: Connection, person: Person, digests: Collection[bytes]) -> None:
+    """Keep these recovery codes of a person, and none of those before."""
+    theirs = recovery_codes.c.person_id == person.person_id
+    connection.execute(delete(recovery_codes).where(theirs))
+    for each in digests:
+        row = {"person_id": person.person_id, "code_digest": each}
+        connection.execute(recovery_codes.insert().values(**row))
+
+
+def count_recovery_codes(connection: Connection, person: Person) -> int:
+    """Return how many recovery codes a person has left."""
+    theirs = recovery_codes.c.person_id == person.person_id
+    return connection.execute(select(func.count()).where(theirs)).scalar_one()
+
+
+def use_recovery_code(connection: Connection, person: Person, code_digest: bytes) -> bool:
+    """Take a recovery code, once; False if it is none."""
+    theirs = recovery_codes.c.person_id == person.person_id
+    this = recovery_codes.c.code_digest == code_digest
+    return connection.execute(delete(recovery_codes).where(theirs, this)).rowcount == 1
+
+
+def passkeys_of(connection: Connection, person: Person) -> list[Passkey]:
+    """Return the passkeys of a person, the oldest first."""
+    theirs = passkeys.c.person_id == person.person_id
+    columns = [each for each in passkeys.c if each.name != "person_id"]
+    rows = connection.execute(select(*columns).where(theirs).order_by(passkeys.c.passkey_id))
+    return [Passkey(**row) for row in rows.mappings()]
+
+
+def owner_of(connection: Connection, credential_id: bytes) -> Person | None:
+    """Return whose passkey has this id, if they were not removed."""
+    query = select(passkeys.c.person_id).where(passkeys.c.credential_id == credential_id)
+    person_id = connection.execute(query).scalar_one_or_none()
+    return None if person_id is None else find_person_by_id(connection, person_id)
+
+
+def add_passkey(connection: Connection, person: Person, passkey: Passkey) -> bool:
+    """Let a person sign in with a passkey, which gets an id; False if its key is known already."""
+    row = {
+        "credential_id": passkey.credential_id,
+        "person_id": person.person_id,
+        "name": passkey.name,
+        "public_key": passkey.public_key,
+        "sign_count": passkey.sign_count,
+        "created_at": passkey.created_at,
+    }
+    return insert_new(connection, passkeys, row)
+
+
+def note_passkey_use(
+    connection: Connection, passkey: Passkey, sign_count: int, at: datetime
+) -> None:
+    """Note that a passkey is used now."""
+    used = {"sign_count": sign_count, "last_used_at": at}
+    this = passkeys.c.passkey_id == passkey.passkey_id
+    connection.execute(update(passkeys).where(this).values(**used))
+
+
+def remove_passkey(connection: Connection, passkey: Passkey) -> None:
+    """Let nobody sign in with a passkey any more."""
+    connection.execute(delete(passkeys).where(passkeys.c.passkey_id == passkey.passkey_id))
+
+
+def remove_factors(connection: Connection, person: Person) -> None:
+    """Leave a person with their password alone."""
+    save_app_key(connection, person, None, 0)
+    save_recovery_codes(connection, person, ())
+    connection.execute(delete(passkeys).where(passkeys.c.person_id == person.person_id))
+    drop_steps(connection, person)
+
+
+def begin_step(
+    connection: Connection,
+    token_digest: bytes,
+    purpose: Purpose,
+    person: Person | None,
+    now: datetime,
+) -> None:
+    """Keep what waits for its second half; what waited too long is forgotten."""
+    connection.execute(delete(sign_in_steps).where(sign_in_steps.c.ends_at <= now))
+    row = {
+        "token_digest": token_digest,
+        "purpose": purpose.value,
+        "person_id": person and person.person_id,
+        "ends_at": now + STEP_LASTS,
+    }
+    connection.execute(sign_in_steps.insert().values(**row))
+
+
+def use_step(
+    connection: Connection, token_digest: bytes, purpose: Purpose, person: Person, now: datetime
+) -> bool:
+    """Go on, once, with a step that a person began, or somebody who was not known then."""
+    column = sign_in_steps.c
+    used = delete(sign_in_steps).where(
+        column.token_digest == token_digest,
+        column.purpose == purpose.value,
+        column.ends_at > now,
+        or_(column.person_id == person.person_id, column.person_id.is_(None)),
+    )
+    return connection.execute(used).rowcount == 1
+
+
+def person_of_step(connection: Connection, token_digest: bytes) -> Person | None:
+    """Return who began the step with this token."""
+    this = sign_in_steps.c.token_digest == token_digest
+    query = select(sign_in_steps.c.person_id).where(this)
+    person_id = connection.execute(query).scalar_one_or_none()
+    return None if person_id is None else find_person_by_id(connection, person_id)
