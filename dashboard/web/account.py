@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -13,16 +13,36 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from dashboard.application.factors import CodeAsked
 from dashboard.application.people import People
+from dashboard.application.sessions import NewSession
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
-from dashboard.domain.people.sign_in import LONGEST_PASSWORD, SHORTEST_PASSWORD, Issuer
+from dashboard.domain.people.sign_in import SHORTEST_PASSWORD, Issuer
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.access.people import Person, Session
-from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, text_field
+from dashboard.web.factors import (
+    PASSKEYS,
+    Form,
+    answer_script,
+    change_factors,
+    code_page,
+    factor_sections,
+    sign_in_by_passkey,
+    site_of,
+)
+from dashboard.web.plain_page import (
+    OWN_FORM,
+    hidden_field,
+    mistake_line,
+    password_field,
+    plain_page,
+    read_form,
+    text_field,
+)
 from dashboard.web.session_cookie import COOKIE, KEPT, device_of, known_place, signed_in
 
 INVITATION: Final = "/invitation/"
@@ -40,13 +60,12 @@ _NOT_KEPT: Final = (
     "its cookie"
 )
 
-_Form = Mapping[str, str]
 _Result = TypeVar("_Result")
 
 
 def is_about_accounts(path: str) -> bool:
     """Whether a path is one that `answer_account` answers."""
-    return path in {_SIGN_IN, _SIGN_OUT, _ACCOUNT} or path.startswith(INVITATION)
+    return path in {_SIGN_IN, _SIGN_OUT, _ACCOUNT} or path.startswith((INVITATION, PASSKEYS))
 
 
 async def answer_account(people: People, session: Session | None, request: Request) -> Response:
@@ -60,7 +79,9 @@ async def answer_account(people: People, session: Session | None, request: Reque
     except InputError as mistake:
         return PlainTextResponse(sentence(capitalized(str(mistake))), 400)
     path = request.url.path
-    if path.startswith(INVITATION):
+    if path.startswith(PASSKEYS):
+        response = await answer_script(people, session, request)
+    elif path.startswith(INVITATION):
         response = await _accept(people, form, request)
     elif path == _SIGN_IN:
         response = await _sign_in(people, session, form, request)
@@ -69,13 +90,13 @@ async def answer_account(people: People, session: Session | None, request: Reque
     elif path == _SIGN_OUT:
         response = await _sign_out(people, session, form)
     else:
-        response = await _change_account(people, session, form)
+        response = await _change_account(people, session, form, request)
     response.headers.update(OWN_FORM)
     return response
 
 
 async def _sign_in(
-    people: People, session: Session | None, form: _Form | None, request: Request
+    people: People, session: Session | None, form: Form | None, request: Request
 ) -> Response:
     asked = request.query_params if form is None else form
     place = known_place(asked.get("next", ""))
@@ -84,17 +105,35 @@ async def _sign_in(
             return RedirectResponse(f"./{place}", 303)
         mistake = _NOT_KEPT if KEPT in request.query_params else ""
         return HTMLResponse(_sign_in_page(people, place, mistake=mistake))
-    name, password = form.get("name", ""), Secret(form.get("password", ""))
     try:
-        begun = await _in_turn(partial(people.sign_in, name, password, device_of(request)))
+        begun = await _in_turn(partial(_begin, people, form, request))
+    except CodeAsked as more:
+        return HTMLResponse(code_page(more.token, place, ""))
+    except NotFound as mistake:
+        return HTMLResponse(_sign_in_page(people, place, mistake=str(mistake)), 403)
     except InputError as mistake:
-        return HTMLResponse(_sign_in_page(people, place, name, str(mistake)), 403)
+        if "token" in form:
+            page: str = code_page(Secret(form["token"]), place, "", str(mistake))
+        else:
+            page = _sign_in_page(people, place, form.get("name", ""), str(mistake))
+        return HTMLResponse(page, 403)
     if session is not None:
         await _end(people, session, session.session_id)
     return signed_in(begun, "sign-in", place)
 
 
-async def _accept(people: People, form: _Form | None, request: Request) -> Response:
+def _begin(people: People, form: Form, request: Request) -> NewSession:
+    """Sign in as a form says: by a passkey, by the code after a password, or by a password."""
+    device = device_of(request)
+    if "credential" in form:
+        site = site_of(people, request)
+        return people.factors.sign_in_by_passkey(site, form["credential"], device)
+    if "token" in form:
+        return people.factors.finish(form["token"], form.get("code", ""), device)
+    return people.sign_in(form.get("name", ""), Secret(form.get("password", "")), device)
+
+
+async def _accept(people: People, form: Form | None, request: Request) -> Response:
     token = request.url.path.removeprefix(INVITATION)
     person = await to_thread.run_sync(people.invited, token)
     if person is None:
@@ -106,12 +145,14 @@ async def _accept(people: People, form: _Form | None, request: Request) -> Respo
     password = Secret(form.get("password", ""))
     try:
         begun = await _in_turn(partial(people.accept, token, password, device_of(request)))
+    except CodeAsked as more:
+        return HTMLResponse(code_page(more.token, "", "../sign-in"))
     except InputError as mistake:
         return HTMLResponse(_invitation_page(person, str(mistake)), 400)
     return signed_in(begun, "../sign-in")
 
 
-async def _sign_out(people: People, session: Session, form: _Form | None) -> Response:
+async def _sign_out(people: People, session: Session, form: Form | None) -> Response:
     if form is None:
         return RedirectResponse("account", 303)
     await _end(people, session, session.session_id)
@@ -120,21 +161,38 @@ async def _sign_out(people: People, session: Session, form: _Form | None) -> Res
     return response
 
 
-async def _change_account(people: People, session: Session, form: _Form | None) -> Response:
+async def _change_account(
+    people: People, session: Session, form: Form | None, request: Request
+) -> Response:
     said, status = "", 200
     try:
-        if form is not None and "session" in form:
-            await _end(people, session, _session_id(form["session"]))
-            said = "That device is signed out."
-        elif form is not None:
-            old, new = Secret(form.get("old", "")), Secret(form.get("new", ""))
-            await _in_turn(partial(people.change_password, session.session_id, old, new))
-            said = "Your password is changed, and your other devices are signed out."
+        if form is not None:
+            said = await _in_turn(partial(_act, people, session, form, request))
     except InputError as mistake:
         said, status = sentence(capitalized(str(mistake))), 400
-    known = await to_thread.run_sync(people.sessions)
-    own = [each for each in known if each.person.person_id == session.person.person_id]
-    return HTMLResponse(_account_page(session, own, said), status)
+    if isinstance(said, Markup):
+        return HTMLResponse(said)
+    page = await to_thread.run_sync(_account_page, people, session.session_id, said)
+    return RedirectResponse("sign-in", 303) if page is None else HTMLResponse(page, status)
+
+
+def _act(people: People, session: Session, form: Form, request: Request) -> str | Markup:
+    """Do what a form says; return a sentence for the account page, or a page of its own."""
+    own = session.session_id
+    match form.get("act"):
+        case "sign-out":
+            people.end_own_session(own, _session_id(form.get("session", "")))
+            return "That device is signed out."
+        case "name":
+            named = _session_id(form.get("session", ""))
+            people.name_own_session(own, named, form.get("label", ""))
+            return "The name is saved."
+        case "password":
+            old, new = Secret(form.get("old", "")), Secret(form.get("new", ""))
+            people.change_password(own, old, new)
+            return "Your password is changed, and your other devices are signed out."
+        case _:
+            return change_factors(people, session, form, request)
 
 
 async def _end(people: People, own: Session, ended: UUID) -> None:
@@ -156,8 +214,8 @@ def _sign_in_page(people: People, place: str, name: str = "", mistake: str = "")
     issuers = () if policy is None else policy.issuers.values()
     ways = [_issuer_link(each, place) for each in issuers]
     if policy is None or policy.accounts:
-        ways.append(_password_form(place, name))
-    return plain_page("Sign in to Linewatch", _mistake(mistake), *ways)
+        ways += [_password_form(place, name), sign_in_by_passkey(place)]
+    return plain_page("Sign in to Linewatch", mistake_line(mistake), *ways)
 
 
 def _issuer_link(issuer: Issuer, place: str) -> Markup:
@@ -170,7 +228,7 @@ def _password_form(place: str, name: str) -> Markup:
     form = element(
         "form",
         text_field("name", "Name", name, LONGEST_NAME, autocomplete="username"),
-        _password_field("password", "Password", "current-password"),
+        password_field("password", "Password", "current-password"),
         element("input", type="hidden", name="next", value=place),
         element("button", "Sign in", type="submit"),
         method="post",
@@ -185,30 +243,30 @@ def _invitation_page(person: Person, mistake: str = "") -> str:
     form = element(
         "form",
         text_field("name", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
-        _password_field("password", "New password", "new-password"),
+        password_field("password", "New password", "new-password"),
         element("p", f"At least {SHORTEST_PASSWORD} characters: several words, say."),
         element("button", "Set password and sign in", type="submit"),
         method="post",
         action="",
     )
-    return plain_page(f"Welcome, {visible(person.name)}", _mistake(mistake), role, form)
+    return plain_page(f"Welcome, {visible(person.name)}", mistake_line(mistake), role, form)
 
 
-def _account_page(session: Session, own: Sequence[Session], said: str) -> str:
+def _account_page(people: People, session_id: UUID, said: str) -> str | None:
+    """Return the page of who is signed in; None where the session has just ended."""
+    known = {each.session_id: each for each in people.sessions()}
+    session = known.get(session_id)
+    if session is None:
+        return None
     person = session.person
-    rows = [_device_row(each, is_this=each.session_id == session.session_id) for each in own]
-    password = element(
-        "form",
-        text_field("name", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
-        _password_field("old", "Present password", "current-password"),
-        _password_field("new", "New password", "new-password"),
-        element("button", "Change password", type="submit"),
-        method="post",
-        action="",
-    )
+    own = [each for each in known.values() if each.person.person_id == person.person_id]
+    rows = [_device_row(each, is_this=each.session_id == session_id) for each in own]
     sign_out = element(
         "form", element("button", "Sign out", type="submit"), method="post", action="sign-out"
     )
+    more = [] if person.issuer else [_password_section(person)]
+    if not person.issuer:
+        more += factor_sections(people.factors.of(session))
     return plain_page(
         visible(person.name),
         element("p", element("strong", said), role="status") if said else Markup(),
@@ -216,38 +274,46 @@ def _account_page(session: Session, own: Sequence[Session], said: str) -> str:
         sign_out,
         element("h2", "Devices"),
         element("ul", *rows),
-        *((element("h2", "Password"), password) if person.issuer is None else ()),
+        *more,
     )
 
 
-def _device_row(session: Session, *, is_this: bool) -> Markup:
-    used = "this device" if is_this else f"last used {moment(session.last_used_at)}"
-    place = f" from {visible(session.address)}" if session.address else ""
-    said = f"{visible(session.device)}{place}, {used}, signed in {moment(session.created_at)} "
-    end = element(
+def _password_section(person: Person) -> Markup:
+    form = element(
         "form",
-        element("input", type="hidden", name="session", value=session.session_id.hex),
-        element("button", "Sign out", type="submit"),
+        text_field("user", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
+        password_field("old", "Present password", "current-password"),
+        password_field("new", "New password", "new-password"),
+        element("button", "Change password", type="submit", name="act", value="password"),
         method="post",
         action="",
     )
-    return element("li", said, Markup() if is_this else end)
+    return join(element("h2", "Password"), form)
 
 
-def _mistake(text: str) -> Markup:
-    if not text:
-        return Markup()
-    return element("p", element("strong", sentence(capitalized(text))), role="alert")
-
-
-def _password_field(name: str, label: str, autocomplete: str) -> Markup:
-    field = element(
+def _device_row(session: Session, *, is_this: bool) -> Markup:
+    name = join(element("strong", visible(session.label)), ": ") if session.label else Markup()
+    used = "this device" if is_this else f"last used {moment(session.last_used_at)}"
+    place = f" from {visible(session.address)}" if session.address else ""
+    said = f"{visible(session.device)}{place}, {used}, signed in {moment(session.created_at)} "
+    label = element(
         "input",
-        type="password",
-        id=name,
-        name=name,
-        autocomplete=autocomplete,
-        maxlength=str(LONGEST_PASSWORD),
-        required="",
+        type="text",
+        name="label",
+        value=session.label,
+        maxlength=str(LONGEST_NAME),
+        aria_label="Name of this device",
+        placeholder="a name, such as laptop",
     )
-    return join(element("label", label, for_=name), field)
+    save = element("button", "Save name", type="submit", name="act", value="name")
+    end = element("button", "Sign out", type="submit", name="act", value="sign-out")
+    form = element(
+        "form",
+        hidden_field("session", session.session_id.hex),
+        label,
+        save,
+        Markup() if is_this else end,
+        method="post",
+        action="",
+    )
+    return element("li", name, said, form)

@@ -9,7 +9,10 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse
 
+from dashboard.application.text import sentence
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.sign_in import LONGEST_PASSWORD
 from dashboard.errors import InputError
 
 _LARGEST_FORM: Final = 8_192
@@ -33,7 +36,10 @@ _STYLE: Final = Markup(
     "padding:.45rem .6rem}"
     ".button{display:inline-block;border:1px solid;border-radius:.4rem;text-decoration:none;"
     "color:inherit;padding:.55rem 1.3rem;font-weight:600}"
-    "button{font:inherit;font-weight:600;margin-top:1.2rem;padding:.55rem 1.3rem}</style>"
+    "button{font:inherit;font-weight:600;margin:1.2rem .6rem 0 0;padding:.55rem 1.3rem}"
+    "li form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.3rem 0 1rem}"
+    "li input[type=text]{flex:1 1 10rem;width:auto}li button{margin:0}"
+    "output{display:block;margin:.6rem 0}svg{max-width:100%;height:auto}</style>"
 )
 
 
@@ -72,6 +78,32 @@ def text_field(name: str, label: str, value: str, longest: int, **attributes: st
         **attributes,
     )
     return join(element("label", label, for_=name), field)
+
+
+def hidden_field(name: str, value: str) -> Markup:
+    """Return a field that the form brings back as it is."""
+    return element("input", type="hidden", name=name, value=value)
+
+
+def password_field(name: str, label: str, autocomplete: str) -> Markup:
+    """Return a field for a password under its label."""
+    field = element(
+        "input",
+        type="password",
+        id=name,
+        name=name,
+        autocomplete=autocomplete,
+        maxlength=str(LONGEST_PASSWORD),
+        required="",
+    )
+    return join(element("label", label, for_=name), field)
+
+
+def mistake_line(text: str) -> Markup:
+    """Return what was wrong with a form; nothing for nothing."""
+    if not text:
+        return Markup()
+    return element("p", element("strong", sentence(capitalized(text))), role="alert")
 
 
 async def read_form(request: Request) -> Mapping[str, str] | None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from dashboard.application.people import Device, NewSession
+from dashboard.application.sessions import Device, NewSession
 from dashboard.web.files import PAGES
 
 COOKIE: Final = "__Host-linewatch"

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from itertools import product
 from urllib.parse import unquote
 
 import anyio
-import httpx
 import pytest
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Message, Scope
 
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
-from dashboard.application.people import People
 from dashboard.domain.people.access import Actor, Role
-from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.web.files import PAGES
-from dashboard.web.gate import StrictHeaders
-from dashboard.web.sign_in import IDENTITY, SIGNED_OUT, SignInGate
-from tests.databases import new_sqlite_store
+from dashboard.web.sign_in import SIGNED_OUT
 from tests.fake_clock import FakeClock
-from tests.passwords import CHEAP_HASHER
+from tests.unit.show.web.gate_site import (
+    GATE,
+    PASSWORD,
+    POLICY,
+    browser,
+    queries,
+    send,
+    signed_in,
+    store,
+)
+
+__all__ = ["queries", "store"]
 
 pytestmark = pytest.mark.anyio
 
-PASSWORD = "correct horse battery"
-POLICY = SignInPolicy(timedelta(hours=12), timedelta(days=30))
 BEHIND = (
     *(f"/{name}" for name in PAGES),
     "/_stcore/health",
@@ -49,63 +50,6 @@ BEHIND = (
     "/account/x",
     "/live/",
 )
-
-
-@pytest.fixture
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with open_store(new_sqlite_store(tmp_path_factory.mktemp("gate") / "store.sqlite")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def queries(store: Store, fake_clock: FakeClock) -> Application:
-    settings = PageSettings(sign_in=POLICY)
-    made = Application(store, (), None, fake_clock.now, settings=settings)
-    made.people = People(made.context, CHEAP_HASHER)
-    application.register(made)
-    return made
-
-
-async def pages(scope: Scope, receive: Receive, send: Send) -> None:
-    """Stand in for the pages: tell what identities a request has, and talk on a WebSocket."""
-    identities = [value.decode() for name, value in scope["headers"] if name == IDENTITY]
-    if scope["type"] == "http":
-        request = Request(scope, receive)
-        await JSONResponse({"path": request.url.path, "identities": identities})(
-            scope, receive, send
-        )
-        return
-    await receive()
-    await send({"type": "websocket.accept"})
-    await send({"type": "websocket.send", "text": str(identities)})
-    while (await receive())["type"] != "websocket.disconnect":
-        await send({"type": "websocket.send", "text": "more"})
-
-
-GATE = SignInGate(pages)
-
-
-def browser(address: str = "192.0.2.1") -> httpx.AsyncClient:
-    """Return a browser; it keeps its cookies, as one that finds us over TLS."""
-    transport = httpx.ASGITransport(StrictHeaders(GATE), client=(address, 1))
-    return httpx.AsyncClient(transport=transport, base_url="https://localhost")
-
-
-async def send(client: httpx.AsyncClient, path: str, **form: str) -> httpx.Response:
-    """Send a form of one of our pages."""
-    return await client.post(path, data=form, headers={"Origin": "https://localhost"})
-
-
-async def signed_in(
-    client: httpx.AsyncClient, queries: Application, name: str, role: Role = Role.VIEWER
-) -> str:
-    """Accept an invitation; return the id of the session."""
-    by = Actor("root", queries.now())
-    token = queries.people.invite(name, role, by).reveal()
-    reply = await send(client, f"/invitation/{token}", password=PASSWORD)
-    assert reply.status_code == 303
-    [session] = [each for each in queries.people.sessions() if each.person.name == name]
-    return str(session.session_id)
 
 
 @pytest.mark.usefixtures("queries")
@@ -237,7 +181,7 @@ async def test_person_signs_another_device_out_and_then_this_one(queries: Applic
         [other] = [
             each.session_id for each in queries.people.sessions() if each.address == "198.51.100.7"
         ]
-        said = await send(laptop, "/account", session=other.hex)
+        said = await send(laptop, "/account", act="sign-out", session=other.hex)
         left = await phone.get("/fees")
         await send(laptop, "/sign-out")
         gone = await laptop.get("/fees")
@@ -252,7 +196,8 @@ async def test_account_page_ends_no_session_of_somebody_else(queries: Applicatio
     async with browser() as ada, browser() as bob:
         await signed_in(ada, queries, "Ada", Role.ADMIN)
         others = await signed_in(bob, queries, "Bob")
-        reply = await send(ada, "/account", session=others.replace("-", ""))
+        end = {"act": "sign-out", "session": others.replace("-", "")}
+        reply = await send(ada, "/account", **end)
 
     assert reply.status_code == 400
     assert len(queries.people.sessions()) == 2
