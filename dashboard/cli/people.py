@@ -80,6 +80,20 @@ def remove(*, name: str, as_json: bool) -> None:
     answer({"name": name, "state": "removed"}, f"{name} cannot sign in any more.", as_json=as_json)
 
 
+@people.command("reset-factors", epilog="linewatch people reset-factors Ada")
+@_NAME
+@as_json
+def reset_factors(*, name: str, as_json: bool) -> None:
+    """Remove authenticator app, recovery codes and passkeys of NAME, who lost one of them.
+
+    Then the password alone signs NAME in. All sessions of NAME end within a second.
+    """
+    with open_installation() as here:
+        People(here.source).reset_factors(name, here.user())
+    said = f"{name} signs in with the password alone, and is signed out everywhere."
+    answer({"name": name, "factors": []}, said, as_json=as_json)
+
+
 @people.command()
 @output
 def sessions(*, output: Output) -> None:

@@ -170,6 +170,17 @@ def remove_person(asked: Asked) -> Reply:
     return Reply({"name": asked.name, "state": "removed"})
 
 
+@endpoints.at(
+    "DELETE /people/{name}/factors",
+    "Remove second factors that were lost",
+    "name factors",
+    Action.RESET_FACTORS,
+)
+def reset_factors(asked: Asked) -> Reply:
+    asked.application.people.reset_factors(asked.name, asked.by)
+    return Reply({"name": asked.name, "factors": []})
+
+
 @endpoints.listed("/sessions", "Who is signed in", least=Role.ADMIN)
 def sessions(asked: Asked) -> Found:
     return SESSIONS, asked.application.people.sessions()
