@@ -115,15 +115,16 @@ class Recipients(ApplicationSubject):
     def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
         """Send nothing to an address any more, on record; False where it is off already."""
         off = AddressOff(recipient, OffCause.TURNED_OFF, by.at, by.name, note)
-        return self._stop(off, by, Action.TURN_OFF)
+        return self.stop(off, by, Action.TURN_OFF)
 
     def unsubscribe(self, recipient: Recipient, by: Actor) -> bool:
         """Do the same by the link in a message to it."""
         note = "by a link in a message"
         off = AddressOff(recipient, OffCause.UNSUBSCRIBED, by.at, by.name, note)
-        return self._stop(off, by, Action.UNSUBSCRIBE)
+        return self.stop(off, by, Action.UNSUBSCRIBE)
 
-    def _stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
+    def stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
+        """Send nothing to an address for a reason, on record; False where it is off already."""
         with self._context.store.write() as connection:
             is_new = turn_off(connection, off)
             if is_new:
@@ -187,15 +188,18 @@ class Recipients(ApplicationSubject):
             )
         return True
 
-    def verify(self, recipient: Recipient, by: Actor) -> bool:
-        """Take an address as verified by the link in its mail, on record; False where it was."""
+    def verify(self, recipient: Recipient, by: Actor, way: str = "link") -> bool:
+        """Take an address as verified by the link in its mail, on record; False where it was.
+
+        `way` says how else it was found to be theirs.
+        """
         with self._context.store.write() as connection:
             known = locked_verification(connection, recipient)
             if known.verified_at is not None:
                 return False
             save_verification(connection, verified(known, by))
             end_suspicion(connection, recipient)
-            _note(connection, by, Action.VERIFY, recipient, way="link")
+            _note(connection, by, Action.VERIFY, recipient, way=way)
         return True
 
     def renew_link_key(self, new: bytes, by: Actor) -> None:
@@ -244,10 +248,18 @@ class Recipients(ApplicationSubject):
         with self._context.store.read() as connection:
             return self._directory(connection).profile(recipient)
 
-    def change(self, recipient: Recipient, wanted: RecipientProfile, by: Actor) -> None:
+    def change(
+        self,
+        recipient: Recipient,
+        wanted: RecipientProfile,
+        by: Actor,
+        *,
+        must_be_named: bool = True,
+    ) -> None:
         """Store the time zone, the hours and the digest of a recipient, on record.
 
-        InputError where the settings say them, or where nobody knows the recipient.
+        InputError where the settings say them, or where nobody knows the recipient, unless a file
+        of everything knows them.
         """
         with self._context.store.write() as connection:
             directory = self._directory(connection)
@@ -266,7 +278,7 @@ class Recipients(ApplicationSubject):
                     f"{address} is a channel: add --channel {recipient.address}; "
                     "digests go by mail only"
                 )
-            if mailbox_of(recipient) not in named:
+            if mailbox_of(recipient) not in named and must_be_named:
                 raise InputError(
                     f"{address} is no recipient: `linewatch recipients list` shows all"
                 )

@@ -13,7 +13,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role, digest, parse_key_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, NotFound
+from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.tokens import (
     SavedReply,
@@ -35,6 +35,7 @@ SUBJECTS: Final = frozenset(
         "answers",
         "attention",
         "audit",
+        "configuration",
         "incidents",
         "keys",
         "lookups",
@@ -88,6 +89,11 @@ class Tokens(ApplicationSubject):
         if unknown:
             known = ", ".join(sorted(SUBJECTS))
             raise InputError(f"{shorten(unknown[0])} is no subject: choose from {known}")
+        if by.subjects is not None and (subjects is None or not subjects <= by.subjects):
+            raise NotAllowed(
+                f"{by.name} opens {', '.join(sorted(by.subjects))}: it makes no token that opens "
+                "more"
+            )
         secret = Secret(TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES))
         token = Token(0, name, role, subjects, by.at, by.name, by.at + lasts)
         with self._context.store.write() as connection:
@@ -141,7 +147,7 @@ class Tokens(ApplicationSubject):
 
 def actor_of(token: Token, at: datetime, address: str) -> Actor:
     """Return who acts where a token was presented."""
-    return Actor(f"{token.name} (token)", at, token.role, address)
+    return Actor(f"{token.name} (token)", at, token.role, address, token.subjects)
 
 
 def _is_due(token: Token, now: datetime) -> bool:

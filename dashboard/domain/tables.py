@@ -88,12 +88,18 @@ def _key(name: str) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return _lines_of(value) if "\n" in value else _text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     return str(value)
+
+
+def _lines_of(text: str) -> str:
+    """Quote a text of several lines, each on its own."""
+    lines = (_text(each)[1:-1] for each in text.split("\n"))
+    return '"""\n' + "\n".join(lines) + '"""'
 
 
 def _text(text: str) -> str:

@@ -102,6 +102,7 @@ class Action(StrEnum):
     RESET_FACTORS = "reset-factors"
     SHARE = "share"
     END_SHARE = "end-share"
+    IMPORT = "import"
     CREATE_TOKEN = "create-token"  # noqa: S105 - what people do, not a token
     REVOKE_TOKEN = "revoke-token"  # noqa: S105 - likewise
 
@@ -192,13 +193,15 @@ class Actor:
     """Who does something, and when.
 
     `role` limits what they may do: that of a sign-in, and everything for who works on this machine
-    itself. `origin` says from where it is done, as the audit log shows it.
+    itself. `origin` says from where it is done, as the audit log shows it. `subjects` are those
+    that a program may be about; None is all of them.
     """
 
     name: str
     at: datetime
     role: Role = Role.ADMIN
     origin: str = ""
+    subjects: frozenset[str] | None = None
 
     def require(self, action: Action) -> None:
         """Raise NotAllowed where the role does not allow an action."""
