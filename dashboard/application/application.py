@@ -86,7 +86,7 @@ class Application(ApplicationSubject):
         """
         self.networks = tuple(networks)
         self.look_up_deadline = look_up_deadline
-        self._look_up = look_up
+        self.look_up = look_up
         self.now = clock
         self._store = store
         context = ApplicationContext(store, self.networks, clock, settings=settings)
@@ -176,15 +176,15 @@ class Application(ApplicationSubject):
     @property
     def can_ask(self) -> bool:
         """Whether some network can be asked about a hash now."""
-        return self._look_up is not None and self.can_watch
+        return self.look_up is not None and self.can_watch
 
     def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
         """Ask every network with an exclusion endpoint about these hashes, and store it.
 
         Yields after each portion how many are done; a caller that stops iterating asks no more.
         """
-        if self._look_up is not None:
-            yield from ask_in_portions(self._look_up, hashes)
+        if self.look_up is not None:
+            yield from ask_in_portions(self.look_up, hashes)
 
     def track(
         self,

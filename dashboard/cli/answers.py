@@ -10,8 +10,8 @@ import click
 from dashboard.application.answers import AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.cli.installation import open_installation, text_of
-from dashboard.cli.options import as_json
-from dashboard.cli.output import WRONG_INPUT, print_json, say, warn
+from dashboard.cli.options import FILE, as_json
+from dashboard.cli.output import WRONG_INPUT, print_json, say, warn, write
 from dashboard.domain.rejections.answer_template import PLACEHOLDERS, AnswerFileState
 
 
@@ -42,17 +42,18 @@ def show(*, as_json: bool) -> None:
         }
         print_json(form)
     else:
-        click.echo(state.editable(), nl=False)
+        write(state.editable(), nl=False)
     _end_with(state)
 
 
 @answers.command()
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), required=False)
+@click.argument("file", type=FILE, required=False)
 def check(*, file: Path | None) -> None:
     """Name every mistake of a file, by default of the one in force, with its line and remedy."""
+    text = None if file is None else text_of(file)
     with open_installation() as here:
         queries = AnswerTexts(here.source)
-        state = queries.state() if file is None else queries.check(text_of(file))
+        state = queries.state() if text is None else queries.check(text)
     _end_with(state)
     say(
         "No mistake."
@@ -62,12 +63,12 @@ def check(*, file: Path | None) -> None:
 
 
 @answers.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=FILE)
 def import_(*, file: Path) -> None:
     """Put a file in force; - reads standard input. One with a mistake changes nothing."""
+    text = text_of(file)
     with open_installation() as here:
         queries = AnswerTexts(here.source)
-        text = text_of(file)
         _end_with(queries.check(text))
         queries.change(text, here.user())
         say(f"{queries.state().source} is in force.")

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import click
 
+from dashboard.application.configuration import configuration_file, configured
+from dashboard.application.configuration_import import (
+    ConfigurationImport,
+    WrongConfiguration,
+    taken_form,
+    taken_lines,
+)
+from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import Json
-from dashboard.cli.options import as_json, chosen
-from dashboard.cli.output import FAILED, WRONG_INPUT, print_json, print_table, say
+from dashboard.cli.installation import Installation, open_installation, text_of
+from dashboard.cli.main import Group
+from dashboard.cli.options import FILE, as_json, chosen
+from dashboard.cli.output import (
+    FAILED,
+    WRONG_INPUT,
+    answer,
+    print_json,
+    print_table,
+    say,
+    warn,
+    write,
+)
 from dashboard.domain.health.observation import (
     CREDITS_PER_CALL,
     FREE_CREDITS,
@@ -23,16 +45,17 @@ from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import EffectiveSetting, effective_settings, value_text
 from dashboard.settings.load import read_configuration
+from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import networks_of
-from dashboard.wiring.page_settings import profile_of
+from dashboard.wiring.page_settings import ShownConfiguration, profile_of
 from dashboard.wiring.trials import TriedNetwork, try_networks
 
 _MILLISECOND: Final = 1e-3
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
-    """Check the configuration, show it, and try every endpoint that it names."""
+    """Check the configuration, show it, try its endpoints, and take what people made elsewhere."""
 
 
 @config.command()
@@ -81,6 +104,52 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
         _print_trials(tried)
     if any(finding.outcome is TrialOutcome.FAILED for each in tried for finding in each.findings):
         context.exit(FAILED)
+
+
+@config.command()
+def export() -> None:
+    """Print all that people configured as a file, without secrets; `import` takes it.
+
+    Rules, silences and windows, recipients, watched senders, tracked transactions, filters,
+    accounts, templates for answers, and what the file of settings says.
+    """
+    with open_installation() as here:
+        write(configuration_file(configured(_with_settings(here))), nl=False)
+
+
+@config.command("import")
+@click.argument("file", type=FILE)
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@as_json
+def import_(*, file: Path, dry_run: bool, as_json: bool) -> None:
+    """Take what `export` printed elsewhere; - reads standard input.
+
+    Rules are replaced as a whole; of everything else the file adds and changes what it names. A
+    file with a mistake changes nothing: every mistake is named. Settings are compared only.
+    """
+    text = text_of(file)
+    with open_installation() as here:
+        ask = ConfigurationImport(_with_settings(here))
+        try:
+            taken = ask.take(text, here.user(), is_tried=dry_run)
+        except WrongConfiguration as wrong:
+            if as_json:
+                print_json({"mistakes": list[Json](wrong.mistakes)})
+            for each in wrong.mistakes:
+                warn(each)
+            sys.exit(WRONG_INPUT)
+    is_done = not dry_run
+    answer(
+        taken_form(taken, is_done=is_done), *taken_lines(taken, is_done=is_done), as_json=as_json
+    )
+
+
+def _with_settings(here: Installation) -> ApplicationContext:
+    """Return what is asked, with the settings of the file, which few commands need."""
+    if here.source.settings.configuration is not None:
+        return here.source
+    shown = ShownConfiguration(utc_now).state
+    return replace(here.source, settings=replace(here.source.settings, configuration=shown))
 
 
 def _only(text: str | None, settings: Settings) -> int | None:

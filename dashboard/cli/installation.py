@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from io import StringIO
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TextIO
+
+import click
 
 from dashboard.application.context import ApplicationContext
+from dashboard.application.lookup import LookUp
 from dashboard.cli.options import chosen_id
+from dashboard.cli.place import (
+    STANDARD_INPUT,
+    SUBJECTS,
+    Elsewhere,
+    Place,
+    of_command,
+    place,
+    read_by_command,
+)
 from dashboard.domain.people.access import Actor
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.paste import LONGEST_PASTE
 from dashboard.errors import InputError
@@ -28,6 +42,9 @@ from dashboard.wiring.store import open_checked_store, os_user
 _LONGEST_CHARACTER: Final = 4
 """Bytes, in UTF-8 and in UTF-16."""
 
+_LONGEST_OUTPUT: Final = 20_000_000
+"""Characters that a command prints for a program elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class Installation:
@@ -41,14 +58,92 @@ class Installation:
         """Return who acts now: the user of this machine, unless another is named."""
         return Actor(name or self.source.actor, self.source.now())
 
+    def asking(self) -> AbstractContextManager[LookUp | None]:
+        """Give the live question, None where no network can be asked."""
+        from dashboard.wiring.lookup import live_lookup  # noqa: PLC0415 - loads all clients
+
+        return live_lookup(self.settings, self.source.store, self.networks)
+
     def chosen_id(self, text: str | None) -> NetworkId | None:
         """Return the id of the network that a person named, configured or still in the store."""
         return chosen_id(text, self.source.networks, self.source.has_data_of)
 
 
+@dataclass(frozen=True, slots=True)
+class ServedInstallation(Installation):
+    """The installation of this process, for a program elsewhere; `by` is who it acts as."""
+
+    by: Actor
+    look_up: LookUp | None
+
+    def user(self, name: str | None = None) -> Actor:
+        """Return who acts now; InputError where that is to be somebody else."""
+        if name is not None:
+            raise InputError(f"{self.by.name} acts under its own name: leave --by out")
+        return replace(self.by, at=self.source.now())
+
+    def asking(self) -> AbstractContextManager[LookUp | None]:
+        """Give the live question of the pages."""
+        return nullcontext(self.look_up)
+
+
+class Served(Place):
+    """The process of the pages, while it runs a command of a program elsewhere."""
+
+    def __init__(
+        self,
+        installation: ServedInstallation,
+        files: Mapping[str, str],
+        admit: Callable[[str], None],
+    ) -> None:
+        """Print into memory; `admit` raises NotAllowed for a subject that is not open."""
+        super().__init__(dict(files))
+        self.installation = installation
+        self.output, self.errors = StringIO(), StringIO()
+        self._admit = admit
+
+    def open(self) -> ServedInstallation:
+        """Return the installation; InputError where the command may not be run by the program."""
+        path = self.path(click.get_current_context())
+        self.refuse_local(path)
+        subject = of_command(SUBJECTS, path)
+        if subject is None:
+            raise InputError(f"`linewatch {path}` runs on the machine of the installation only")
+        self._admit(subject)
+        return self.installation
+
+    def read(self, name: str, read: Callable[[], str]) -> str:  # noqa: ARG002 - nothing is read here
+        """Return a text that was sent."""
+        if name not in self.files:
+            raise InputError(f"the text of {shorten(name)} was not sent with the command")
+        return self.files[name]
+
+    def stream(self, *, err: bool) -> TextIO:
+        """Return where to print; InputError where there is too much already."""
+        if not err and self.output.tell() > _LONGEST_OUTPUT:
+            raise InputError(
+                f"the answer has more than {_LONGEST_OUTPUT:,} characters: ask for less, such as "
+                "with a smaller --limit"
+            )
+        return self.errors if err else self.output
+
+    def waits_for_input(self) -> bool:
+        """Whether standard input was not sent."""
+        return STANDARD_INPUT not in self.files
+
+
 @contextmanager
 def open_installation() -> Iterator[Installation]:
-    """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
+    """Open the store that the settings name; SettingsError or StoreError say what is wrong.
+
+    A command that works elsewhere is sent there, and ends here.
+    """
+    where = place()
+    if isinstance(where, Served):
+        yield where.open()
+        return
+    if isinstance(where, Elsewhere):
+        where.run()
     configure_logs("command", logging.ERROR)
     settings = load_settings()
     networks = shown_networks(settings)
@@ -60,8 +155,12 @@ def open_installation() -> Iterator[Installation]:
 
 def text_of(file: Path) -> str:
     """Return the text of a file, or of standard input where it is called -; InputError."""
-    if str(file) == "-":
+    if str(file) == STANDARD_INPUT:
         return standard_input()
+    return read_by_command(str(file), partial(_text_of, file))
+
+
+def _text_of(file: Path) -> str:
     try:
         return read_text(file)
     except UnicodeDecodeError as error:
@@ -75,6 +174,10 @@ def standard_input(most: int = LONGEST_PASTE) -> str:
 
     InputError as `octets_of`.
     """
+    return read_by_command(STANDARD_INPUT, partial(_standard_input, most))
+
+
+def _standard_input(most: int) -> str:
     octets = octets_of(sys.stdin.buffer, most)
     try:
         return read_spreadsheet(octets)

@@ -22,13 +22,13 @@ from dashboard.cli.output import (
     print_json,
     say,
     warn,
+    write,
 )
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice, parse_case_id
 from dashboard.domain.tracking.paste import Paste, read_lookup
 from dashboard.errors import InputError
-from dashboard.wiring.lookup import live_lookup
 
 _SHOWN = 80
 _MOST_NAMED = 20
@@ -134,7 +134,7 @@ def _network_id(here: Installation, text: str | None, *, stored: bool) -> Networ
 def _ask(
     here: Installation, hashes: tuple[TxHash, ...], network_id: NetworkId | None
 ) -> LookupAnswer:
-    with live_lookup(here.settings, here.source.store, here.networks) as look_up:
+    with here.asking() as look_up:
         if look_up is None:
             raise InputError(
                 "no network with an exclusion endpoint is configured: add one, or use --stored"
@@ -148,7 +148,7 @@ def _print(
     if output is Output.JSON:
         print_json(lookup_form(summaries, context))
     elif output is Output.CSV:
-        click.echo(lookup_csv(summaries, context), nl=False)
+        write(lookup_csv(summaries, context), nl=False)
     else:
         for number, each in enumerate(summaries):
             if number:

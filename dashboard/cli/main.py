@@ -24,7 +24,24 @@ class LazyCommand(NamedTuple):
     help: str
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    """Runs its commands here, unless the option --server or its sender names another place."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; InputError where it does not work in another place."""
+        if ctx.obj is None and ctx.parent is None and ctx.params.get("server"):
+            from dashboard.cli.place import Elsewhere  # noqa: PLC0415 - only with --server
+
+            ctx.obj = Elsewhere(ctx.params["server"], args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if ctx.obj is not None:
+            ctx.obj.refuse_local(f"{ctx.obj.path(ctx)} {name}".strip())
+        return name, command, rest
+
+
+class LazyGroup(Group):
     """Imports a command when it is called; its own help says what it knows without that."""
 
     def __init__(
@@ -141,7 +158,8 @@ _COMMANDS: Final = {
     ),
     "demo-history": LazyCommand("store", "Fill a store with a simulated year."),
     "config": LazyCommand(
-        "config", "Check the configuration, show it, and try every endpoint that it names."
+        "config",
+        "Check the configuration, show it, try its endpoints, and take what people made elsewhere.",
     ),
 }
 """Every command, in the order of the help."""
@@ -153,7 +171,14 @@ _ROLES: Final = frozenset(name for name, command in _COMMANDS.items() if command
     cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="linewatch")
-def linewatch() -> None:
+@click.option(
+    "--server",
+    envvar="LINEWATCH_SERVER",
+    metavar="URL",
+    help="Run the command at the installation whose pages are there. The token for it comes from "
+    "LINEWATCH_TOKEN or the keyring.",
+)
+def linewatch(*, server: str | None) -> None:
     """Watch how busy EVM networks are and which transactions they reject, and notify people.
 
     Settings come from config/default.toml, then linewatch.toml in LINEWATCH_HOME (or the file

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
+from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import click
@@ -153,6 +154,9 @@ HASH_RANGE: Final = Parsed("hash", hash_range)
 DURATION: Final = duration_up_to(LONGEST)
 MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
+
+FILE: Final = click.Path(path_type=Path, allow_dash=True, readable=False)
+"""A file that a command reads, which may be sent from elsewhere: no disk is asked for it here."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
 

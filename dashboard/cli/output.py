@@ -17,6 +17,7 @@ import click
 
 from dashboard.application.listing import Item, Json, Listing
 from dashboard.cli.options import as_json
+from dashboard.cli.place import place
 from dashboard.domain.markup import visible
 from dashboard.errors import InputError, LinewatchError
 
@@ -33,24 +34,33 @@ _GAP: Final = "  "
 _WIDE: Final = frozenset("WF")
 
 
+def write(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print a text as it is, where the command prints."""
+    here = place()
+    click.echo(text, None if here is None else here.stream(err=err), nl, err)
+
+
 def say(text: str) -> None:
     """Print one line."""
-    click.echo(visible(text))
+    write(visible(text))
 
 
 def warn(text: str) -> None:
     """Print one line to standard error, so that an answer stays what it is."""
-    click.echo(f"linewatch: {visible(text)}", err=True)
+    write(f"linewatch: {visible(text)}", err=True)
 
 
 def fail(error: LinewatchError | OSError) -> NoReturn:
     """End with one line of what an operator can correct: a person's mistake, or what failed."""
     if isinstance(error, OSError):
         _drop_output()
-        warn(f"cannot go on: {error}")
-    else:
-        warn(str(error))
-    sys.exit(WRONG_INPUT if isinstance(error, InputError) else FAILED)
+    sys.exit(told(error))
+
+
+def told(error: LinewatchError | OSError) -> int:
+    """Print one line about a person's mistake, or what failed; return the status."""
+    warn(f"cannot go on: {error}" if isinstance(error, OSError) else str(error))
+    return WRONG_INPUT if isinstance(error, InputError) else FAILED
 
 
 def _drop_output() -> None:
@@ -62,7 +72,7 @@ def _drop_output() -> None:
 
 def print_json(value: Json) -> None:
     """Print a value as indented ASCII, which holds neither control nor direction codes."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+    write(json.dumps(value, indent=2, ensure_ascii=True))
 
 
 def answer(form: Json, *lines: str, as_json: bool) -> None:
@@ -93,7 +103,7 @@ def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Seq
         for line, of_line in zip(cells, taken, strict=True)
     ]
     if lines:
-        click.echo("\n".join(lines))  # one call: a call for each line doubles the time
+        write("\n".join(lines))  # one call: a call for each line doubles the time
     return widths
 
 
@@ -147,7 +157,7 @@ def print_list(
     if output is Output.JSON:
         print_json({**(more or {}), listing.key: listing.forms(items)})
     elif output is Output.CSV:
-        click.echo(listing.csv(items), nl=False)
+        write(listing.csv(items), nl=False)
     else:
         for line in before:
             say(line)

@@ -24,7 +24,7 @@ from dashboard.application.rules import (
     zone_of,
 )
 from dashboard.cli.installation import Installation, open_installation, text_of
-from dashboard.cli.options import as_json, duration_up_to
+from dashboard.cli.options import FILE, as_json, duration_up_to
 from dashboard.cli.output import (
     WRONG_INPUT,
     Output,
@@ -33,6 +33,7 @@ from dashboard.cli.output import (
     print_list,
     say,
     warn,
+    write,
 )
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import LISTS
@@ -97,7 +98,7 @@ def show(*, name: str, as_json: bool) -> None:
     if as_json:
         print_json(rule_form(found))
     else:
-        click.echo(rule_file([found.rule]), nl=False)
+        write(rule_file([found.rule]), nl=False)
 
 
 @rules.command()
@@ -109,11 +110,11 @@ def export(*, as_json: bool) -> None:
         if as_json:
             print_json(ask.document())
         else:
-            click.echo(ask.as_file(), nl=False)
+            write(ask.as_file(), nl=False)
 
 
 @rules.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=FILE)
 @click.option(
     "--replace", is_flag=True, help="Remove the rules that the file does not name; default: keep."
 )
@@ -125,8 +126,9 @@ def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     A rule replaces the one of its name. A file with a mistake changes nothing: every
     mistake is named with its line, its value and the remedy.
     """
+    text = text_of(file)
     with open_installation() as here:
-        found = _rules_of(here, file, as_json=as_json)
+        found = _rules_of(here, file, text, as_json=as_json)
         edit = replaced_by(found) if replace else merged_with(found)
         _change(here, edit, dry_run=dry_run, as_json=as_json)
 
@@ -192,7 +194,7 @@ def remove(*, names: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
 )
 @click.option(
     "--file",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=FILE,
     help="Take the rule from this file instead of those in force; - is standard input.",
 )
 @output
@@ -201,10 +203,13 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
 
     Night is from 22:00 to 06:00 in the time zone of the rule, or in UTC.
     """
+    text = None if file is None else text_of(file)
     with open_installation() as here:
         queries = AlertRules(here.source)
-        held = tuple(each.rule for each in queries.in_force())
-        rule = found_rule(held if file is None else _rules_of(here, file, as_json=False), name)
+        known = tuple(each.rule for each in queries.in_force())
+        if file is not None and text is not None:
+            known = _rules_of(here, file, text, as_json=False)
+        rule = found_rule(known, name)
         found = queries.preview(rule, within)
         zone = zone_of(rule)
         print_list(
@@ -223,10 +228,10 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
         )
 
 
-def _rules_of(here: Installation, file: Path, *, as_json: bool) -> tuple[Rule, ...]:
+def _rules_of(here: Installation, file: Path, text: str, *, as_json: bool) -> tuple[Rule, ...]:
     """Return the rules of a file; name every mistake and end, where there is one."""
     source = "standard input" if str(file) == "-" else str(file)
-    read = read_rule_file(source, text_of(file), rule_names(here.settings))
+    read = read_rule_file(source, text, rule_names(here.settings))
     if read.mistakes:
         _refuse(read.mistakes, as_json=as_json)
     return read.rules

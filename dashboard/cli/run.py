@@ -132,6 +132,10 @@ def pages(*, until_stdin_closes: bool) -> None:
 
 def _run_role(name: str, *, until_stdin_closes: bool) -> None:
     settings = load_settings()
+    if name == "pages":
+        from dashboard.cli.served import let_commands_run  # noqa: PLC0415 - the pages alone do
+
+        let_commands_run(settings)
     run = _role(name)
     known = {role.name: role.is_ready for role in roles_of(settings)}
     answers = known.get(name, _always)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,8 @@ from dashboard.application.listing import Json, instant
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, octets_of, open_installation, standard_input
-from dashboard.cli.output import WRONG_INPUT, print_rows, say, warn
+from dashboard.cli.output import WRONG_INPUT, print_rows, say, warn, write
+from dashboard.cli.place import read_by_command, waits_for_input
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import read_spreadsheet
@@ -84,7 +86,7 @@ class ReportedLine:
     "--file",
     "paths",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=options.FILE,
     help="Text with hashes, JSON, or CSV with a column hash; attempted_at, label, note, case_id, "
     "owner, tags and networks are optional. Repeatable.",
 )
@@ -144,9 +146,9 @@ def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple
     if named:
         yield _ARGUMENTS, "\n".join(named)
     for path in paths:
-        yield str(path), _text_of(path)
+        yield str(path), read_by_command(str(path), partial(_text_of, path))
     if "-" in transactions or not (named or paths):
-        if sys.stdin.isatty():
+        if waits_for_input():
             raise InputError("track needs transaction hashes: name some, or pipe them in")
         yield _STANDARD_INPUT, standard_input(_LONGEST_LIST)
 
@@ -238,13 +240,13 @@ class _JsonPrinter(_ResultPrinter):
 
     def print(self, reports: Sequence[ReportedLine]) -> None:
         for each in reports:
-            click.echo(f"{self._before}\n{json.dumps(_form(each))}", nl=False)
+            write(f"{self._before}\n{json.dumps(_form(each))}", nl=False)
             self._before = ","
 
     def end(self) -> None:
         counts = {each.key: self.counts[each] for each in LineResult}
         begun = "" if self.counts else self._before
-        click.echo(f"{begun}],\n{json.dumps(counts)[1:]}")
+        write(f"{begun}],\n{json.dumps(counts)[1:]}")
 
 
 def _row(each: ReportedLine) -> tuple[str, ...]:

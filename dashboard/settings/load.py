@@ -48,7 +48,9 @@ DEFAULTS: Final = PROJECT / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"
-_RESERVED: Final = frozenset({_HOME, _OWN_FILE})
+_RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_TOKEN"})
+"""No settings: the last two are for commands that run at another installation."""
+
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,
     ByteSize: parse_size,

@@ -148,6 +148,12 @@ def declared_packages(*groups: str) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines if isinstance(line, str)}
 
 
+def optional_packages() -> set[str]:
+    """Return the names of what extras need."""
+    extras = project()["project"]["optional-dependencies"]
+    return {canonicalize_name(Requirement(line).name) for each in extras.values() for line in each}
+
+
 def project() -> dict[str, Any]:
     """Return what pyproject.toml says."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ from tests.house.sources import (
     Source,
     all_sources,
     declared_packages,
+    optional_packages,
     sources_of_decisions,
     sources_of_product,
     sources_of_tests,
@@ -147,7 +148,7 @@ def test_golden_file_is_compared_by_a_test() -> None:
 def test_import_is_of_a_declared_package(
     sources: Callable[[], tuple[Source, ...]], groups: tuple[str, ...]
 ) -> None:
-    declared = declared_packages(*groups)
+    declared = declared_packages(*groups) | optional_packages()
 
     offences = {package: path for package, path in _imported(sources()) if package not in declared}
 
@@ -158,6 +159,7 @@ def test_declared_package_is_imported_when_running() -> None:
     imported = {package for package, _ in _imported(sources_of_product())}
 
     assert declared_packages() - imported == UNIMPORTED
+    assert optional_packages() <= imported
 
 
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

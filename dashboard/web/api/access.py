@@ -22,7 +22,6 @@ from dashboard.domain.people.access import (
     parse_key_name,
     parse_name,
 )
-from dashboard.errors import NotAllowed
 from dashboard.web.api.endpoint import (
     Asked,
     Endpoints,
@@ -219,12 +218,6 @@ class NewToken(Fields):
 def create_token(asked: Asked) -> Reply:
     said: NewToken = asked.body
     subjects = None if said.subjects is None else frozenset(said.subjects)
-    held = asked.token.subjects
-    if held is not None and (subjects is None or not subjects <= held):
-        raise NotAllowed(
-            f"the token {asked.token.name} opens {', '.join(sorted(held))}: it makes none that "
-            "opens more"
-        )
     lasts = timedelta(days=said.days)
     secret = Tokens(asked.context).create(said.name, said.role, lasts, asked.by, subjects)
     form: dict[str, Json] = {

@@ -16,7 +16,7 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import Json, Listing
 from dashboard.domain.people.access import Action, Actor, Role, least_role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.errors import InputError, NotFound
+from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.tokens import Token
 
 Item = TypeVar("Item")
@@ -25,6 +25,10 @@ PREFIX: Final = "/api/v1"
 """What the path of every endpoint begins with."""
 
 LONGEST_PAGE: Final = 1_000
+LARGEST_BODY: Final = 1_000_000
+LARGEST_TEXT: Final = 4_000_000
+"""Bytes of a request, and of one that sends whole files."""
+
 MOST_HASHES: Final = 5_000
 """Transactions of one request."""
 
@@ -136,6 +140,8 @@ class Endpoint:
 
     `subject` groups endpoints, and is what a token may be limited to. An endpoint that acts takes
     the role that the action takes, every other one `least`. `answers` names the keys of its answer.
+    `largest` is how many bytes its body may have. One that is not `is_limited` finds out itself
+    what it is about, and asks the token then.
     """
 
     verb: str
@@ -149,6 +155,8 @@ class Endpoint:
     least: Role = Role.VIEWER
     needs_match: bool = False
     secrets: tuple[str, ...] = ()
+    largest: int = LARGEST_BODY
+    is_limited: bool = True
 
     @property
     def subject(self) -> str:
@@ -211,6 +219,12 @@ class Endpoints(list[Endpoint]):
             return found
 
         return take
+
+
+def require_subject(token: Token, subject: str) -> None:
+    """Raise NotAllowed where a token does not open a subject."""
+    if not token.opens(subject):
+        raise NotAllowed(f"the token {token.name} does not open {subject}: use another one")
 
 
 def version_of(form: Json | Mapping[str, Json]) -> str:

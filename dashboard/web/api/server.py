@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
 from threading import Lock
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.configuration_import import WrongConfiguration
 from dashboard.application.text import sentence
 from dashboard.application.tokens import KeyReused, Tokens, actor_of
 from dashboard.domain.formatting import capitalized
@@ -26,19 +27,27 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
-from dashboard.web.api import access, alerts, installation, transactions
-from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Reply
+from dashboard.web.api import access, alerts, commands, configuration, installation, transactions
+from dashboard.web.api.endpoint import (
+    PREFIX,
+    Asked,
+    Changed,
+    Endpoint,
+    Reply,
+    require_subject,
+)
 from dashboard.web.api.openapi import openapi
 
 ENDPOINTS: Final = (
     *installation.endpoints,
+    *configuration.endpoints,
     *transactions.endpoints,
     *alerts.endpoints,
     *access.endpoints,
+    *commands.endpoints,
 )
 """Every endpoint, from which routes and OpenAPI are made."""
 
-_LARGEST_BODY: Final = 1_000_000
 _LONGEST_KEY: Final = 200
 _SECONDS_TO_SEND: Final = 30
 _BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
@@ -61,6 +70,8 @@ _log = get_logger("management-api")
 
 class Problem(Exception):
     """A request that is not answered, with its status and what to do about it."""
+
+    mistakes: Sequence[str] = ()
 
     def __init__(self, status: HTTPStatus, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -95,7 +106,10 @@ class ManagementApi:
             )
         except InputError as mistake:
             status = _STATUSES.get(type(mistake), HTTPStatus.UNPROCESSABLE_ENTITY)
-            response = _problem(Problem(status, str(mistake)))
+            refused = Problem(status, str(mistake))
+            if isinstance(mistake, WrongConfiguration):
+                refused.mistakes = mistake.mistakes
+            response = _problem(refused)
         response.headers.update(_OWN)
         await response(scope, receive, send)
 
@@ -107,18 +121,15 @@ class ManagementApi:
         if request.scope["path"] == f"{PREFIX}/openapi.json":
             return Response(openapi(ENDPOINTS, version("linewatch")), media_type=_JSON)
         endpoint, path = self._found(request)
-        if not token.opens(endpoint.subject):
-            raise Problem(
-                HTTPStatus.FORBIDDEN,
-                f"the token {token.name} does not open {endpoint.subject}: use another one",
-            )
+        if endpoint.is_limited:
+            require_subject(token, endpoint.subject)
         address = "" if request.client is None else request.client.host
         by = actor_of(token, own.now(), address)
         if endpoint.action is not None:
             by.require(endpoint.action)
         elif not token.role.includes(endpoint.role):
             raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
-        body = await _body(request)
+        body = await _body(request, endpoint.largest)
         asked = Asked(
             own,
             token,
@@ -203,16 +214,16 @@ async def _token(own: Application, request: Request) -> Token:
     return found
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, largest: int) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(_SECONDS_TO_SEND):
             async for piece in request.stream():
                 body += piece
-                if len(body) > _LARGEST_BODY:
+                if len(body) > largest:
                     raise Problem(
                         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                        f"the body is larger than {_LARGEST_BODY:,} bytes: send less at once",
+                        f"the body is larger than {largest:,} bytes: send less at once",
                     )
     except (ClientDisconnect, TimeoutError):
         raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive") from None
@@ -279,6 +290,7 @@ def _problem(problem: Problem) -> Response:
         "title": problem.status.phrase,
         "status": problem.status.value,
         "detail": sentence(capitalized(str(problem))),
+        **({"mistakes": problem.mistakes} if problem.mistakes else {}),
     }
     return Response(
         msgspec.json.encode(form),

@@ -1,0 +1,71 @@
+"""Runs commands of programs elsewhere in the pages' process, each as the token it came with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from dashboard.application.application import Application
+from dashboard.application.commands import CommandRequest, CommandResult, register_commands
+from dashboard.cli.installation import Served, ServedInstallation
+from dashboard.cli.main import linewatch
+from dashboard.cli.output import FAILED, told
+from dashboard.domain.people.access import Actor
+from dashboard.errors import InputError, LinewatchError, StoreError
+from dashboard.settings import Settings
+from dashboard.wiring.networks import Network, shown_networks
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRunner:
+    """One for the process; commands that come at once print each into a memory of its own."""
+
+    settings: Settings
+    networks: tuple[Network, ...]
+
+    def __call__(
+        self,
+        request: CommandRequest,
+        application: Application,
+        by: Actor,
+        admit: Callable[[str], None],
+    ) -> CommandResult:
+        """Run a command as `RunCommand` says."""
+        here = ServedInstallation(
+            self.settings, self.networks, application.context, by, application.look_up
+        )
+        served = Served(here, request.files, admit)
+        status = _status(request.arguments, served)
+        return CommandResult(status, served.output.getvalue(), served.errors.getvalue())
+
+
+def let_commands_run(settings: Settings) -> None:
+    """Let commands of programs elsewhere run in this process."""
+    register_commands(CommandRunner(settings, shown_networks(settings)))
+
+
+def _status(arguments: tuple[str, ...], served: Served) -> int:
+    """Run a command and return its status; its name comes first, so no option of `linewatch`."""
+    with click.Context(linewatch, obj=served):
+        try:
+            if arguments[0] not in linewatch.lazy:
+                raise InputError("the first word names no command: see `linewatch --help`")
+            ended = linewatch.main(
+                list(arguments),
+                "linewatch",
+                standalone_mode=False,
+                obj=served,
+                help_option_names=[],
+            )
+            return ended if isinstance(ended, int) else 0
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else FAILED
+        except click.ClickException as mistake:
+            mistake.show(served.errors)
+            return mistake.exit_code
+        except StoreError:
+            raise
+        except (LinewatchError, OSError) as error:
+            return told(error)
