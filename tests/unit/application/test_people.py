@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.people import INVITED_FOR, People
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.people.access import Action, Actor, Role
@@ -18,6 +20,7 @@ from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
+from tests.passwords import CHEAP_HASHER
 from tests.unit.application.accounts import (
     LAPTOP,
     OTHER,
@@ -233,6 +236,17 @@ def test_changed_password_signs_other_devices_out(people: People, fake_clock: Fa
     assert people.session(here.secret) is not None
     assert people.session(there.secret) is None
     people.sign_in("Ada", OTHER, PHONE)
+
+
+def test_password_signs_nobody_in_where_accounts_are_off_again(
+    people: People, store: Store, fake_clock: FakeClock
+) -> None:
+    joined(people, fake_clock)
+    settings = PageSettings(sign_in=replace(POLICY, accounts=False))
+    context = ApplicationContext(store, (), fake_clock.now, settings=settings)
+
+    with pytest.raises(InputError, match="nobody signs in here with a password"):
+        People(context, CHEAP_HASHER).sign_in("Ada", PASSWORD, LAPTOP)
 
 
 def test_guessing_is_throttled(people: People, fake_clock: FakeClock) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import httpx
 import pytest
 from pyotp import TOTP
 
+from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
 from dashboard.application.factors import CONFIRMED_FOR
 from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.people.sign_in import Site
 from tests.fake_clock import FakeClock
 from tests.software_authenticator import Authenticator
-from tests.unit.show.web.gate_site import PASSWORD, browser, queries, send, signed_in, store
+from tests.unit.show.web.gate_site import PASSWORD, POLICY, browser, queries, send, signed_in, store
 
 __all__ = ["queries", "store"]
 
@@ -159,6 +163,24 @@ async def test_stranger_learns_no_more_than_how_to_sign_in() -> None:
     assert script.headers["content-type"] == "text/javascript; charset=utf-8"
     assert (other.status_code, new.status_code, unsent.status_code) == (404, 401, 403)
     assert (elsewhere.status_code, "open this Linewatch by one" in elsewhere.text) == (400, True)
+
+
+async def test_passkeys_are_bound_to_the_public_address(
+    queries: Application, fake_clock: FakeClock
+) -> None:
+    policy = replace(POLICY, site=Site("https://watch.example", "watch.example"))
+    settings = PageSettings(sign_in=policy)
+    store = queries.context.store
+    application.register(Application(store, (), None, fake_clock.now, settings=settings))
+    async with browser() as client:
+        other = await client.post("/passkey/sign-in", headers=HERE)
+        own = await client.post("/passkey/sign-in", headers={"Origin": "https://watch.example"})
+
+    assert (other.status_code, other.text) == (
+        400,
+        "Passkeys work at https://watch.example only: open this Linewatch there.",
+    )
+    assert (own.json()["rpId"], own.json()["userVerification"]) == ("watch.example", "required")
 
 
 async def test_person_names_a_device(queries: Application) -> None:
