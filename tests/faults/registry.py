@@ -13,10 +13,12 @@ from tests.faults import (
     killed_up,
     mail_faults,
     model,
+    one_of_two,
     postgresql_faults,
     power_loss,
     restore_drill,
     serve_faults,
+    soak,
     upgrades,
     worker_faults,
 )
@@ -32,6 +34,7 @@ ROWS: Final[tuple[Row, ...]] = (
     worker_faults.KILLED_WORKER_ON_POSTGRESQL,
     worker_faults.KILLED_AT_POINTS_ON_POSTGRESQL,
     postgresql_faults.KILLED_SERVER,
+    one_of_two.ONE_OF_TWO,
     killed_commands.KILLED_COMMANDS,
     killed_up.KILLED_UP,
     power_loss.POWER_LOSS,
@@ -55,4 +58,5 @@ ROWS: Final[tuple[Row, ...]] = (
     alert_faults.ALERT_MACHINE,
     alert_faults.SET_CLOCKS,
     flapping_fees.FLAPPING_FEES,
+    soak.SOAK,
 )
