@@ -62,8 +62,8 @@ Kind = TypeVar("Kind", bound=msgspec.Struct)
 _DONE: Final = {True: "taken as the file says", False: "nothing was changed yet"}
 
 
-class _Fields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The keys of one table; an unknown one is refused."""
+class _Fields(msgspec.Struct, kw_only=True):
+    """The keys of one table."""
 
 
 class _Silence(_Fields):
@@ -196,12 +196,12 @@ class _Taking:
         return wanted.get("answers") or self.before["answers"]
 
     def _each(self, wanted: Document, section: str, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
-        """Yield the tables of a section that can be read; the others are mistakes."""
+        """Yield the tables of a section that can be read; each wrong key of others is a mistake."""
         for name, table in wanted.get(section, {}).items():
-            try:
+            wrong = list(_wrong_keys(table, kind))
+            self.mistakes += [f"{section}.{visible(name, 80)}{each}" for each in wrong]
+            if not wrong:
                 yield name, msgspec.convert(table, kind, strict=True)
-            except msgspec.ValidationError as error:
-                self.mistakes.append(f"{section}.{visible(name, 80)}: {error}")
 
     @contextmanager
     def _blaming(self, section: str, name: str) -> Iterator[None]:
@@ -312,6 +312,22 @@ class _Taking:
                 if there.get(key) != ours.get(key):
                     said = f"{there[key]!r} in the file" if key in there else "not in the file"
                     self.left.append(f"the setting {section}.{key} is {said}: set it yourself")
+
+
+def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
+    """Yield what is wrong with each key of a table, to be said after its name."""
+    known = {each.name: each for each in msgspec.structs.fields(kind)}
+    for key, value in table.items():
+        if key not in known:
+            yield f".{visible(key, 80)} is no key: choose one of {', '.join(known)}"
+            continue
+        try:
+            msgspec.convert(value, known[key].type, strict=True)
+        except msgspec.ValidationError as error:
+            yield f".{key}: {error}"
+    for key, each in known.items():
+        if each.required and key not in table:
+            yield f" lacks {key}: add it"
 
 
 def _read(text: str) -> Document:

@@ -162,9 +162,10 @@ digest = "hourly"
 verified = true
 [tracked.0x12]
 label = "x"
-[tracked."0x12".more]
 [people.Grace]
 role = "king"
+rank = 1
+[people.Linus]
 [filters.mine]
 label = 7
 [answers.templates]
@@ -179,7 +180,9 @@ NAMED = (
     r"silences\.first: a silence is named by its id",
     r"recipients\.ada: .*hourly",
     r"tracked\.0x12: ",
-    r"people\.Grace: .*role",
+    r"people\.Grace\.role: ",
+    r"people\.Grace\.rank is no key: choose one of role",
+    r"people\.Linus lacks role: add it",
     r"filters\.mine: write each value as a text",
     r"nobody",
     r"senders\.0x34: ",
