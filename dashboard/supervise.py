@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ from dashboard.logs import get_logger
 from dashboard.wiring.roles import Role, RoleDeaths
 
 _PAUSES: Final = (0.05, 1.0)
-"""Seconds between two checks whether a role is ready: at first, and at most."""
+"""Seconds between two checks whether something is ready: at first, and at most."""
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -112,10 +112,10 @@ class _Keeper:
     async def lets_others_follow(self) -> None:
         """Return once the role has data, or has died."""
         await self.tried.wait()
-        pause, longest = _PAUSES
-        while not self.count and not await self.role.has_data():
+        for pause in _pauses():
+            if self.count or await self.role.has_data():
+                return
             await asyncio.sleep(pause)
-            pause = min(longest, 1.5 * pause)
 
     async def _live(self) -> str:
         """Start the role's process; return why it ended when it has."""
@@ -133,10 +133,10 @@ class _Keeper:
 
     async def _watch(self) -> None:
         """Wait until the role is ready, and then until it is steady."""
-        pause, longest = _PAUSES
-        while not await self.role.is_ready():
+        for pause in _pauses():
+            if await self.role.is_ready():
+                break
             await asyncio.sleep(pause)
-            pause = min(longest, 1.5 * pause)
         _log.info("role is ready", started=self.role.name)
         self.tried.set()
         await asyncio.sleep(self.patience.steady)
@@ -164,6 +164,14 @@ class _Keeper:
             _log.warning("role was killed", killed=self.role.name)
             os.kill(self.process.pid, signal.SIGKILL)
             await self.process.wait()
+
+
+def _pauses() -> Iterator[float]:
+    """Yield the seconds to wait between two checks, each time longer, without end."""
+    pause, longest = _PAUSES
+    while True:
+        yield pause
+        pause = min(longest, 1.5 * pause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,10 +305,10 @@ async def notify_systemd(
     if not address:
         return
     stopping = asyncio.create_task(stop.wait())
-    pause, longest = _PAUSES
-    while not stop.is_set() and not await is_ready():
+    for pause in _pauses():
+        if stop.is_set() or await is_ready():
+            break
         await asyncio.wait([stopping], timeout=pause)
-        pause = min(longest, 1.5 * pause)
     if not stop.is_set():
         _notify(address, "READY=1")
     within = int(os.environ.get("WATCHDOG_USEC", "0")) / 1_000_000
