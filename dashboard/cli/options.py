@@ -64,31 +64,26 @@ class Parsed(click.ParamType[object]):
 
 def moment(text: str, now: datetime) -> datetime:
     """Read a time, or how long before `now` it was; a time without a zone is UTC."""
-    try:
-        return now - parse_duration(text)
-    except (ValueError, OverflowError):
-        pass
-    found = written_moment(text)
-    if found is None:
-        raise InputError(
-            f"{shorten(text)} is no time: write a length such as 24h or 7d, "
-            "or a moment such as 2026-11-20T12:00:00Z"
-        )
-    return found
+    form = "a length such as 24h or 7d, or a moment such as 2026-11-20T12:00:00Z"
+    return _moment(text, lambda length: now - length, form)
 
 
 def moment_to_come(text: str, now: datetime) -> datetime:
     """Read a time, or in how long it comes; a time without a zone is UTC."""
+    example = "2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
+    form = f"in how long, such as 2h, or a moment such as {example}"
+    return _moment(text, lambda length: now + length, form)
+
+
+def _moment(text: str, counted: Callable[[timedelta], datetime], form: str) -> datetime:
+    """Read a time that is written, or counted from now; InputError tells the form."""
     try:
-        return now + parse_duration(text)
+        return counted(parse_duration(text))
     except (ValueError, OverflowError):
         pass
     found = written_moment(text)
     if found is None:
-        raise InputError(
-            f"{shorten(text)} is no time: write in how long, such as 2h, "
-            "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
-        )
+        raise InputError(f"{shorten(text)} is no time: write {form}")
     return found
 
 
@@ -194,6 +189,20 @@ limit = click.option(
     show_default=True,
     help="At most this many rows.",
 )
+
+
+def lasting(most: timedelta, usual: str) -> Callable[[Command], Command]:
+    """Add --for: how long what is made is valid."""
+    return click.option(
+        "--for",
+        "lasts",
+        type=duration_up_to(most),
+        default=usual,
+        show_default=True,
+        help=f"{most.days}d at most.",
+    )
+
+
 exit_code = click.option(
     "--exit-code", "sets_exit_status", is_flag=True, help="End with status 3 if something is found."
 )

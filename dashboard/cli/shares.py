@@ -9,7 +9,7 @@ import click
 from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS, Sharing
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.options import Parsed, as_json, duration_up_to
+from dashboard.cli.options import Parsed, as_json, lasting
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.quantity import TxHash
 
@@ -24,14 +24,7 @@ def shares() -> None:
 
 @shares.command()
 @click.argument("tx_hash", metavar="HASH", type=Parsed("hash", TxHash.parse))
-@click.option(
-    "--for",
-    "lasts",
-    type=duration_up_to(LONGEST_SHARE),
-    default="7d",
-    show_default=True,
-    help="90d at most.",
-)
+@lasting(LONGEST_SHARE, "7d")
 @click.option("--case-id", type=options.CASE_ID, default="", help="The case, for the text.")
 @as_json
 def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:

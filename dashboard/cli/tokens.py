@@ -9,7 +9,7 @@ import click
 from dashboard.application.listing import instant
 from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.cli.installation import open_installation
-from dashboard.cli.options import Parsed, as_json, duration_up_to
+from dashboard.cli.options import Parsed, as_json, lasting
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_key_name
 
@@ -32,14 +32,7 @@ def tokens() -> None:
     default=Role.VIEWER.value,
     show_default=True,
 )
-@click.option(
-    "--for",
-    "lasts",
-    type=duration_up_to(LONGEST_LIFE),
-    default="90d",
-    show_default=True,
-    help="366d at most.",
-)
+@lasting(LONGEST_LIFE, "90d")
 @click.option(
     "--only",
     "subjects",
