@@ -197,8 +197,8 @@ def return_to(page: str, foreign: AbstractSet[str], passing: AbstractSet[str]) -
         return
     for each in asked:
         del st.query_params[each]
-    kept = left.keys() - _SHARED if is_back else left.keys() - _SHARED - passing
-    st.query_params.update({each: left[each] for each in kept})
+    dropped = _SHARED if is_back else _SHARED | passing
+    st.query_params.update({each: left[each] for each in left if each not in dropped})
     if is_back:
         for each in _SHARED & left.keys():  # of the widgets of two pages the address is not ours
             st.session_state[each] = left[each][-1]
