@@ -7,12 +7,14 @@ read is still so when it writes, and numbers given to rows count up in the order
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
+from psycopg.errors import Diagnostic
 from psycopg.pq import Conninfo
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
@@ -45,13 +47,16 @@ _CLOCK: Final = "postgresql"
 
 _TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
 
+_IDLE: Final = "25P03"
+_LOST: Final = "08000"
+
 _DAMAGED: Final = {"XX001", "XX002"}
 """Damaged data and a damaged index; an internal error (XX000) says nothing of either."""
 
 _REMEDIES: Final = {
     "08": "check that the server runs and can be reached",
     "25006": "this server is a standby, which accepts no writes: set the address of the primary",
-    "25P03": "the transaction was idle for too long; try again",
+    _IDLE: "the transaction was idle for too long; try again",
     "28": "check user, password and the access rules of the server",
     "3D": "create the database first",
     "40": "a replica had to end this question to keep up with its primary; try again",
@@ -81,6 +86,7 @@ class PostgresqlServer:
             raise StoreError(
                 "connect_timeout in store.url is not a whole number: write seconds, such as 10"
             )
+        self._ended = threading.local()
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
 
     def clear_text_hosts(self) -> Sequence[str]:
@@ -147,10 +153,28 @@ class PostgresqlServer:
             max_overflow=0,
             pool_timeout=patience.total_seconds(),
         )
+        event.listen(engine, "begin", self._begin)
         if takes_turns:
             event.listen(engine, "begin", _take_turns)
         event.listen(engine, "connect", _use)
+        event.listen(engine, "connect", self._await_end)
         return engine
+
+    def _begin(self, _connection: Connection) -> None:
+        """Forget how an earlier transaction of this thread ended."""
+        vars(self._ended).clear()
+
+    def _await_end(self, connection: psycopg.Connection, _record: object) -> None:
+        """Note that the server ends an idle transaction.
+
+        If it says so between two statements, the driver takes that for a notice, and the next
+        statement fails without a SQLSTATE.
+        """
+        connection.add_notice_handler(self._note_end)
+
+    def _note_end(self, notice: Diagnostic) -> None:
+        if notice.sqlstate == _IDLE:
+            self._ended.state = _IDLE
 
     @contextmanager
     def exclusive(self) -> Iterator[Connection]:
@@ -197,10 +221,10 @@ class PostgresqlServer:
         return size
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
-        """Read the SQLSTATE; an error without one comes from the connection itself."""
+        """Read the SQLSTATE; an error without one comes from a connection that is lost."""
         if not isinstance(error, psycopg.Error):
             return None
-        state = error.sqlstate or "08000"
+        state = error.sqlstate or getattr(self._ended, "state", _LOST)
         if state in _DAMAGED:
             return StoreError(
                 f"{self.name} is damaged ({_line(error)}): "
