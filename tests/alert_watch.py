@@ -22,7 +22,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
-from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
@@ -70,8 +70,10 @@ class Watch:
         self.store, self.clock, self.channel = store, clock, RecordingChannel()
         sending = sending or self.channel.sending
         deliverer = Deliverer(store, sending, clock.now, clock.elapsed, policy)
-        self.known = ConfiguredRecipients((ONCALL, OTHERS), alertmanagers=alertmanagers)
-        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=self.known)
+        self.known = ConfiguredRecipients(
+            (ONCALL,), {OTHERS: RecipientProfile()}, alertmanagers=alertmanagers
+        )
+        self.notifier = Notifier(store, self.known, deliverer, clock.now)
 
     @property
     def context(self) -> ApplicationContext:

@@ -13,6 +13,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
 from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Address
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
@@ -74,7 +75,7 @@ def make_pending(
     """Make a notification of each of `count` rejections pending for each recipient, by itself."""
     for number in range(1, count + 1):
         reject(store, number)
-    while expand_outbox(store, recipients, lambda: now, alone):
+    while expand_outbox(store, ConfiguredRecipients(tuple(recipients)), lambda: now, alone):
         pass
 
 

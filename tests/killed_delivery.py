@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import open_store
 from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import take_worker_lease
 from tests.dying_store import DyingStore, die
-from tests.recording_channel import ONCALL, SENDER, message_about
+from tests.recording_channel import ONCALL_ALONE, SENDER, message_about
 from tests.waiting import PATIENCE
 
 _STEPS: Final = ("notify", "claim", "mark")
@@ -62,7 +62,7 @@ def main(url: str, maildir: str, point: str) -> None:
         dying = DyingStore(store, _STEPS.index(step) + 1 if step else 0, when)
         sending = Sending({"mail": channel}, message_about)
         deliverer = Deliverer(dying, sending, utc_now, elapsed, PATIENT)
-        Notifier(dying, [ONCALL], deliverer, utc_now).run(token, always)
+        Notifier(dying, ONCALL_ALONE, deliverer, utc_now).run(token, always)
 
 
 def utc_now() -> datetime:

@@ -8,6 +8,7 @@ from uuid import UUID
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
 from tests.waiting import PATIENCE
@@ -15,6 +16,7 @@ from tests.waiting import PATIENCE
 SENDER = "linewatch@example.org"
 ONCALL = Recipient("mail", "oncall@example.org")
 OTHERS = Recipient("mail", "others@example.org")
+ONCALL_ALONE = ConfiguredRecipients((ONCALL,))
 MESSAGE = Message("[Linewatch] Rejected", "It was rejected.\n", "<p>It was rejected.</p>\n")
 
 

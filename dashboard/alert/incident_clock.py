@@ -66,18 +66,19 @@ _REPEATED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IncidentClock:
-    """The moment, and what is in force at it; `everyone` is who rules notify that name nobody.
-
-    `sources` are what rules rest on and is silent.
-    """
+    """The moment, and what is in force at it; `sources` are what rules rest on and is silent."""
 
     now: datetime
     rules: Mapping[str, Rule]
     silences: Sequence[Silence]
-    everyone: Sequence[Recipient]
     directory: RecipientDirectory
     domain: str
     sources: Sequence[SourceOutage] = ()
+
+    @property
+    def everyone(self) -> Sequence[Recipient]:
+        """Whom rules notify that name nobody."""
+        return self.directory.configured.named
 
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""

@@ -74,20 +74,18 @@ def _active(silences: Sequence[Silence], now: datetime) -> frozenset[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Notifies of every transition that fits a rule: `recipients` if the rule names none.
+    """Notifies of every transition that fits a rule: whom `configured` names if the rule does not.
 
-    `routes` stands in for the stored rules. Message-IDs stand below `domain`. `configured` is what
-    the settings say of recipients; without it, that `recipients` are trusted. `beside` is what
-    else is due while a worker holds the lease.
+    `routes` stands in for the stored rules. Message-IDs stand below `domain`. `beside` is what else
+    is due while a worker holds the lease.
     """
 
     store: Store
-    recipients: Sequence[Recipient]
+    configured: ConfiguredRecipients
     deliverer: Deliverer
     clock: Clock
     routes: Router | None = None
     domain: str = NO_DOMAIN
-    configured: ConfiguredRecipients | None = None
     beside: SideTasks | None = None
     _latest: _LatestCheck = field(init=False, default_factory=_LatestCheck)
 
@@ -101,9 +99,7 @@ class Notifier:
         if self.beside is not None:
             self.beside.start_due(may_send)
         self._act_on_time()
-        entries = expand_outbox(
-            self.store, self.recipients, self.clock, self.routes, self.domain, self.configured
-        )
+        entries = expand_outbox(self.store, self.configured, self.clock, self.routes, self.domain)
         self._check_recipients()
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
@@ -125,11 +121,9 @@ class Notifier:
         with self.store.write() as connection:
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
-            directory = read_directory(connection, self._known())
+            directory = read_directory(connection, self.configured)
             sources = source_outages(connection, now)
-            clock = IncidentClock(
-                now, rules, silences, self.recipients, directory, self.domain, sources
-            )
+            clock = IncidentClock(now, rules, silences, directory, self.domain, sources)
             if are_all_due:
                 make_all_due(connection, now)
                 clock.release_early(connection)
@@ -139,7 +133,7 @@ class Notifier:
     def _check_recipients(self) -> None:
         """Send what is open to those newly verified, and nothing to those to whom none may go."""
         with self.store.read() as connection:
-            directory = read_directory(connection, self._known())
+            directory = read_directory(connection, self.configured)
             verified = [
                 each
                 for each in verified_without_summary(connection)
@@ -149,28 +143,23 @@ class Notifier:
         if not verified and not barred:
             return
         with self.store.write() as connection:
-            directory = read_directory(connection, self._known())
+            directory = read_directory(connection, self.configured)
             for each in barred:
                 if why := directory.withheld(each):
                     mark_pending_dead(connection, each, why)
             for each in verified:
                 catch_up(connection, each, directory, self.clock(), self.domain)
 
-    def _known(self) -> ConfiguredRecipients:
-        return self.configured or ConfiguredRecipients(tuple(self.recipients))
-
 
 def expand_outbox(
     store: Store,
-    recipients: Sequence[Recipient],
+    configured: ConfiguredRecipients,
     clock: Clock,
     routes: Router | None = None,
     domain: str = NO_DOMAIN,
-    configured: ConfiguredRecipients | None = None,
 ) -> int:
     """Take the next entries of the outbox into incidents, and notify each recipient of each.
 
-    `configured` is what the settings say of recipients; without it, that `recipients` are trusted.
     Return how many entries were expanded, none when all are done.
     """
     with store.read() as connection:
@@ -178,22 +167,20 @@ def expand_outbox(
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
-        now, known = clock(), configured or ConfiguredRecipients(tuple(recipients))
-        router = routes or partial(
-            routes_of, rules_in_force(connection), now=now, zones=known.zones
-        )
+        now, zones = clock(), configured.zones
+        router = routes or partial(routes_of, rules_in_force(connection), now=now, zones=zones)
         silences = unfinished_silences(connection, now)
         routed = [
             (
                 each,
                 [
-                    withhold(route, each.change, silences, now, known.zones)
-                    for route in router(each.change, recipients)
+                    withhold(route, each.change, silences, now, zones)
+                    for route in router(each.change, configured.named)
                 ],
             )
             for each in entries
         ]
-        outbox.expand(connection, routed, now, read_directory(connection, known), domain)
+        outbox.expand(connection, routed, now, read_directory(connection, configured), domain)
         if any(each.transition.subject.kind in SOURCES for each in entries):
             make_lasting_due(connection, now)
     return len(entries)

@@ -38,7 +38,7 @@ from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, module_limits, shown_networks
-from dashboard.wiring.recipients import configured_recipients, default_recipients, message_domain
+from dashboard.wiring.recipients import configured_recipients, message_domain
 
 
 def open_channels(settings: Settings) -> dict[str, Channel]:
@@ -131,8 +131,8 @@ def open_notifier(
     pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
     policy = DeliveryPolicy(pace=pace)
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
-    recipients, domain = default_recipients(settings), message_domain(settings)
-    return Notifier(store, recipients, deliverer, clocks.now, None, domain, configured)
+    domain = message_domain(settings)
+    return Notifier(store, configured, deliverer, clocks.now, domain=domain)
 
 
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:

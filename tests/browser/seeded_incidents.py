@@ -14,6 +14,7 @@ from dashboard.domain.alerts.incident import acknowledge
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_RULES
 from dashboard.domain.people.access import Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -80,7 +81,7 @@ def seed_incidents(store: Store, now: datetime, night: Night = THE_NIGHT) -> Non
             _change(connection, SubjectKind.BUSYNESS, night.calmed, State.BUSY, now, 400)
             _change(connection, SubjectKind.BUSYNESS, night.calmed, State.CALM, now, 380)
             _change(connection, SubjectKind.BUSYNESS, night.stormy, State.BUSY, now, 40)
-    while expand_outbox(store, [OPS, NIGHT], lambda: now):
+    while expand_outbox(store, ConfiguredRecipients((OPS, NIGHT)), lambda: now):
         pass
     with store.write() as connection:
         token = acquire(connection, "worker", "seed", timedelta(hours=1))

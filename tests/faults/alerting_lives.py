@@ -18,7 +18,7 @@ from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
-from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
@@ -46,7 +46,7 @@ RECIPIENTS: Final = (
 LEAD: Final = Recipient("mail", "lead@example.org")
 DOWN: Final = DeliveryBlocked("the mail server is down")
 MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
-_CONFIGURED: Final = ConfiguredRecipients((*RECIPIENTS, LEAD), zones=ZoneInfo)
+_CONFIGURED: Final = ConfiguredRecipients(RECIPIENTS, {LEAD: RecipientProfile()}, zones=ZoneInfo)
 _LEASE: Final = "worker"
 
 
@@ -105,9 +105,7 @@ class AlertingLives:
         sending = Sending({"mail": self.post}, _named)
         policy = DeliveryPolicy(patience=timedelta(seconds=PATIENCE))
         deliverer = Deliverer(self.store, sending, self.clock.now, self.clock.elapsed, policy)
-        self._notifier = Notifier(
-            self.store, RECIPIENTS, deliverer, self.clock.now, configured=_CONFIGURED
-        )
+        self._notifier = Notifier(self.store, _CONFIGURED, deliverer, self.clock.now)
         self._life += 1
         with self.store.write() as connection:
             if self._life > 1:

@@ -117,7 +117,7 @@ def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_was_ov
     repeater.work(always)
     opened = firing(alertmanager, "LinewatchNetworkBusy")
     turn_calm(watch)
-    expand_outbox(store, [], watch.clock.now)
+    expand_outbox(store, watch.known, watch.clock.now)
 
     repeater.work(always)
 

@@ -35,7 +35,7 @@ from tests.delivery_checks import notifications, take_worker_lease
 from tests.killed_delivery import PATIENT, POINTS, utc_now
 from tests.processes import PROJECT
 from tests.received_mail import mails_of
-from tests.recording_channel import ONCALL, SENDER, message_about
+from tests.recording_channel import ONCALL_ALONE, SENDER, message_about
 from tests.waiting import PATIENCE
 
 PENDING = seconds(20)
@@ -56,7 +56,8 @@ def die_at(point: str, url: str, maildir: Path) -> None:
 def deliver_all(store: Store, maildir: Path) -> None:
     channels = {"mail": MaildirChannel(maildir, SENDER)}
     deliverer = Deliverer(store, Sending(channels, message_about), utc_now, elapsed, PATIENT)
-    Notifier(store, [ONCALL], deliverer, utc_now).run(take_worker_lease(store, "successor"), always)
+    token = take_worker_lease(store, "successor")
+    Notifier(store, ONCALL_ALONE, deliverer, utc_now).run(token, always)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -89,4 +90,4 @@ def become_busy(store: Store, at: datetime) -> None:
             subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY, at=at
         )
         assert record_transition(connection, busy, None)
-    assert expand_outbox(store, [ONCALL], lambda: at) == 1
+    assert expand_outbox(store, ONCALL_ALONE, lambda: at) == 1

@@ -17,6 +17,7 @@ from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
@@ -157,7 +158,7 @@ def test_others_on_the_channel_get_theirs_while_addresses_that_swallow_everythin
         sending = Sending({"mail": channel_to(port, FOR_EVER)}, message_about)
         policy = DeliveryPolicy(pace=Pace(largest_hourly=1_000))
         deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
-        notifier = Notifier(store, alive, deliverer, utc_now, alone)
+        notifier = Notifier(store, ConfiguredRecipients(tuple(alive)), deliverer, utc_now, alone)
         token = take_worker_lease(store)
         notifier.run(token, always)
         for number in range(1000, 1020):

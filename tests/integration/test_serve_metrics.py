@@ -28,7 +28,7 @@ from tests.integration.running_server import (
     serving,
     utc_now,
 )
-from tests.recording_channel import ONCALL
+from tests.recording_channel import ONCALL_ALONE
 from tests.routes import alone
 from tests.waiting import eventually
 
@@ -142,7 +142,7 @@ async def test_open_incidents_and_late_notifications_are_told(store: Store) -> N
     assert "linewatch_changes_pending 1.0" in told
     assert "linewatch_notifications_in_delivery_age_seconds 0.0" in told
 
-    while expand_outbox(store, [ONCALL], lambda: A_MOMENT, alone):
+    while expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT, alone):
         pass
     told = await scrape(store)
 

@@ -26,7 +26,7 @@ from dashboard.poll.jobs import (
 from dashboard.poll.lease import Clocks, Lease
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
-from tests.recording_channel import ONCALL, SENDER
+from tests.recording_channel import ONCALL_ALONE, SENDER
 from tests.routes import alone
 from tests.waiting import PATIENCE
 
@@ -49,7 +49,7 @@ def a_post_office(store: Store, maildir: Path) -> Notifier:
 def a_notifier(store: Store, sending: Sending) -> Notifier:
     """Return who delivers what is so sent, each transition by itself."""
     deliverer = Deliverer(store, sending, CLOCKS.now, CLOCKS.elapsed)
-    return Notifier(store, [ONCALL], deliverer, CLOCKS.now, alone)
+    return Notifier(store, ONCALL_ALONE, deliverer, CLOCKS.now, alone)
 
 
 def a_watcher(

@@ -48,7 +48,7 @@ from tests.delivery_checks import (
 )
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
-from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+from tests.recording_channel import ONCALL, ONCALL_ALONE, OTHERS, RecordingChannel
 from tests.routes import alone
 from tests.waiting import PATIENCE, eventually
 
@@ -135,11 +135,12 @@ def test_notifier_expands_once_and_delivers_in_one_round(
     store: Store, deliverer: Deliverer, fake_clock: FakeClock
 ) -> None:
     reject(store)
-    notifier = Notifier(store, [ONCALL, OTHERS], deliverer, fake_clock.now)
+    both = ConfiguredRecipients((ONCALL, OTHERS))
+    notifier = Notifier(store, both, deliverer, fake_clock.now)
 
     assert notifier.run(take_worker_lease(store), always), "what was new may have been only a part"
     assert states(store) == {SENT: 2}
-    assert expand_outbox(store, [ONCALL, OTHERS], fake_clock.now) == 0
+    assert expand_outbox(store, both, fake_clock.now) == 0
     assert not notifier.run(take_worker_lease(store), always)
     assert notifier.finish(timedelta(seconds=1)) == Counter()
 
@@ -175,7 +176,7 @@ def test_only_a_test_message_that_is_taken_ends_what_a_server_asked_for(
     channel.errors[ONCALL.address] = DeliveryBlocked("429", retry_after=timedelta(hours=1))
     deliverer.deliver_due(token)
     channel.errors.clear()
-    settings = PageSettings(recipients=ConfiguredRecipients((ONCALL,)))
+    settings = PageSettings(recipients=ONCALL_ALONE)
     people = Recipients(ApplicationContext(store, (), lambda: A_MOMENT, settings=settings))
 
     def refuse() -> str:
@@ -374,7 +375,7 @@ def test_messages_of_a_recovered_address_go_at_once_in_the_order_of_events(
         again = a_transition(number, transition_id=an_id(100 + number), before=State.REJECTED)
         reject(store, number)
         reject(store, number, again, nonce=6)
-        expand_outbox(store, [ONCALL], fake_clock.now, alone)
+        expand_outbox(store, ONCALL_ALONE, fake_clock.now, alone)
     token = take_worker_lease(store)
     channel.errors[ONCALL.address] = SILENT
     for _ in range(5):

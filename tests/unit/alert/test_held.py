@@ -27,7 +27,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.people.recipients import AddressOff, OffCause
+from dashboard.domain.people.recipients import AddressOff, ConfiguredRecipients, OffCause
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.alerts.notification_search import resend
 from dashboard.store.alerts.recipients import list_addresses_off, turn_off, turn_on
@@ -204,7 +204,7 @@ def expand(store: Store) -> Callable[..., list[Notification]]:
     """Return what expands the outbox at a moment and returns all notifications."""
 
     def run(at: datetime = A_MOMENT) -> list[Notification]:
-        while expand_outbox(store, [ONCALL, DEV], lambda: at):
+        while expand_outbox(store, ConfiguredRecipients((ONCALL, DEV)), lambda: at):
             pass
         return notifications(store)
 

@@ -38,7 +38,7 @@ from tests.builders import (
 )
 from tests.delivery_checks import notifications, reject
 from tests.flaky_store import FlakyStore
-from tests.recording_channel import ONCALL
+from tests.recording_channel import ONCALL_ALONE
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))
 TEMPLATES = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
@@ -59,7 +59,7 @@ def test_message_names_label_and_attempt(store: Store) -> None:
 def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:
     for number in range(1, 41):
         reject(store, number)
-    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     writer = MessageWriter(store, TEMPLATES, programs={"mail"})
     [many] = notifications(store)
 
@@ -79,7 +79,7 @@ def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:
     reject(store)
     changed = a_transition(transition_id=an_id(2), before=State.REJECTED)
     reject(store, transition=changed, nonce=6)
-    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     [second] = [each for each in notifications(store) if each.transition == changed]
 
     message = MessageWriter(store, TEMPLATES).write(second)
@@ -113,7 +113,7 @@ def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
     for number in (1, 2, 3):
         reject(store, number)
-    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     [notification] = notifications(store)
 
     message = MessageWriter(store, TEMPLATES).write(notification)

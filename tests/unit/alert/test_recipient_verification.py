@@ -42,7 +42,7 @@ from tests.builders import A_MOMENT, a_transition
 from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.received_mail import bounced_mail
-from tests.recording_channel import ONCALL, RecordingChannel
+from tests.recording_channel import ONCALL, ONCALL_ALONE, RecordingChannel
 
 KEY = b"k" * 32
 NEW = Recipient("mail", "new@example.org")
@@ -57,9 +57,9 @@ class Watch:
     def __init__(self, store: Store, clock: FakeClock) -> None:
         self.store, self.clock = store, clock
         self.channel = channel = RecordingChannel()
-        configured = ConfiguredRecipients((ONCALL,))
+        configured = ONCALL_ALONE
         deliverer = Deliverer(store, channel.sending, clock.now, clock.elapsed, PATIENT)
-        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=configured)
+        self.notifier = Notifier(store, configured, deliverer, clock.now)
         self.mails = VerificationMails(
             store, channel, configured, "https://watch.example", "example.org", clock.now
         )
@@ -242,12 +242,12 @@ def test_escalation_to_an_unverified_address_is_stored_with_the_reason(watch: Wa
 
 def test_what_is_pending_to_an_address_that_is_trusted_no_more_is_not_sent(watch: Watch) -> None:
     watch.rules(Rule("rejections", RuleKind.REJECTED, Severity.WARNING))
-    watch.notifier = Notifier(watch.store, [NEW], watch.notifier.deliverer, watch.clock.now)
+    watch.notifier = replace(watch.notifier, configured=ConfiguredRecipients((NEW,)))
     watch.clock.wait(HOUR)
     reject(watch.store, 1)
     watch.notifier.run(take_worker_lease(watch.store), lambda: False)
 
-    watch.notifier = Notifier(watch.store, [ONCALL], watch.notifier.deliverer, watch.clock.now)
+    watch.notifier = replace(watch.notifier, configured=ONCALL_ALONE)
     watch.work()
 
     assert watch.channel.taken == []

@@ -165,7 +165,9 @@ def test_nobody_is_reminded_before_the_first_message_was_sent(
 
 HOUR = timedelta(hours=1)
 EVENING = RecipientProfile("Europe/Zurich", (WeekSpan.parse("mon-sun 20:00-21:00"),))
-KNOWN = ConfiguredRecipients((ONCALL, OTHERS), {ONCALL: EVENING}, zones=ZoneInfo)
+KNOWN = ConfiguredRecipients(
+    (ONCALL,), {ONCALL: EVENING, OTHERS: RecipientProfile()}, zones=ZoneInfo
+)
 RULES = (
     Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL, OTHERS)),
     Rule("busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS), remind_every=3 * HOUR),

@@ -16,6 +16,7 @@ from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
@@ -353,7 +354,7 @@ def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Stor
     )
     queries.silences.add(request, Actor("ada", NOW))
     reject(empty_store, 1)
-    expand_outbox(empty_store, [OPS], lambda: NOW)
+    expand_outbox(empty_store, ConfiguredRecipients((OPS,)), lambda: NOW)
 
     words = words_of(visit("alerts", queries, alerts_search=str(a_hash(1))))
 
@@ -368,7 +369,7 @@ def test_grouped_change_is_found_by_its_hash_in_the_notification_that_names_it(
     queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
     reject(empty_store, 1)
     reject(empty_store, 2)
-    expand_outbox(empty_store, [OPS], lambda: NOW)
+    expand_outbox(empty_store, ConfiguredRecipients((OPS,)), lambda: NOW)
 
     words = words_of(visit("alerts", queries, alerts_search=str(a_hash(2))))
 

@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         with opened.write() as connection:
             make_link_key(connection, KEY)
         reject(opened, 1)
-        expand_outbox(opened, [OPS], lambda: A_MOMENT)
+        expand_outbox(opened, ConfiguredRecipients((OPS,)), lambda: A_MOMENT)
         yield opened
 
 

@@ -11,6 +11,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
@@ -36,7 +37,7 @@ def turn(store: Store, number: int, before: State | None, after: State) -> None:
 
 
 def expand(store: Store) -> None:
-    while expand_outbox(store, PEOPLE, lambda: A_MOMENT):
+    while expand_outbox(store, ConfiguredRecipients(tuple(PEOPLE)), lambda: A_MOMENT):
         pass
 
 

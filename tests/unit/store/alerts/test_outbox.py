@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import (
     mark_dead,
@@ -94,7 +95,7 @@ def test_message_id_follows_from_nothing_that_others_see(store: Store) -> None:
 def test_message_id_stands_below_the_domain_of_the_sender(store: Store) -> None:
     reject(store)
 
-    expand_outbox(store, [OPS], lambda: A_MOMENT, domain="watch.example")
+    expand_outbox(store, ConfiguredRecipients((OPS,)), lambda: A_MOMENT, domain="watch.example")
 
     with store.read() as connection:
         [notification] = recent_notifications(connection, 10)
