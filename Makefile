@@ -29,7 +29,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --no-deps --no-build-isolation --editable .
 
-.PHONY: help run test test-full coverage check types bench faults format lock wheel clean
+.PHONY: help run test test-full coverage check lint collected types bench faults format lock wheel clean
 
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
@@ -68,10 +68,17 @@ coverage: $(VENV)/dev.stamp
 	$(BIN)/coverage report
 
 check: $(VENV)/dev.stamp
+	@$(MAKE) --jobs=2 lint collected
+	@$(MAKE) --jobs=2 types test
+
+lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
-	@$(MAKE) --jobs=2 types test
+
+# Compiles the tests once, beside the linters: in a fresh clone each worker would do it for itself.
+collected: $(VENV)/dev.stamp
+	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 # Beside the tests, which wait for servers a quarter of their time.
 types: $(VENV)/dev.stamp

@@ -308,7 +308,7 @@ ALERT_MACHINE: Final = Row(
         "nobody else, none too early, with at most 12 messages an hour. A message comes twice "
         "only if the kill fell between its acceptance and our record of it"
     ),
-    short=2 * _SEQUENCES,
+    short=_SEQUENCES,
     full=2_000,
     stage=playing(nullcontext, _let_anything_happen),
     cases_per_play=_SEQUENCES,

@@ -28,7 +28,7 @@ from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
 from tests.faults.rows import Chance, Play, Row
 
-_SERIES_PER_PLAY: Final = 20
+_SERIES_PER_PLAY: Final = 10
 _POLLS: Final = 30
 _PERIOD: Final = seconds(10)
 _GAP: Final = timedelta(minutes=2)

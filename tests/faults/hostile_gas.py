@@ -127,7 +127,7 @@ GAS_STORM = Row(
         "fees jump and blocks are replaced on a chain of thousands of blocks: after each change"
         " all four gas operations equal a separate computation to the last wei"
     ),
-    short=8,
+    short=4,
     full=1_000,
     stage=_storm,
 )

@@ -17,7 +17,7 @@ from tests.model.rules_of_conditions import TurningMachine
 from tests.model.rules_of_coverage import FollowingMachine, WatchingMachine
 from tests.model.rules_of_tracking import AskingMachine
 
-_SEQUENCES: Final = 3
+_SEQUENCES: Final = 2
 _STEPS: Final = 22
 _SHOWN: Final = 70
 _HOW: Final = settings(

@@ -279,7 +279,7 @@ RESTARTS = Row(
         "nothing changed, nobody is notified again, even if a network is busy; what changed "
         "meanwhile notifies everybody once"
     ),
-    short=2 * _RESTARTS,
+    short=_RESTARTS,
     full=200,
     stage=playing(nullcontext, _restart),
     cases_per_play=_RESTARTS,
