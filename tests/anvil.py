@@ -24,6 +24,8 @@ _RECIPIENT: Final = (0xA11CE).to_bytes(20)
 _LISTENING: Final = re.compile(r"Listening on (\S+)")
 _SHORTEST_GAS: Final = 21_000
 _GAS_OF_A_BYTE: Final = 40
+_AT_ONCE: Final = 500
+"""Calls in one request."""
 
 
 class Snapshot(NamedTuple):
@@ -43,8 +45,7 @@ class Anvil:
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever the node says
         """Return the result of one JSON-RPC call; AssertionError where it is an error."""
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        reply = self._client.post(self.url, json=call).json()
+        reply = self._client.post(self.url, json=_call(method, *params)).json()
         assert "error" not in reply, reply
         return reply["result"]
 
@@ -86,10 +87,20 @@ class Anvil:
         """Return every block with its whole transactions, oldest first."""
         newest = int(self.ask("eth_blockNumber"), 16)
         with_transactions = True
-        return [
-            self.ask("eth_getBlockByNumber", hex(number), with_transactions)
+        calls = [
+            _call("eth_getBlockByNumber", hex(number), with_transactions, request_id=number)
             for number in range(newest + 1)
         ]
+        replies = [
+            reply
+            for begin in range(0, len(calls), _AT_ONCE)
+            for reply in self._client.post(self.url, json=calls[begin : begin + _AT_ONCE]).json()
+        ]
+        return [reply["result"] for reply in sorted(replies, key=lambda each: int(each["id"]))]
+
+
+def _call(method: str, *params: object, request_id: int = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 @contextmanager

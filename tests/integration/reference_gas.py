@@ -56,6 +56,10 @@ class Mirror:
 
     def read(self) -> list[Block]:
         """Return all blocks, oldest first, after looking from the newest down to a known one."""
+        if not self._hashes:
+            found = self._node.blocks()
+            self._hashes = [block["hash"] for block in found]
+            self._blocks = [_block(self._node, block) for block in found]
         number = int(self._node.ask("eth_blockNumber"), 16)
         del self._hashes[number + 1 :], self._blocks[number + 1 :]
         newer: list[tuple[str, Block]] = []
