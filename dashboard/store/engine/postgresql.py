@@ -224,7 +224,7 @@ class PostgresqlServer:
         """Read the SQLSTATE; an error without one comes from a connection that is lost."""
         if not isinstance(error, psycopg.Error):
             return None
-        state = error.sqlstate or getattr(self._ended, "state", _LOST)
+        state: str = error.sqlstate or getattr(self._ended, "state", _LOST)
         if state in _DAMAGED:
             return StoreError(
                 f"{self.name} is damaged ({_line(error)}): "
