@@ -19,12 +19,11 @@ from dashboard.application.lookup import LookUp
 from dashboard.cli.options import chosen_id
 from dashboard.cli.place import (
     STANDARD_INPUT,
-    SUBJECTS,
     Elsewhere,
     Place,
-    of_command,
     place,
     read_by_command,
+    subject_of,
 )
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, shorten
@@ -104,12 +103,7 @@ class Served(Place):
 
     def open(self) -> ServedInstallation:
         """Return the installation; InputError where the command may not be run by the program."""
-        path = self.path(click.get_current_context())
-        self.refuse_local(path)
-        subject = of_command(SUBJECTS, path)
-        if subject is None:
-            raise InputError(f"`linewatch {path}` runs on the machine of the installation only")
-        self._admit(subject)
+        self._admit(subject_of(self.path(click.get_current_context())))
         return self.installation
 
     def read(self, name: str, read: Callable[[], str]) -> str:  # noqa: ARG002 - nothing is read here

@@ -36,7 +36,7 @@ class Group(click.Group):
 
             ctx.obj = Elsewhere(ctx.params["server"], args)
         name, command, rest = super().resolve_command(ctx, args)
-        if ctx.obj is not None:
+        if ctx.obj is not None and not isinstance(command, click.Group):
             ctx.obj.refuse_local(f"{ctx.obj.path(ctx)} {name}".strip())
         return name, command, rest
 

@@ -14,20 +14,20 @@ from dashboard.errors import InputError
 STANDARD_INPUT: Final = "-"
 """What standard input is called among the files of a command."""
 
+_ITS_SELF: Final = "it is about that machine itself"
 _ITS_STORE: Final = "it works on the files of the store"
 _ITS_PROCESSES: Final = "it starts processes"
 _ITS_SETTINGS: Final = "it reads the settings there, which GET /api/v1/settings shows"
 
 LOCAL: Final[Mapping[str, str]] = {
     **dict.fromkeys(("up", "worker", "serve", "devnet", "pages"), _ITS_PROCESSES),
-    "doctor": "it looks at the machine itself",
     **dict.fromkeys(("migrate", "join", "backup", "verify", "rebuild"), _ITS_STORE),
     **dict.fromkeys(("restore", "release", "move", "demo-history"), _ITS_STORE),
     "export": "it writes a file there, of any size: download it from the pages",
     "alerts rehearse": "it plays in a folder there",
     **dict.fromkeys(("config check", "config show", "config try"), _ITS_SETTINGS),
 }
-"""Commands that work on the machine of the installation only, each with the reason."""
+"""Why commands work on the machine of the installation only; so does each without a subject."""
 
 SUBJECTS: Final[Mapping[str, str]] = {
     "lookup": "lookups",
@@ -64,10 +64,21 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "config export": "configuration",
     "config import": "configuration",
 }
-"""What each other command is about, as the management API names it; a group stands for its rest."""
+"""What a command is about, as the management API names it; a group stands for its rest."""
 
 
-def of_command(table: Mapping[str, str], path: str) -> str | None:
+def subject_of(path: str) -> str:
+    """Return what a command is about; InputError where it works on its own machine only."""
+    reason, subject = _of_command(LOCAL, path), _of_command(SUBJECTS, path)
+    if reason is not None or subject is None:
+        raise InputError(
+            f"`linewatch {path}` runs on the machine of the installation only, since "
+            f"{reason or _ITS_SELF}"
+        )
+    return subject
+
+
+def _of_command(table: Mapping[str, str], path: str) -> str | None:
     """Return what a table says of a command, or of its group."""
     return table.get(path) or table.get(path.partition(" ")[0])
 
@@ -81,11 +92,7 @@ class Place:
 
     def refuse_local(self, path: str) -> None:
         """Raise InputError for a command that works on the machine of the installation only."""
-        reason = of_command(LOCAL, path)
-        if reason is not None:
-            raise InputError(
-                f"`linewatch {path}` runs on the machine of the installation only, since {reason}"
-            )
+        subject_of(path)
 
     @staticmethod
     def path(context: click.Context) -> str:
