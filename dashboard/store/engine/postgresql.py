@@ -224,7 +224,8 @@ class PostgresqlServer:
         """Read the SQLSTATE; an error without one comes from a connection that is lost."""
         if not isinstance(error, psycopg.Error):
             return None
-        state: str = error.sqlstate or getattr(self._ended, "state", _LOST)
+        without_one: str = getattr(self._ended, "state", _LOST)
+        state = error.sqlstate or without_one
         if state in _DAMAGED:
             return StoreError(
                 f"{self.name} is damaged ({_line(error)}): "
