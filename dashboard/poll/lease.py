@@ -13,7 +13,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
 from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, check_schema
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.upstream.meter import Meter
@@ -60,9 +60,13 @@ class Lease:
     elapsed: Callable[[], timedelta]
 
     def acquire(self) -> Term | None:
-        """Begin a term, or return None while another process is in office."""
+        """Begin a term, or return None while another process is in office.
+
+        SchemaMismatch, saying which, where another version of Linewatch migrated the store since.
+        """
         ends_at = self.elapsed() + self.duration
         with self.store.write() as connection:
+            check_schema(connection)
             token = leases.acquire(connection, self.name, self.holder, self.duration)
         return None if token is None else Term(self.name, token, ends_at, self.elapsed)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import Connection, func, inspect, select, update
 
 from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import PATIENCE, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.schema import REVISION, installation, metadata
+from dashboard.store.schema import REVISION, installation, leases, metadata
 from dashboard.store.schema.audit_log_triggers import TRIGGERS
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
@@ -50,6 +50,8 @@ def bring_up(
             refuse_foreign(connection, name, own_id)
     if is_older:
         upgrade_to(connection, REVISION)
+        # A worker of the version before writes nothing more: its term ends in this transaction.
+        connection.execute(update(leases).values(holder=None))
     _found_installation(connection, own_id)
     if by is not None and is_older:
         steps = {"from": before, "to": REVISION}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from sqlalchemy import Connection, text
 
 from dashboard.domain.people.access import Actor
 from dashboard.errors import SchemaMismatch
+from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import open_store
+from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.store.maintenance.backup import back_up, open_backup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.move import move
+from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.store.schema.revisions import REVISION, REVISIONS
 from tests.builders import A_MOMENT
@@ -25,6 +29,7 @@ from tests.next_release import NEXT_REVISION, make_next_release
 from tests.unit.store.filled_store import live
 
 BEFORE_RELEASE = ("0001", "0023")
+A_LONG_TIME = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +62,21 @@ def schemas_named(connection: Connection) -> list[object]:
     return [json.loads(each) if isinstance(each, str) else each for each in details]
 
 
-def test_next_release_upgrades_a_store_with_everything_in_it_and_this_one_refuses_it_then(
+def test_next_release_upgrades_a_store_and_this_one_neither_opens_it_nor_works_on_it_then(
     url: str, release: Path, tmp_path: Path, database: str
 ) -> None:
     before = fill(url)
+    with open_store(url) as store:
+        lease = Lease(store, WORKER_LEASE, "worker 1", A_LONG_TIME, timedelta)
+        term = lease.acquire()
+        assert term is not None
 
-    said = run(release, tmp_path / "home", url, "migrate")
+        said = run(release, tmp_path / "home", url, "migrate")
 
+        with pytest.raises(LeaseLost), store.write() as connection:
+            term.check(connection)
+        with pytest.raises(SchemaMismatch, match=rf"{NEXT_REVISION}, .*{REVISION}: upgrade Line"):
+            lease.acquire()
     with database_at(url).exclusive() as connection:
         assert list(verify(connection)) == []
         assert count_rows(connection) == before | {"audit_log": before["audit_log"] + 1}
@@ -78,7 +91,7 @@ def test_next_release_upgrades_a_store_with_everything_in_it_and_this_one_refuse
             use(url)
 
 
-def test_next_release_restores_a_backup_of_this_one(
+def test_next_release_restores_a_backup_of_this_one_which_goes_back_to_it_in_the_same_way(
     url: str, release: Path, tmp_path: Path
 ) -> None:
     before = fill(url)
@@ -90,6 +103,12 @@ def test_next_release_restores_a_backup_of_this_one(
     with database_at(url).exclusive() as connection:
         assert list(verify(connection)) == []
         assert count_rows(connection)["rejections"] == before["rejections"]
+
+    restore(url, backup, Actor("ann", A_MOMENT), tmp_path)
+
+    with open_store(url) as store, store.read() as connection:
+        assert list(verify(connection)) == []
+        assert count_rows(connection) == before | {"audit_log": before["audit_log"] + 1}
 
 
 def test_store_of_an_older_release_is_neither_used_nor_moved_before_it_is_upgraded(
