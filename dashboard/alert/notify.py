@@ -189,4 +189,4 @@ def expand_outbox(
 def _log_results(results: Counter[DeliveryResult]) -> None:
     if results.total():
         counts = {result.value: results[result] for result in DeliveryResult}
-        _log.info("notifications were attempted", **counts)
+        _log.info("notifications were attempted", counts=counts)

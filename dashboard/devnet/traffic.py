@@ -304,7 +304,7 @@ class TrafficRunner:
                 await anyio.to_thread.run_sync(self._track, *sent)
         except LinewatchError as error:
             if not self._is_failing:
-                _log.info("Simulated traffic waits", error=str(error))
+                _log.info("Simulated traffic waits", why=str(error))
             self._is_failing = True
             return False
         except Exception:  # noqa: BLE001 - the top of the loop: the other actions go on

@@ -116,7 +116,7 @@ class RetentionRounds:
         self._next_round = self._clocks.elapsed() + ROUND_EVERY
         purged = +self._purged
         if purged:
-            _log.info("purged old data", **purged)
+            _log.info("purged old data", counts=dict(purged))
         self._purged.clear()
         await run_sync(self._note_purge)
         await run_sync(self._measure)  # last: where it fails, no purge is repeated

@@ -217,7 +217,7 @@ class FollowedNetwork:
     def _pause_after(self, error: UpstreamError) -> timedelta:
         """Log the first failure in a row, and pause longer after each."""
         if not self._failures:
-            _log.warning("The node does not answer", network=self.name, error=str(error))
+            _log.warning("The node does not answer", network=self.name, why=str(error))
         wait = min(self._period * (1 << min(self._failures, 10)), _SLOWEST_RETRY)
         self._failures += 1
         self.failures_total += 1

@@ -104,7 +104,7 @@ class Feed:
                 is_failing = False
             except StoreError as error:
                 if not is_failing:
-                    _log.warning("Subscribers wait: the store cannot be read", error=str(error))
+                    _log.warning("Subscribers wait: the store cannot be read", why=str(error))
                 is_failing = True
                 await asyncio.sleep(PERIOD.total_seconds())
 

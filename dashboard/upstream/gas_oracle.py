@@ -269,7 +269,7 @@ class ChainFollower:
             return
         now, endpoint = self._clock(), self._node.endpoint.name
         self._older_fail_since = since = self._older_fail_since or now
-        _LOG.warning("older blocks could not be read", endpoint=endpoint, error=str(error))
+        _LOG.warning("older blocks could not be read", endpoint=endpoint, why=str(error))
         if now - since >= self._policy.older_patience:
             self._has_no_older = True
             _LOG.warning(

@@ -49,7 +49,7 @@ async def _answer(request: Request) -> Response:
     try:
         shown = await run_in_threadpool(application.current().sharing.shown, secret)
     except StoreError as trouble:
-        _log.error("a share link could not be answered", error=str(trouble))
+        _log.error("a share link could not be answered", why=str(trouble))
         said = element("p", "The store cannot be used now. Try again in a moment.")
         return HTMLResponse(plain_page("Nothing can be shown now", said), 503)
     if shown is None:

@@ -82,7 +82,7 @@ class SignInGate:
             session = await _session(people, scope)
             response = await self._own_answer(people, session, Request(scope, receive))
         except StoreError as trouble:
-            _log.error("nobody can be let in", error=str(trouble))
+            _log.error("nobody can be let in", why=str(trouble))
             response = _NO_STORE
         if response is None:
             await self._app(_identified(scope, session), receive, send)
@@ -145,7 +145,7 @@ class SignInGate:
             try:
                 valid = await run_in_threadpool(application.current().people.valid_among, ids)
             except StoreError as trouble:
-                _log.warning("whether sessions ended is not known now", error=str(trouble))
+                _log.warning("whether sessions ended is not known now", why=str(trouble))
                 continue
             for each in ids - valid:
                 for ended in self._open.get(each, ()):

@@ -175,7 +175,7 @@ async def _answer(request: Request) -> Response:
         said = element("p", sentence(str(mistake)), " Go back and correct it.")
         return HTMLResponse(plain_page("Nothing was changed", said), 400)
     except StoreError as trouble:
-        _log.error("a link could not be answered", error=str(trouble))
+        _log.error("a link could not be answered", why=str(trouble))
         said = element("p", "The store cannot be used now. Try again in a moment.")
         return HTMLResponse(plain_page("Nothing was changed", said), 503)
 

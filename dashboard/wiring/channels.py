@@ -156,7 +156,7 @@ def _key_of_links(store: Store) -> bytes:
         with store.write() as connection:
             return make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
     except StoreUnavailable as error:
-        _log.warning("no key was made for the links in messages", error=str(error))
+        _log.warning("no key was made for the links in messages", why=str(error))
         return b""
 
 

@@ -74,7 +74,7 @@ class KeySync:
             await to_thread.run_sync(self._save_uses, uses, limiter=self._thread)
         except StoreError as error:
             self.key_limiter.restore_uses(uses)
-            _log.warning("Uses of API keys could not be saved yet", error=str(error))
+            _log.warning("Uses of API keys could not be saved yet", why=str(error))
         except BaseException:
             self.key_limiter.restore_uses(uses)
             raise
@@ -93,9 +93,7 @@ class KeySync:
             has_changed = await to_thread.run_sync(self._reload, limiter=self._thread)
         except StoreError as error:
             if not self._is_failing:
-                _log.warning(
-                    "API keys stay as they were: the store cannot be read", error=str(error)
-                )
+                _log.warning("API keys stay as they were: the store cannot be read", why=str(error))
             self._is_failing = True
             return False
         self._is_failing = False

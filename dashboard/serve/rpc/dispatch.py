@@ -247,7 +247,7 @@ class Dispatcher:
         try:
             return await _run(method, params, context)
         except StoreError as error:
-            _log.warning("The store refused a call", method=name, error=str(error))
+            _log.warning("The store refused a call", method=name, why=str(error))
             return [store_rpc_error(error)] * len(params)
         except Exception:  # noqa: BLE001 - top of every call; its connection stays open
             _log.exception("A call failed unexpectedly", method=name)

@@ -40,7 +40,7 @@ async def load_known_hashes(dependencies: ServeDependencies) -> None:
             dependencies.known.adopt(await to_thread.run_sync(load_heads, dependencies.store))
             return
         except StoreError as error:
-            _log.warning("The known hashes cannot be loaded", error=str(error))
+            _log.warning("The known hashes cannot be loaded", why=str(error))
         except Exception:  # noqa: BLE001 - top of a loop; without it lookups are slow, not wrong
             _log.exception("Loading the known hashes failed unexpectedly")
         await anyio.sleep(_PAUSE_AFTER_FAILURE)

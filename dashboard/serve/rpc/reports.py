@@ -110,7 +110,7 @@ class ReportSaver:
         try:
             statuses = iter(self._save(located))
         except StoreError as error:
-            _log.warning("The store refused reports", count=len(located), error=str(error))
+            _log.warning("The store refused reports", count=len(located), why=str(error))
             raise
         return [
             _SavedReport(next(statuses), each.report.transaction.tx_hash)
