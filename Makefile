@@ -102,6 +102,7 @@ lock: $(VENV)/uv.stamp
 	echo uv | $(LOCK) --output-file requirements/bootstrap.lock -
 	$(LOCK) --output-file requirements/dev.lock --group dev pyproject.toml
 	$(LOCK) --output-file requirements/run.lock --group build --constraints requirements/dev.lock pyproject.toml
+	$(LOCK) --output-file requirements/tracing.lock --extra tracing --constraints requirements/dev.lock pyproject.toml
 	@$(MAKE) $(VENV)/dev.stamp
 	$(BIN)/python -m tests.provision --lock
 	$(BIN)/python -m tests.sbom

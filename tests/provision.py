@@ -25,6 +25,7 @@ _FROM_DISTRIBUTION = {
     "spamassassin": ("spamassassin",),
     "exim4-daemon-light": ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim"),
     "dovecot-imapd": ("dovecot", "/usr/sbin/dovecot"),
+    "haproxy": ("haproxy", "/usr/sbin/haproxy"),
     "systemd": ("systemd-analyze",),
 }
 """Packages of Debian and Ubuntu, each with the names of its program: with its folder where the PATH

@@ -35,6 +35,7 @@ from dashboard.store.alerts.notification_claims import ClaimRequest
 from dashboard.store.alerts.release import note_cap, open_notifications, traffic_to
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.tracing import tracing
 
 _UNCONFIGURED: Final = "unconfigured"
 """Names the threads for notifications whose channel is not configured any more."""
@@ -291,7 +292,8 @@ def attempt(
     None if it may not be sent any more: then nothing was tried.
     """
     try:
-        answer = _send(notification, sending, may_send)
+        with tracing.span("delivery", channel=notification.recipient.channel):
+            answer = _send(notification, sending, may_send)
         return FinishedAttempt(notification, DeliveryResult.SENT, answer)
     except DeliveryWithheld:
         return None

@@ -15,6 +15,7 @@ from apscheduler.triggers.base import BaseTrigger
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks, SetClock
+from dashboard.tracing import tracing
 
 _CHECK_CLOCK_EVERY: Final = 1.0
 _log = get_logger("scheduler")
@@ -91,7 +92,8 @@ class Scheduler:
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         self._running.add(task)
         try:
-            await job.run()
+            with tracing.span(job.name):
+                await job.run()
         except LinewatchError as error:
             _log.warning("a job failed", job=job.name, why=str(error))
         except Exception:  # noqa: BLE001 - the top of a job: whatever it is, the next run comes

@@ -29,6 +29,7 @@ from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher, HttpEndpoint, rpc_error
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import served_methods
+from dashboard.tracing import tracing
 from dashboard.transport.http_reply import HttpReply
 from dashboard.wire.jsonrpc import RpcError
 
@@ -94,9 +95,10 @@ class Router:
         scope[routes.SCOPE_ROUTE] = route.name
         status = _INTERNAL_ERROR
         try:
-            reply = await self._answer(route, segments, scope, receive)
-            status = reply.status_code
-            await reply(scope, receive, send)
+            with tracing.span("API request", route=route.name):
+                reply = await self._answer(route, segments, scope, receive)
+                status = reply.status_code
+                await reply(scope, receive, send)
         finally:
             self._route_counts[route.name].count(status, perf_counter() - started)
             if status in _REFUSALS:

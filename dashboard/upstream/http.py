@@ -14,6 +14,7 @@ import httpx
 import stamina
 
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
+from dashboard.tracing import tracing
 from dashboard.upstream.endpoint import Endpoint, http_error, is_untrusted, untrusted
 
 _CONNECTIONS: Final = 10
@@ -164,18 +165,23 @@ async def with_retries(
 ) -> Answer:
     """Return what `ask` answers within the policy; `name` is the endpoint's, for the error."""
     try:
-        async with asyncio.timeout(policy.deadline.total_seconds()):
-            async for attempt in stamina.retry_context(
-                on=UpstreamUnavailable,
-                attempts=policy.attempts,
-                timeout=None,  # the deadline above also ends an attempt that hangs
-                wait_initial=policy.first_wait,
-                wait_max=policy.longest_wait,
-                wait_jitter=policy.jitter,
-            ):
-                with attempt:
-                    return await ask()
+        with tracing.span("upstream call", endpoint=name):
+            return await _with_retries(ask, policy)
     except TimeoutError:
         seconds = policy.deadline.total_seconds()
         raise UpstreamUnavailable(f"{name}: no answer within {seconds:g} s in all") from None
+
+
+async def _with_retries(ask: Callable[[], Awaitable[Answer]], policy: RetryPolicy) -> Answer:
+    async with asyncio.timeout(policy.deadline.total_seconds()):
+        async for attempt in stamina.retry_context(
+            on=UpstreamUnavailable,
+            attempts=policy.attempts,
+            timeout=None,  # the deadline above also ends an attempt that hangs
+            wait_initial=policy.first_wait,
+            wait_max=policy.longest_wait,
+            wait_jitter=policy.jitter,
+        ):
+            with attempt:
+                return await ask()
     raise AssertionError("a retry context answers or raises")  # pragma: no cover - for the types

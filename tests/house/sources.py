@@ -139,10 +139,11 @@ def _read(path: Path) -> Source:
 
 
 def declared_packages(*groups: str) -> set[str]:
-    """Return the names of what running needs, and of what these groups need."""
+    """Return the names of what running and tracing need, and of what these groups need."""
     declared = project()
     lines = [
         *declared["project"]["dependencies"],
+        *declared["project"]["optional-dependencies"]["tracing"],
         *(line for group in groups for line in declared["dependency-groups"][group]),
     ]
     return {canonicalize_name(Requirement(line).name) for line in lines if isinstance(line, str)}

@@ -176,16 +176,20 @@ def _test_names(source: Source) -> list[str]:
 
 
 def _imported(sources: Iterable[Source]) -> set[tuple[str, str]]:
-    """Return the packages that are imported, each with a file that does it."""
-    known = packages_distributions()
+    """Return the packages that are imported, each with a file that does it.
+
+    Of a name that several packages share, those that are declared count, if there is one.
+    """
+    known, declared = packages_distributions(), declared_packages("dev")
     tops = {
         (name.partition(".")[0], source.path)
         for source in sources
         for _, name in source.imported_names()
     }
     return {
-        (canonicalize_name(package), path)
+        (package, path)
         for top, path in tops
         if top not in sys.stdlib_module_names and top not in OURS
-        for package in known.get(top, [top])
+        for packages in [{canonicalize_name(each) for each in known.get(top, [top])}]
+        for package in packages & declared or packages
     }

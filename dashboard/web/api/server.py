@@ -27,6 +27,7 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
+from dashboard.tracing import tracing
 from dashboard.web.api import access, alerts, commands, configuration, installation, transactions
 from dashboard.web.api.endpoint import (
     PREFIX,
@@ -99,7 +100,7 @@ class ManagementApi:
         except Problem as problem:
             response = _problem(problem)
         except StoreError as trouble:
-            _log.error("a request cannot be answered", error=str(trouble))
+            _log.error("a request cannot be answered", why=str(trouble))
             detail = "the store cannot be used now: try again in a moment"
             response = _problem(
                 Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, **{"Retry-After": "5"})
@@ -140,7 +141,8 @@ class ManagementApi:
             _if_match(endpoint, request),
             own.context.settings.public_url.rstrip("/") or str(request.base_url).rstrip("/"),
         )
-        return await self._reply(endpoint, asked, request, body)
+        with tracing.span("management API request", route=f"{endpoint.verb} {endpoint.path}"):
+            return await self._reply(endpoint, asked, request, body)
 
     def _found(self, request: Request) -> tuple[Endpoint, Mapping[str, str]]:
         """Return the endpoint of a request, and the parts of its path."""
