@@ -1,4 +1,4 @@
-"""Run the roles of one machine: start in turn, start again what died, stop together.
+"""Run the roles of one machine: start in turn, start again what died, reload, stop together.
 
 Each role is a process forked from this one, which has imported what roles share: they start at
 once, and share its memory. systemd, if it started us, is notified of what it waits for.
@@ -13,12 +13,13 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
+from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
 from dashboard.wiring.roles import Role, RoleDeaths
 
@@ -47,6 +48,18 @@ class Patience:
     back_off: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How settings are read anew: whenever `asked` is set.
+
+    `roles` returns the same roles as before, by name; a LinewatchError that it raises is logged,
+    and all goes on as it was.
+    """
+
+    asked: asyncio.Event
+    roles: Callable[[], Sequence[Role]]
+
+
 _log = get_logger("supervise")
 
 
@@ -56,12 +69,13 @@ async def supervise(
     stop: asyncio.Event,
     deaths: RoleDeaths,
     patience: Patience = Patience(),
+    reload: Reload | None = None,
 ) -> None:
     """Start each role when those that it comes after have data, and keep all running until `stop`.
 
     A role that dies is started again, later each time, and touches no other. One that is slow to
-    be ready is waited for: only `stop` ends anything. `run` does the work of a role in its own
-    process, whose standard input ends when this process does, however it dies.
+    be ready is waited for: only `stop` and `reload` end anything. `run` does the work of a role in
+    its own process, whose standard input ends when this process does, however it dies.
     """
     ends, held = os.pipe()
     keepers = {role.name: _Keeper(role, run, (ends, held), deaths, patience) for role in roles}
@@ -69,6 +83,8 @@ async def supervise(
         asyncio.create_task(keeper.run([keepers[name] for name in keeper.role.after]))
         for keeper in keepers.values()
     ]
+    if reload is not None:
+        tasks.append(asyncio.create_task(_replace_when_asked(keepers, reload)))
     stopped = asyncio.create_task(stop.wait())
     try:
         done, _ = await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -85,9 +101,30 @@ async def supervise(
         task.result()
 
 
+async def _replace_when_asked(keepers: Mapping[str, _Keeper], reload: Reload) -> None:
+    """Replace the processes one after the other, as long as each comes up with the settings."""
+    while True:
+        await reload.asked.wait()
+        reload.asked.clear()
+        try:
+            roles = reload.roles()
+        except LinewatchError as error:
+            _log.error("settings are not reloaded: all goes on with the former", why=str(error))
+            continue
+        for role in roles:
+            if not await keepers[role.name].replace(role):
+                _log.error("reload ends early: a role does not come up", supervised=role.name)
+                break
+        else:
+            _log.info("settings are reloaded")
+
+
 @dataclass(slots=True)
 class _Keeper:
-    """One role and its present process, if any; `tried` is set once it was ready or has died."""
+    """One role and its present process, if any.
+
+    `tried` is set once it was ready or has died, `wanted` when it is to start again at once.
+    """
 
     role: Role
     run_role: RunRole
@@ -95,6 +132,7 @@ class _Keeper:
     deaths: RoleDeaths
     patience: Patience
     tried: asyncio.Event = field(default_factory=asyncio.Event)
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
     process: ForkedProcess | None = None
     count: int = 0
 
@@ -106,8 +144,35 @@ class _Keeper:
                     await keeper.lets_others_follow()
         while True:
             why = await self._live()
-            self.tried.set()
-            await asyncio.sleep(self._pause(why))
+            if not self.wanted.is_set():
+                self.tried.set()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._pause(why)):
+                        await self.wanted.wait()
+            if self.wanted.is_set():
+                self.wanted.clear()
+                self.count = 0
+                self.deaths.forget(self.role.name)
+
+    async def replace(self, role: Role) -> bool:
+        """End the process and start another; return whether that one came up."""
+        self.role = role
+        self.tried.clear()
+        self.wanted.set()
+        if (process := self.process) is not None:
+            os.kill(process.pid, signal.SIGTERM)
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.patience.grace, self._kill, process)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience.grace + self.patience.after):
+                await self.tried.wait()
+        return self.tried.is_set() and not self.count
+
+    def _kill(self, process: ForkedProcess) -> None:
+        """Kill a process that was asked to end, unless it has."""
+        if self.process is process:
+            _log.warning("role was killed", supervised=self.role.name)
+            os.kill(process.pid, signal.SIGKILL)
 
     async def lets_others_follow(self) -> None:
         """Return once the role has data, or has died."""
@@ -137,7 +202,7 @@ class _Keeper:
             if await self.role.is_ready():
                 break
             await asyncio.sleep(pause)
-        _log.info("role is ready", started=self.role.name)
+        _log.info("role is ready", supervised=self.role.name)
         self.tried.set()
         await asyncio.sleep(self.patience.steady)
         self.count = 0
@@ -148,7 +213,7 @@ class _Keeper:
         waits = self.patience.back_off
         pause = waits[min(self.count, len(waits) - 1)]
         self.count += 1
-        _log.warning("role died", died=self.role.name, why=why, again_in_seconds=pause)
+        _log.warning("role died", supervised=self.role.name, why=why, again_in_seconds=pause)
         self.deaths.note(self.role.name, why, self.count, pause)
         return pause
 
@@ -161,8 +226,7 @@ class _Keeper:
             async with asyncio.timeout_at(deadline):
                 await self.process.wait()
         except TimeoutError:
-            _log.warning("role was killed", killed=self.role.name)
-            os.kill(self.process.pid, signal.SIGKILL)
+            self._kill(self.process)
             await self.process.wait()
 
 
@@ -327,4 +391,4 @@ def _notify(address: str, state: str) -> None:
             line.connect(address.replace("@", "\0", 1) if address.startswith("@") else address)
             line.send(state.encode())
     except OSError as error:
-        _log.warning("systemd cannot be notified", state=state, error=str(error))
+        _log.warning("systemd cannot be notified", state=state, why=str(error))

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -15,17 +16,22 @@ from typing import Any, Final, cast
 
 import click
 
-from dashboard.errors import LinewatchError
-from dashboard.logs import configure_logs
+from dashboard.errors import LinewatchError, SettingsError
+from dashboard.logs import configure_logs, get_logger
 from dashboard.settings import Settings, load_settings
-from dashboard.supervise import Patience, notify_systemd, run_beside, supervise
+from dashboard.settings.load import read_configuration
+from dashboard.supervise import Patience, Reload, notify_systemd, run_beside, supervise
+from dashboard.tracing import tracing
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.roles import RoleDeaths, refuse_taken_ports, roles_of
+from dashboard.wiring.roles import RoleDeaths, RunningRoles, roles_of
 
 _BEYOND_STOPPING: Final = 3.0
 """Seconds that a role may take to end beyond what requests under way are given."""
 
-RunRole = Callable[[Settings, asyncio.Event], Awaitable[None]]
+_log = get_logger("settings")
+
+RunRole = Callable[..., Awaitable[None]]
+"""Runs a role with these settings until an event; one that listens takes its `listener` too."""
 
 
 def _role_options(command: Callable[..., None]) -> Callable[..., Any]:
@@ -43,8 +49,8 @@ def _role_options(command: Callable[..., None]) -> Callable[..., Any]:
 def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     """Run everything on this machine; without configuration, on a simulated chain."""
     settings = load_settings()
-    roles = roles_of(settings, with_pages=not no_pages)
-    refuse_taken_ports(roles)
+    running = RunningRoles(with_pages=not no_pages)
+    roles = running.take(settings)
     if status := run_beside(
         "migrate", partial(_migrate_store, settings), partial(_import_what_roles_share, settings)
     ):
@@ -53,16 +59,42 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
     deaths = RoleDeaths(settings.home, utc_now)
 
+    reload = Reload(asyncio.Event(), lambda: running.take(_checked_settings()))
+
     async def all_ready() -> bool:
-        return all([await role.is_ready() for role in roles])
+        return all([await role.is_ready() for role in running.roles])
+
+    def run_forked(name: str) -> None:
+        listener = running.listener_of(name)
+        with _reporting_failures():
+            _run_role(name, listener, until_stdin_closes=True)
 
     _run(
         "up",
-        lambda stop: supervise(roles, _run_forked, stop, deaths, patience),
+        lambda stop: supervise(roles, run_forked, stop, deaths, patience, reload),
         all_ready,
         _always,
+        lambda _: reload.asked.set(),
         until_stdin_closes=until_stdin_closes,
     )
+
+
+def _checked_settings() -> Settings:
+    """Read the settings anew; SettingsError names every mistake."""
+    settings, mistakes = read_configuration().checked()
+    if mistakes:
+        raise SettingsError("; ".join(map(str, mistakes)))
+    return settings
+
+
+def _end_if_settings_are_good(stop: asyncio.Event) -> None:
+    """Let who runs this role start it again with new settings; wrong ones change nothing."""
+    try:
+        _checked_settings()
+    except LinewatchError as error:
+        _log.error("settings are not reloaded: all goes on with the former", why=str(error))
+    else:
+        stop.set()
 
 
 def _migrate_store(settings: Settings) -> None:
@@ -97,11 +129,6 @@ def _import_what_roles_share(settings: Settings) -> None:
     gc.freeze()
 
 
-def _run_forked(name: str) -> None:
-    with _reporting_failures():
-        _run_role(name, until_stdin_closes=True)
-
-
 @click.command()
 @_role_options
 def worker(*, until_stdin_closes: bool) -> None:
@@ -130,22 +157,31 @@ def pages(*, until_stdin_closes: bool) -> None:
     _run_role("pages", until_stdin_closes=until_stdin_closes)
 
 
-def _run_role(name: str, *, until_stdin_closes: bool) -> None:
+def _run_role(
+    name: str, listener: socket.socket | None = None, *, until_stdin_closes: bool
+) -> None:
     settings = load_settings()
     if name == "pages":
         from dashboard.cli.served import let_commands_run  # noqa: PLC0415 - the pages alone do
 
         let_commands_run(settings)
     run = _role(name)
+    if listener is not None:
+        run = partial(run, listener=listener)
     known = {role.name: role.is_ready for role in roles_of(settings)}
     answers = known.get(name, _always)
-    _run(
-        name,
-        lambda stop: run(settings, stop),
-        answers,
-        answers,
-        until_stdin_closes=until_stdin_closes,
-    )
+    send_last_spans = tracing.start(name)
+    try:
+        _run(
+            name,
+            lambda stop: run(settings, stop),
+            answers,
+            answers,
+            _end_if_settings_are_good,
+            until_stdin_closes=until_stdin_closes,
+        )
+    finally:
+        send_last_spans()
 
 
 def _role(name: str) -> RunRole:
@@ -159,24 +195,34 @@ def _run(
     work: Callable[[asyncio.Event], Awaitable[None]],
     is_ready: Callable[[], Awaitable[bool]],
     is_alive: Callable[[], Awaitable[bool]],
+    hang_up: Callable[[asyncio.Event], None],
     *,
     until_stdin_closes: bool,
 ) -> None:
     configure_logs(name)
-    asyncio.run(_until_signalled(work, is_ready, is_alive, until_stdin_closes=until_stdin_closes))
+    running = _until_signalled(
+        work, is_ready, is_alive, hang_up, until_stdin_closes=until_stdin_closes
+    )
+    asyncio.run(running)
 
 
 async def _until_signalled(
     work: Callable[[asyncio.Event], Awaitable[None]],
     is_ready: Callable[[], Awaitable[bool]],
     is_alive: Callable[[], Awaitable[bool]],
+    hang_up: Callable[[asyncio.Event], None],
     *,
     until_stdin_closes: bool,
 ) -> None:
-    """Do the work; SIGINT, SIGTERM or the end of standard input set the event that asks to end."""
+    """Do the work; SIGINT, SIGTERM or the end of standard input set the event that asks to end.
+
+    SIGHUP calls `hang_up` with that event; a terminal sends it when it is closed, which ends us.
+    """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    on_terminal = os.isatty(0)
+    loop.add_signal_handler(signal.SIGHUP, *((stop.set,) if on_terminal else (hang_up, stop)))
     if until_stdin_closes:
         loop.add_reader(0, _end_with_parent, stop)
     notifying = asyncio.create_task(notify_systemd(is_ready, is_alive, stop))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -49,7 +50,9 @@ from dashboard.wiring.networks import condition_rules, networks_of
 from dashboard.wiring.store import migrate_store, open_checked_store, open_role_store
 
 
-async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
+async def run_devnet(
+    settings: Settings, stop: asyncio.Event, listener: socket.socket | None = None
+) -> None:
     """Run the chain until `stop`; it goes on from its stored genesis at the next start."""
     network = next((each for each in networks_of(settings) if each.is_simulated), None)
     if network is None:
@@ -64,7 +67,8 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
             app = HostCheck(build_app(chain, utc_now), allowed_hosts(settings))
             chain.block(chain.head(utc_now()))  # catches up before the first request
             async with _reporting(traffic_runner, stop):
-                await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")
+                config = _config(app, settings)
+                await run_http(config, stop, "LINEWATCH_DEVNET_PORT", listener=listener)
 
 
 @asynccontextmanager

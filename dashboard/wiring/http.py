@@ -15,6 +15,7 @@ from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
 from dashboard.settings.values import host_of, origin_of
 from dashboard.transport.connection_limits import ConnectionLimits
+from dashboard.wiring.roles import open_listener
 
 
 class _Server(uvicorn.Server):
@@ -31,14 +32,18 @@ async def run_http(
     stop: asyncio.Event,
     port_variable: str,
     finish: Callable[[], Awaitable[None]] | None = None,
+    listener: socket.socket | None = None,
 ) -> None:
     """Serve until `stop`, then let running requests finish, after what `finish` does.
 
-    RoleError where the port cannot be used, or where the app could not start or ended by itself.
+    A `listener` that is given is used in place of a new one at the configured address. RoleError
+    where the port cannot be used, or where the app could not start or ended by itself.
     """
     server = _Server(config)
-    with _listen(config, port_variable) as listener:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
+    with listener or open_listener(config.host, config.port, port_variable) as listening:
+        # asyncio does this only for sockets that it makes itself; without, each reply waits 40 ms.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
@@ -65,20 +70,6 @@ def connection_limits(serve: ServeSettings) -> ConnectionLimits:
         pong=serve.ping_timeout,
         stop=serve.stop_timeout,
     )
-
-
-def _listen(config: uvicorn.Config, port_variable: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    try:
-        listener = socket.create_server((config.host, config.port), family=family, backlog=2048)
-    except OSError as error:
-        raise RoleError(
-            f"port {config.port} on {config.host} cannot be used ({error.strerror}): "
-            f"stop what uses it, or set {port_variable}"
-        ) from error
-    # asyncio does this only for sockets that it makes itself; without, each reply waits 40 ms.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import warnings
@@ -76,7 +77,9 @@ _SECONDS_TO_END: Final = 10
 _log = get_logger("pages")
 
 
-async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
+async def run_pages(
+    settings: Settings, stop: asyncio.Event, listener: socket.socket | None = None
+) -> None:
     """Serve the pages until `stop`.
 
     Streamlit reads its configuration from the working directory, so that becomes the folder of it.
@@ -98,7 +101,7 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         lifespan="on",
         timeout_graceful_shutdown=_SECONDS_TO_STOP,
     )
-    await run_http(config, stop, "LINEWATCH_PAGES_PORT")
+    await run_http(config, stop, "LINEWATCH_PAGES_PORT", listener=listener)
 
 
 def _connection_limiter(settings: Settings) -> ConnectionLimiter:

@@ -24,6 +24,9 @@ from dashboard.settings import Settings
 _PATIENCE: Final = 10
 """Seconds that a role has to answer whether it is ready."""
 
+_BACKLOG: Final = 2048
+"""Clients that may wait for a process to accept them."""
+
 
 async def _at_once() -> bool:
     return True
@@ -67,19 +70,77 @@ def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]
 def refuse_taken_ports(roles: Sequence[Role]) -> None:
     """Raise RoleError for the first port that something else listens on, naming the remedy."""
     for role in roles:
-        if role.address is None:
-            continue
-        family = socket.AF_INET6 if ":" in role.address[0] else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(role.address)
-            except OSError as error:
-                msg = (
-                    f"port {role.address[1]} on {role.address[0]} cannot be used for {role.name} "
-                    f"({error.strerror}): stop what uses it, or set {role.port_variable}"
-                )
-                raise RoleError(msg) from error
+        if role.address is not None:
+            open_listener(*role.address, role.port_variable).close()
+
+
+def open_listener(host: str, port: int, port_variable: str) -> socket.socket:
+    """Listen at an address; RoleError, naming the remedy, where that cannot be."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise RoleError(
+            f"port {port} on {host} cannot be used ({error.strerror}): "
+            f"stop what uses it, or set {port_variable}"
+        ) from error
+
+
+@dataclass
+class RunningRoles:
+    """The roles of this machine, and the sockets on which they listen.
+
+    The sockets stay open here while a process is replaced: a client that connects meanwhile waits
+    for the next one instead of being refused.
+    """
+
+    with_pages: bool
+    settings: Settings | None = None
+    roles: Sequence[Role] = ()
+    listeners: dict[str, socket.socket] = field(default_factory=dict)
+
+    def take(self, settings: Settings) -> Sequence[Role]:
+        """Listen where the settings say, and return their roles.
+
+        RoleError where that cannot be without a restart; everything is as it was then.
+        """
+        roles = roles_of(settings, with_pages=self.with_pages)
+        if self.settings is not None:
+            self._refuse_what_needs_a_restart(self.settings, settings, roles)
+        before = {role.name: role.address for role in self.roles}
+        opened: dict[str, socket.socket] = {}
+        try:
+            for role in roles:
+                if role.address is not None and role.address != before.get(role.name):
+                    opened[role.name] = open_listener(*role.address, role.port_variable)
+        except RoleError:
+            for each in opened.values():
+                each.close()
+            raise
+        for name, listener in opened.items():
+            if name in self.listeners:
+                self.listeners[name].close()
+            self.listeners[name] = listener
+        self.settings, self.roles = settings, roles
+        return roles
+
+    def _refuse_what_needs_a_restart(
+        self, before: Settings, now: Settings, roles: Sequence[Role]
+    ) -> None:
+        if [role.name for role in roles] != [role.name for role in self.roles]:
+            raise RoleError("devnet.mode, or whether networks are configured, needs a restart")
+        if now.store.url != before.store.url:
+            raise RoleError("store.url, which has another address now, needs a restart")
+
+    def listener_of(self, name: str) -> socket.socket | None:
+        """Return where this role listens, if it does; close all others: this process has one role.
+
+        A process that lingers would keep their ports from everybody else.
+        """
+        for other, listener in self.listeners.items():
+            if other != name:
+                listener.close()
+        return self.listeners.get(name)
 
 
 def _listening(name: str, address: tuple[str, int], path: str) -> Role:
@@ -178,7 +239,7 @@ class RoleDeaths:
             unfinished.write_bytes(msgspec.json.encode(_Noted(os.getpid(), failing)))
             unfinished.replace(path)
         except OSError as error:
-            _log.warning("which roles keep dying cannot be written down", error=str(error))
+            _log.warning("which roles keep dying cannot be written down", why=str(error))
         finally:
             unfinished.unlink(missing_ok=True)
 

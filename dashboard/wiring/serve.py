@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 from contextlib import closing
 from functools import partial
 from typing import Final
@@ -31,7 +32,9 @@ _UNCOLLECTED: Final = 20_000
 """Objects allocated, less those freed, before Python collects the youngest ones."""
 
 
-async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
+async def run_serve(
+    settings: Settings, stop: asyncio.Event, listener: socket.socket | None = None
+) -> None:
     """Serve both APIs until `stop`."""
     with closing(open_reading_store(settings)) as store:
         async with open_clients(settings) as clients:
@@ -40,7 +43,7 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
             config = server_config(dependencies, settings.serve.host, settings.serve.port, app)
             _collect_garbage_rarely()
             finish = partial(finish_sessions, dependencies.sessions)
-            await run_http(config, stop, "LINEWATCH_SERVE_PORT", finish)
+            await run_http(config, stop, "LINEWATCH_SERVE_PORT", finish, listener)
 
 
 def _app(dependencies: ServeDependencies, settings: Settings) -> ASGIApp:

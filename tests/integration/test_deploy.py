@@ -14,7 +14,7 @@ from tests import plain_http
 from tests.installation import new_installation
 from tests.processes import PROJECT
 from tests.provision import program
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 
 MOST_EXPOSED = 20
 """The exposure of 2.0 that systemd may find at most, in its tenths."""
@@ -54,6 +54,27 @@ def test_role_says_when_it_is_ready_that_it_lives_and_that_it_stops(
             continue
 
     assert said == "STOPPING=1"
+
+
+def test_role_ends_for_new_settings_on_sighup_and_goes_on_where_they_are_wrong(
+    told: socket.socket, tmp_path: Path
+) -> None:
+    installation = new_installation(tmp_path / "home", NOTIFY_SOCKET=str(tmp_path / "notify"))
+    installation.run("migrate")
+    settings, log = installation.home / "linewatch.toml", tmp_path / "log"
+
+    with installation.role("worker", log) as process:
+        assert heard(told) == "READY=1"
+        settings.write_text("[serve]\npage = 7\n", encoding="utf-8")
+        process.signal(signal.SIGHUP)
+        eventually(lambda: "serve.page (in " in log.read_text(encoding="utf-8"))
+        goes_on = not process.ended.is_set()
+        settings.write_text("", encoding="utf-8")
+        process.signal(signal.SIGHUP)
+        assert process.ended.wait(PATIENCE)
+
+    assert goes_on
+    assert (heard(told), process.code) == ("STOPPING=1", 0)
 
 
 def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.errors import RoleError
-from dashboard.supervise import Patience, fork, run_beside, supervise
+from dashboard.errors import RoleError, SettingsError
+from dashboard.supervise import Patience, Reload, fork, run_beside, supervise
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports, roles_of
 from tests.unit.settings.configuration_files import loaded
@@ -301,6 +301,32 @@ async def test_role_that_died_is_well_again_once_it_is_steady(tmp_path: Path) ->
     await running
 
     assert deaths == 4
+
+
+async def test_reload_replaces_a_process_unless_its_settings_are_wrong(tmp_path: Path) -> None:
+    stop, asked = asyncio.Event(), asyncio.Event()
+    path, answers = tmp_path / "role", [False, True]
+
+    def roles() -> Sequence[Role]:
+        if not answers.pop(0):
+            raise SettingsError("serve.port is 7.5")
+        return [role(path)]
+
+    deaths, reload = RoleDeaths(tmp_path, utc_now), Reload(asked, roles)
+    running = asyncio.create_task(
+        supervise([role(path)], lambda _: lives(path), stop, deaths, PATIENCE, reload)
+    )
+    await eventually_async(lambda: bool(starts(path)))
+    asked.set()
+    await eventually_async(lambda: answers == [True] and not asked.is_set())
+    before = starts(path)
+    asked.set()
+    await eventually_async(lambda: len(starts(path)) == 2)
+    stop.set()
+    await running
+
+    assert len(before) == 1
+    assert not any(map(is_alive, starts(path)))
 
 
 def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> None:

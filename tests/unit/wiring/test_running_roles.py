@@ -1,0 +1,78 @@
+"""New settings may change where roles listen while they run, but not which roles, nor the store."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.errors import RoleError
+from dashboard.wiring.roles import RunningRoles
+from tests.installation import free_ports, listens
+from tests.unit.settings.configuration_files import loaded
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    roles = ("PAGES", "SERVE", "DEVNET")
+    return {
+        f"LINEWATCH_{role}_PORT": str(port) for role, port in zip(roles, free_ports(3), strict=True)
+    }
+
+
+@pytest.fixture
+def running(tmp_path: Path, ports: dict[str, str]) -> Iterator[RunningRoles]:
+    roles = RunningRoles(with_pages=True)
+    roles.take(loaded(tmp_path, **ports))
+    yield roles
+    for each in roles.listeners.values():
+        each.close()
+
+
+def test_new_port_is_listened_at_and_sockets_of_the_others_stay(
+    running: RunningRoles, tmp_path: Path, ports: dict[str, str]
+) -> None:
+    before = dict(running.listeners)
+    [port] = free_ports(1)
+
+    running.take(loaded(tmp_path, **ports | {"LINEWATCH_SERVE_PORT": str(port)}))
+
+    assert listens(port)
+    assert not listens(int(ports["LINEWATCH_SERVE_PORT"]))
+    assert running.listeners["pages"] is before["pages"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("LINEWATCH_DEVNET_MODE", "off", "devnet.mode"),
+        ("LINEWATCH_STORE_URL", "sqlite:////var/lib/other.sqlite", "store.url"),
+    ],
+)
+def test_what_needs_a_restart_is_refused_and_changes_nothing(
+    running: RunningRoles,
+    tmp_path: Path,
+    ports: dict[str, str],
+    variable: str,
+    value: str,
+    named: str,
+) -> None:
+    before = running.settings
+
+    with pytest.raises(RoleError, match=named):
+        running.take(loaded(tmp_path, **ports | {variable: value}))
+
+    assert running.settings is before
+
+
+def test_port_that_is_taken_is_refused_and_changes_nothing(
+    running: RunningRoles, tmp_path: Path, ports: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with pytest.raises(RoleError, match=port):
+            running.take(loaded(tmp_path, **ports | {"LINEWATCH_PAGES_PORT": port}))
+
+    assert listens(int(ports["LINEWATCH_PAGES_PORT"]))
