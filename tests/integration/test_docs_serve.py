@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
+from dashboard.serve.monitoring.domain_metrics import DomainFigures, DomainMetrics
 from dashboard.serve.monitoring.metrics import MetricsCollector
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.health import WorkState
@@ -52,6 +53,9 @@ def test_page_names_every_metric_and_no_other() -> None:
         free_on_disk=0,
     )
     registry.register(collector)
+    domain = DomainMetrics({})
+    domain.figures = DomainFigures({}, {}, {}, {}, {})
+    registry.register(domain)
 
     told = set(re.findall(r"^# TYPE (\w+)", generate_latest(registry).decode(), re.MULTILINE))
     named = set(re.findall(r"^\| `(linewatch_\w+)` \|", PAGE, re.MULTILINE))

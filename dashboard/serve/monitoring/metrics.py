@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 import anyio
 from anyio import to_thread
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from starlette.types import Scope
@@ -32,6 +27,8 @@ from dashboard.errors import StoreError
 from dashboard.serve.counters import BOUNDS, Counters
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import FollowedNetwork
+from dashboard.serve.monitoring.domain_metrics import DomainMetrics
+from dashboard.serve.monitoring.families import by_one, counter, counters, gauge, gauges
 from dashboard.store.health import WorkState, work_state
 from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
@@ -64,12 +61,14 @@ class MetricsPage:
         self._collector = MetricsCollector(dependencies.counters, fees, names, dependencies.clock)
         self._store, self._clock = dependencies.store, dependencies.clock
         self._network_ids = tuple(names)
+        self._domain = DomainMetrics(names)
         self._lock = anyio.Lock()
         self._read_at = -_REUSED_FOR
         self._known_work: WorkState | None = None
         self._allowed_hosts = dependencies.allowed_hosts
         self._registry = CollectorRegistry()
         self._registry.register(self._collector)
+        self._registry.register(self._domain)
         ProcessCollector(registry=self._registry)
         self._bearer = f"Bearer {key.reveal()}".encode() if key else None
 
@@ -99,8 +98,10 @@ class MetricsPage:
     def _read_work(self) -> WorkState | None:
         try:
             with self._store.read() as connection:
+                self._domain.read(connection, self._clock())
                 return work_state(connection, self._network_ids, self._clock() - _COUNTED)
         except StoreError:
+            self._domain.figures = None
             return None
 
     def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
@@ -149,7 +150,7 @@ class MetricsCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric, in the order of docs/serve.md."""
-        yield _gauge("build_info", "The version that runs.", 1, version=self._version)
+        yield gauge("build_info", "The version that runs.", 1, version=self._version)
         yield from self._requests()
         yield from self._calls()
         yield from self._keys()
@@ -169,7 +170,7 @@ class MetricsCollector(Collector):
             for status, count in counts.statuses.items()
         }
         about = "HTTP requests answered, by route and status."
-        yield _counters("http_requests", about, ("route", "status"), statuses.items())
+        yield counters("http_requests", about, ("route", "status"), statuses.items())
         durations = HistogramMetricFamily(
             "linewatch_http_request_duration_seconds",
             "From the whole head of a request to the end of its reply.",
@@ -182,68 +183,68 @@ class MetricsCollector(Collector):
         yield durations
 
     def _calls(self) -> Iterator[Metric]:
-        counters = self._counters
+        counted = self._counters
         outcomes = {}
-        for method, calls in counters.calls.items():
-            errors = counters.errors[method]
+        for method, calls in counted.calls.items():
+            errors = counted.errors[method]
             outcomes[method, "result"] = calls - errors
             outcomes[method, "error"] = errors
         about = "JSON-RPC calls answered, over HTTP and WebSocket; unserved are unknown methods."
-        yield _counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
+        yield counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
         about = "Calls refused because they came faster than their key allows."
-        yield _counter("rpc_calls_limited", about, counters.limited)
+        yield counter("rpc_calls_limited", about, counted.limited)
         about = "Requests refused: wrong key, method not allowed, rate, or size."
-        yield _counters("refusals", about, ("reason",), _by_one(counters.refusals))
+        yield counters("refusals", about, ("reason",), by_one(counted.refusals))
         about = "Reports of rejections, by outcome."
-        yield _counters("reports", about, ("outcome",), _by_one(counters.reports))
+        yield counters("reports", about, ("outcome",), by_one(counted.reports))
         about = "Lookups of hashes, by what was found."
-        yield _counters("lookups", about, ("outcome",), _by_one(counters.lookups))
+        yield counters("lookups", about, ("outcome",), by_one(counted.lookups))
 
     def _keys(self) -> Iterator[Metric]:
         call_counts = self._counters.call_counts()
         calls = [((name,), counts.calls) for name, counts in call_counts.items()]
-        yield _counters("key_calls", "Calls admitted, by the name of the key.", ("key",), calls)
+        yield counters("key_calls", "Calls admitted, by the name of the key.", ("key",), calls)
         refusals = [((name,), counts.refusals) for name, counts in call_counts.items()]
         about = "Calls refused for the rate or the rights of their key, by its name."
-        yield _counters("key_refusals", about, ("key",), refusals)
+        yield counters("key_refusals", about, ("key",), refusals)
 
     def _connections(self) -> Iterator[Metric]:
         connection_limiter = self._counters.connection_limiter
         if connection_limiter is None:
             return
-        yield _gauge(
+        yield gauge(
             "connections",
             "Open connections, WebSockets among them.",
             connection_limiter.open_connections,
         )
-        yield _gauge("connections_limit", "How many may be open.", connection_limiter.limits.total)
+        yield gauge("connections_limit", "How many may be open.", connection_limiter.limits.total)
         about = "Connections accepted by the server."
-        yield _counter("connections_accepted", about, connection_limiter.accepted)
+        yield counter("connections_accepted", about, connection_limiter.accepted)
         about = "Connections refused because too many were open."
-        yield _counter("connections_refused", about, connection_limiter.refused)
+        yield counter("connections_refused", about, connection_limiter.refused)
         about = "Connections dropped because one phase took too long."
         dropped = {
             (phase.value,): connection_limiter.dropped[phase]
             for phase in connection_limiter.limits.seconds
         }
-        yield _counters("connections_dropped", about, ("phase",), dropped.items())
+        yield counters("connections_dropped", about, ("phase",), dropped.items())
 
     def _sockets(self) -> Iterator[Metric]:
-        counters = self._counters
-        yield _gauge("websockets", "Open WebSockets.", counters.websockets)
-        yield _counter("websocket_messages", "Messages received.", counters.messages)
-        yield _gauge("subscriptions", "Open subscriptions.", counters.subscriptions)
-        yield _counter("pushes", "Messages pushed to subscribers.", counters.pushes)
+        counted = self._counters
+        yield gauge("websockets", "Open WebSockets.", counted.websockets)
+        yield counter("websocket_messages", "Messages received.", counted.messages)
+        yield gauge("subscriptions", "Open subscriptions.", counted.subscriptions)
+        yield counter("pushes", "Messages pushed to subscribers.", counted.pushes)
         about = "Messages that slow subscribers missed."
-        yield _counter("pushes_missed", about, counters.missed)
+        yield counter("pushes_missed", about, counted.missed)
 
     def _store(self) -> Iterator[Metric]:
-        counters = self._counters
-        yield _gauge("store_up", "Whether the store can be read and written.", self.store_is_up)
+        counted = self._counters
+        yield gauge("store_up", "Whether the store can be read and written.", self.store_is_up)
         about = "When a report was last saved, in seconds since 1970; 0 before the first."
-        yield _gauge("store_last_save_timestamp_seconds", about, counters.last_write)
+        yield gauge("store_last_save_timestamp_seconds", about, counted.last_write)
         about = "Hashes with rejections that are known in memory."
-        yield _gauge("known_hashes", about, counters.known_hashes())
+        yield gauge("known_hashes", about, counted.known_hashes())
 
     def _networks(self) -> Iterator[Metric]:
         now = self._clock()
@@ -251,13 +252,13 @@ class MetricsCollector(Collector):
         heads = {(name,): replies.fees.head for name, replies in replies_of.items() if replies}
         answers = {(name,): replies.read_at for name, replies in replies_of.items() if replies}
         numbers = {labels: head.number for labels, head in heads.items()}
-        yield _gauges("network_head_number", "The newest block.", ("network",), numbers.items())
+        yield gauges("network_head_number", "The newest block.", ("network",), numbers.items())
         about = "Age of the newest block."
         ages = {labels: (now - head.timestamp).total_seconds() for labels, head in heads.items()}
-        yield _gauges("network_head_age_seconds", about, ("network",), ages.items())
+        yield gauges("network_head_age_seconds", about, ("network",), ages.items())
         about = "Time since the node last answered: the age of served fees."
         ages = {labels: (now - at).total_seconds() for labels, at in answers.items()}
-        yield _gauges("network_fees_age_seconds", about, ("network",), ages.items())
+        yield gauges("network_fees_age_seconds", about, ("network",), ages.items())
         nodes: dict[str, tuple[str, Callable[[FollowedNetwork], int]]] = {
             "node_requests": (
                 "Requests to the nodes of a network.",
@@ -274,17 +275,17 @@ class MetricsCollector(Collector):
         }
         for name, (about, count) in nodes.items():
             counts = [((each.name,), count(each)) for each in self._fees]
-            yield _counters(name, about, ("network",), counts)
+            yield counters(name, about, ("network",), counts)
         about = "Blocks held of those behind percentile, threshold and congestion."
         held = [((each.name,), each.follower.blocks_held) for each in self._fees]
-        yield _gauges("network_window_blocks", about, ("network",), held)
+        yield gauges("network_window_blocks", about, ("network",), held)
         about = "Blocks wanted behind percentile, threshold and congestion."
         wanted = [((each.name,), each.follower.window_blocks) for each in self._fees]
-        yield _gauges("network_window_wanted_blocks", about, ("network",), wanted)
+        yield gauges("network_window_wanted_blocks", about, ("network",), wanted)
 
     def _worker(self, work: WorkState) -> Iterator[Metric]:
         about = "Whether a worker is running: 0 where it ended, is paused or is cut off."
-        yield _gauge("worker_up", about, work.has_worker)
+        yield gauge("worker_up", about, work.has_worker)
         labels = ("network", "operation")
         now = self._clock()
         ages = {
@@ -292,17 +293,17 @@ class MetricsCollector(Collector):
             for (network_id, operation), at in work.answered_at.items()
         }
         about = "Time since a question of the worker was last answered."
-        yield _gauges("source_answer_age_seconds", about, labels, ages.items())
+        yield gauges("source_answer_age_seconds", about, labels, ages.items())
         asked = sorted({*work.answered_at, *work.failing})
         failing = [
             ((self._names[network_id], str(operation)), (network_id, operation) in work.failing)
             for network_id, operation in asked
         ]
         about = "Whether a question of the worker failed and was not answered since."
-        yield _gauges("source_failing", about, labels, failing)
+        yield gauges("source_failing", about, labels, failing)
         if work.free_on_disk is not None:
             about = "Room on the disk of the store."
-            yield _gauge("store_disk_free_bytes", about, work.free_on_disk)
+            yield gauge("store_disk_free_bytes", about, work.free_on_disk)
 
     def _alerts(self, work: WorkState) -> Iterator[Metric]:
         counts, now = work.notifications, self._clock()
@@ -311,9 +312,9 @@ class MetricsCollector(Collector):
             for severity in Severity
             for state in _OPEN_STATES
         ]
-        yield _gauges("incidents", "Open incidents.", ("severity", "state"), incidents)
+        yield gauges("incidents", "Open incidents.", ("severity", "state"), incidents)
         about = "Changes that are not turned into notifications yet."
-        yield _gauge("changes_pending", about, counts.pending_changes)
+        yield gauge("changes_pending", about, counts.pending_changes)
         of_states = {
             NotificationState.PENDING: counts.pending,
             NotificationState.HELD: counts.held,
@@ -322,43 +323,10 @@ class MetricsCollector(Collector):
         }
         states = [((state,), many) for state, many in of_states.items()]
         about = "Notifications pending and held now, sent and dead of those of the last 30 days."
-        yield _gauges("notifications", about, ("state",), states)
+        yield gauges("notifications", about, ("state",), states)
         about = "Pending notifications that wait neither for their time nor for the cap."
-        yield _gauge("notifications_in_delivery", about, counts.in_delivery)
+        yield gauge("notifications_in_delivery", about, counts.in_delivery)
         began = counts.in_delivery_since
         age = 0.0 if began is None else (now - began).total_seconds()
         about = "Time since the oldest of them could be sent; 0 without any."
-        yield _gauge("notifications_in_delivery_age_seconds", about, age)
-
-
-def _by_one(counts: Mapping[Any, int]) -> Iterator[tuple[tuple[str, ...], float]]:
-    return (((str(label),), count) for label, count in counts.items())
-
-
-def _gauge(name: str, about: str, value: float, **labels: str) -> Metric:
-    return _gauges(name, about, tuple(labels), [(tuple(labels.values()), value)])
-
-
-def _gauges(
-    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
-
-
-def _counter(name: str, about: str, value: int) -> Metric:
-    return _counters(name, about, (), [((), value)])
-
-
-def _counters(
-    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
-
-
-def _filled(
-    family: GaugeMetricFamily | CounterMetricFamily,
-    values: Iterable[tuple[tuple[str, ...], float]],
-) -> Metric:
-    for label_values, value in values:
-        family.add_metric(label_values, value)
-    return family
+        yield gauge("notifications_in_delivery_age_seconds", about, age)

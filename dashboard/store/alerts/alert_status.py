@@ -262,6 +262,16 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
     )
 
 
+def count_by_channel(
+    connection: Connection, since: datetime
+) -> dict[tuple[str, NotificationState], int]:
+    """Count the notifications made from `since` on by channel and state."""
+    key = (notifications.c.channel, notifications.c.state)
+    query = select(*key, func.count()).where(notifications.c.created_at >= since).group_by(*key)
+    found = connection.execute(query)
+    return {(channel, NotificationState(state)): many for channel, state, many in found}
+
+
 def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
     """Return what each channel does not take, with the answer to its oldest notification."""
     column = notifications.c

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -21,6 +22,8 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import rejection_days, rejections
 from dashboard.store.schema.columns import milliseconds_of, moment_of
@@ -54,6 +57,21 @@ def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
     column = rejection_days.c
     days = {moment_of(day) for day, *_ in rows}
     connection.execute(delete(rejection_days).where(column.day.in_(days), column.many == 0))
+
+
+def counted_on(
+    connection: Connection, day: datetime, most: int
+) -> dict[tuple[NetworkId, str, RejectionStage], int]:
+    """Return the rejections of a day by network, module and stage, those with most of them.
+
+    The module, which is foreign text, is empty where the reason names none.
+    """
+    column = rejection_days.c
+    key = (column.network_id, column.module, column.tx_rejection_stage)
+    many = func.sum(column.many)
+    query = select(*key, many).where(column.day == day).group_by(*key)
+    rows = connection.execute(query.order_by(many.desc(), *key).limit(most))
+    return {(on, module, RejectionStage(stage)): int(count) for on, module, stage, count in rows}
 
 
 def rebuild_counters(connection: Connection) -> None:

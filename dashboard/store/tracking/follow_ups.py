@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Connection, Row, and_, case, func, select
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -54,6 +54,18 @@ def open_follow_ups(
         OpenFollowUp(row.watch_id, row.tx_hash, row.watched_at, row.last_asked_at)
         for row in connection.execute(query)
     ]
+
+
+def count_ends(connection: Connection) -> tuple[int, int]:
+    """Count what blocks hold, and what another transaction with the same nonce replaced.
+
+    It reads every follow-up.
+    """
+    column = follow_ups.c
+    is_replaced = column.replaced_since < column.answered_at
+    query = select(func.count(column.block_number), func.count(case((is_replaced, 1))))
+    included, replaced = connection.execute(query).one()
+    return included, replaced
 
 
 def inclusion_questions(

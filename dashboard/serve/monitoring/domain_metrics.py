@@ -1,0 +1,130 @@
+"""Metrics of the domain: fees, rejections, tracked transactions, deliveries and credits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.serve.monitoring.families import counters, gauges
+from dashboard.store.alerts.alert_status import count_by_channel
+from dashboard.store.alerts.conditions import current_conditions
+from dashboard.store.engine.connection import Connection
+from dashboard.store.gas import latest_fees
+from dashboard.store.monitoring.upkeep import spent_since
+from dashboard.store.rejections.counters import counted_on
+from dashboard.store.tracking.follow_ups import count_ends
+from dashboard.store.tracking.search import RecordStatus, TrackedFilter, count_tracked
+
+_MOST_SERIES: Final = 500
+"""Of rejections on a day: nodes could name any number of modules."""
+
+_TRACKED_AGAIN: Final = timedelta(minutes=1)
+"""How often tracked transactions are counted, which takes a second for millions of them."""
+
+_ENDED: Final = (NotificationState.SENT, NotificationState.DEAD)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFigures:
+    """What the store says of the networks now, and how many there are of this day in UTC.
+
+    `busy` lacks a network of which nobody can say, `base_fees` one that never answered.
+    """
+
+    base_fees: Mapping[NetworkId, Wei]
+    busy: Mapping[NetworkId, bool]
+    rejections: Mapping[tuple[NetworkId, str, RejectionStage], int]
+    deliveries: Mapping[tuple[str, NotificationState], int]
+    credits: Mapping[NetworkId, int]
+
+
+class DomainMetrics(Collector):
+    """Tells what was read last; nothing where the store could not be read."""
+
+    def __init__(self, names: Mapping[NetworkId, str]) -> None:
+        """Tell of the networks that have these names."""
+        self.figures: DomainFigures | None = None
+        self._names = names
+        self._tracked: dict[str, int] = {}
+        self._tracked_at: datetime | None = None
+
+    def read(self, connection: Connection, now: datetime) -> None:
+        """Read all of it, and count tracked transactions where that was a minute ago."""
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        credits_: Counter[NetworkId] = Counter()
+        for line in spent_since(connection, midnight):
+            credits_[line.network_id] += line.spent.credits
+        fees = {each: latest_fees(connection, each, now) for each in self._names}
+        self.figures = DomainFigures(
+            base_fees={
+                each: found.value.estimated_base_fee for each, found in fees.items() if found
+            },
+            busy=self._read_busy(connection),
+            rejections=counted_on(connection, midnight, _MOST_SERIES),
+            deliveries=count_by_channel(connection, midnight),
+            credits=credits_,
+        )
+        if self._tracked_at is None or not now - _TRACKED_AGAIN < self._tracked_at <= now:
+            self._tracked = _count_tracked(connection)
+            self._tracked_at = now
+
+    def _read_busy(self, connection: Connection) -> dict[NetworkId, bool]:
+        subjects = {each: Subject(SubjectKind.BUSYNESS, each) for each in self._names}
+        found = current_conditions(connection, list(subjects.values()))
+        states = {each: found.get(subject.key()) for each, subject in subjects.items()}
+        return {
+            each: held.state is State.BUSY
+            for each, held in states.items()
+            if held and held.state in {State.BUSY, State.CALM}
+        }
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric, in the order of docs/serve.md."""
+        figures, names = self.figures, self._names
+        if figures is None:
+            return
+        about = "The base fee of the next block, as it was last estimated."
+        fees = [((names[each],), float(fee)) for each, fee in figures.base_fees.items()]
+        yield gauges("base_fee_wei", about, ("network",), fees)
+        busy = [((names[each],), is_busy) for each, is_busy in figures.busy.items()]
+        yield gauges("network_busy", "Whether a busy spell lasts.", ("network",), busy)
+        about = "Rejections that arrived, counted from midnight in UTC."
+        rejected = [
+            ((names[network_id], module, stage), many)
+            for (network_id, module, stage), many in figures.rejections.items()
+            if network_id in names
+        ]
+        yield counters("rejections", about, ("network", "module", "stage"), rejected)
+        about = (
+            "Tracked transactions by what is known of them; an included one may be rejected too."
+        )
+        tracked = [((verdict,), many) for verdict, many in self._tracked.items()]
+        yield gauges("tracked_transactions", about, ("verdict",), tracked)
+        about = "Notifications made since midnight in UTC that were sent, or are dead."
+        ended = [
+            ((name, state), n) for (name, state), n in figures.deliveries.items() if state in _ENDED
+        ]
+        yield counters("deliveries", about, ("channel", "state"), ended)
+        about = "Credits spent upstream, counted from midnight in UTC."
+        spent = [((name,), figures.credits.get(each, 0)) for each, name in names.items()]
+        yield counters("credits", about, ("network",), spent)
+
+
+def _count_tracked(connection: Connection) -> dict[str, int]:
+    """Count by what is on record, and by what became of them in the end."""
+    included, replaced = count_ends(connection)
+    of_record = {
+        str(status): count_tracked(connection, TrackedFilter(record_status=status))
+        for status in RecordStatus
+    }
+    return of_record | {"included": included, "replaced": replaced}
