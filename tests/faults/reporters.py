@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,12 +39,16 @@ class SentReport:
 
 @dataclass
 class Acknowledgements:
-    """What a group of reporters handed in, and what came of it."""
+    """What a group of reporters handed in, and what came of it.
+
+    `broken` says why connections ended, by the way over which they reported.
+    """
 
     sent: set[SentReport] = field(default_factory=set)
     acknowledged: set[SentReport] = field(default_factory=set)
     refused: list[dict[str, Any]] = field(default_factory=list)
     denied: set[SentReport] = field(default_factory=set)
+    broken: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     first: threading.Event = field(default_factory=threading.Event)
     enough: threading.Event = field(default_factory=threading.Event)
 
@@ -107,17 +112,22 @@ def a_sent_report(nonce: int, reason: str = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
 
 @contextmanager
 def reporting(
-    ports: Sequence[int], reports: Reports, chance: Random, each: int = 2
+    ports: Sequence[int],
+    reports: Reports,
+    chance: Random,
+    each: int = 2,
+    *,
+    comes_back: bool = False,
 ) -> Iterator[Acknowledgements]:
     """Report at every port over `each` HTTP connections and WebSockets, until this ends.
 
-    Those whose server ends before end with it.
+    Those whose server ends before end with it, unless they come back.
     """
     acknowledgements = Acknowledgements()
     threads = [
         threading.Thread(
             target=_until_it_ends,
-            args=(way, port, reports, Random(chance.random()), acknowledgements),  # noqa: S311 - no secret
+            args=(way, port, reports, Random(chance.random()), acknowledgements, comes_back),  # noqa: S311 - no secret
         )
         for port in ports
         for way in (_over_http, _over_websocket) * each
@@ -137,12 +147,21 @@ Way = Callable[[int, Iterator[list[SentReport]], Acknowledgements], None]
 
 
 def _until_it_ends(
-    way: Way, port: int, reports: Reports, chance: Random, acknowledgements: Acknowledgements
+    way: Way,
+    port: int,
+    reports: Reports,
+    chance: Random,
+    acknowledgements: Acknowledgements,
+    comes_back: bool,  # noqa: FBT001 - an argument of a thread
 ) -> None:
-    try:
-        way(port, _groups(reports, chance, acknowledgements), acknowledgements)
-    except (OSError, HTTPException, WebSocketException, ValueError):
-        return  # the server has gone, perhaps in the middle of a reply
+    goes_on = True
+    while goes_on:
+        try:
+            way(port, _groups(reports, chance, acknowledgements), acknowledgements)
+        except (OSError, HTTPException, WebSocketException, ValueError) as error:
+            # The server has gone, perhaps in the middle of a reply.
+            acknowledgements.broken[way.__name__].append(repr(error))
+        goes_on = comes_back and not acknowledgements.enough.is_set()
 
 
 def _groups(

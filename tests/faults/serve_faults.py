@@ -61,15 +61,20 @@ class ServeSite:
 
     @contextmanager
     def under_load(
-        self, chance: Random, refusals: AbstractSet[int] | None = frozenset()
+        self,
+        chance: Random,
+        refusals: AbstractSet[int] | None = frozenset(),
+        through: int | None = None,
     ) -> Iterator[Acknowledgements]:
         """Let nodes report until this ends, and something be acknowledged before it begins.
+
+        They report to each process, or `through` the port of a proxy, where they connect again.
 
         Afterwards the store holds what was acknowledged. Reports are refused with the codes
         `refusals`, and are not stored; None: with any, and a refused one may be stored as well.
         """
-        ports = [each.port for each in self.home.servers]
-        with reporting(ports, self.reports, chance) as load:
+        ports = [through] if through else [each.port for each in self.home.servers]
+        with reporting(ports, self.reports, chance, comes_back=through is not None) as load:
             load.wait_for_the_first()
             yield load
         self.note(load, refusals)

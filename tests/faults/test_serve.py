@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import killed_commands, killed_up, serve_faults
+from tests.faults import killed_commands, killed_up, rolling_restart, serve_faults
 from tests.faults.rows import Row, play_short
 
 
@@ -16,6 +16,7 @@ from tests.faults.rows import Row, play_short
         serve_faults.KILLED_SAVES,
         serve_faults.KILLED_SAVES_OF_TWO,
         serve_faults.STOPPED_SAVES,
+        rolling_restart.ROLLING_RESTART,
         serve_faults.KILLED_SERVE_AT_POINTS,
         serve_faults.FULL_DISK,
         serve_faults.FAILING_DISK,
