@@ -6,8 +6,10 @@ import json
 import re
 import signal
 import subprocess
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from hashlib import sha256
@@ -17,6 +19,8 @@ from typing import Any
 import httpx
 import pytest
 from eth_account import Account
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from playwright.sync_api import expect
 
 from tests import plain_http
@@ -29,6 +33,7 @@ from tests.story.whole_product import CURLS, Product, build_wheel, whole_product
 from tests.waiting import PATIENCE, eventually
 
 DASHBOARD = PROJECT / "deploy" / "grafana-dashboard.json"
+CANARY = "canary-of-the-story"
 REASON = "line count for module MMU=3667495 is above the limit 2097152"
 IN_WORDS = "The transaction needs 3,667,495 lines in the prover module MMU"
 PLAINLY = "3,667,495 lines in the module MMU, where 2,097,152 are allowed"
@@ -38,6 +43,12 @@ UPGRADE = (
 )
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []})
 POST = f"Content-Type: text/plain\r\nContent-Length: {len(CALL)}\r\n"
+JSON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+}
 DOORS = {
     "a page": ("pages", "GET /tracked", ""),
     "a part of the pages": ("pages", "GET /_stcore/host-config", ""),
@@ -227,6 +238,33 @@ def test_transaction_is_followed_from_tracking_to_page_and_mail(product: Product
     assert IN_WORDS in text_of(mail)
 
 
+def test_spans_tell_of_polls_calls_deliveries_and_requests_and_hold_no_address(
+    product: Product,
+) -> None:
+    plain_http.post(f"{product.installation.serve}/v3/{CANARY}", json={})
+    wanted = {"exclusion poll of 424242", "upstream call", "delivery", "API request"}
+    found: set[str] = set()
+
+    def all_came() -> bool:
+        bodies = [each.body for each in product.collector.requests]
+        found.update(span.name for body in bodies for span in spans_in(body))
+        return found >= wanted
+
+    eventually(all_came, what=f"spans beside {found}")
+
+    sent = b"".join(each.body for each in product.collector.requests)
+    assert CANARY.encode() not in sent
+    assert b"://" not in sent
+    assert b"0x" not in sent
+
+
+def spans_in(body: bytes) -> Iterator[Span]:
+    """Read what OpenTelemetry sends."""
+    for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+        for scope in resource.scope_spans:
+            yield from scope.spans
+
+
 def test_all_that_ran_until_now_came_from_the_wheel_and_met_no_error(product: Product) -> None:
     log = product.log.read_text(encoding="utf-8")
 
@@ -288,6 +326,63 @@ def test_own_page_is_served_also_behind_a_proxy(
     reply = ask(product.installation, door, host, origin)
 
     assert re.match(r"HTTP/1\.1 (200|101) ", reply)
+
+
+def test_each_line_of_the_log_is_as_its_page_says(product: Product) -> None:
+    page = (PROJECT / "docs" / "logs.md").read_text(encoding="utf-8")
+    types = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE))
+    lines = [json.loads(each) for each in product.log.read_text().splitlines() if each[0] == "{"]
+
+    fields = {(name, type(held)) for line in lines for name, held in line.items()}
+    wrong = {name: held for name, held in fields if not issubclass(held, JSON_TYPES[types[name]])}
+
+    assert {each["role"] for each in lines} >= {"up", "worker", "devnet"}
+    assert wrong == {}
+
+
+def test_new_settings_come_with_sighup_and_no_client_is_refused_meanwhile(product: Product) -> None:
+    here, log = product.installation, product.log
+    settings = here.home / "linewatch.toml"
+
+    settings.write_text("[serve]\npage = 7\n", encoding="utf-8")
+    product.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "serve.page (in " in log.read_text(encoding="utf-8"))
+    before = plain_http.get(f"{here.serve}/").status_code
+    settings.write_text("[serve]\npage = false\n", encoding="utf-8")
+    refused: list[str] = []
+    with asking_meanwhile([f"{here.serve}/live", f"{here.pages}/live"], refused):
+        product.process.send_signal(signal.SIGHUP)
+        eventually(lambda: '"settings are reloaded"' in log.read_text(encoding="utf-8"))
+
+    assert before == 200
+    assert plain_http.get(f"{here.serve}/").status_code == 404
+    assert refused == []
+
+
+@contextmanager
+def asking_meanwhile(addresses: Sequence[str], refused: list[str]) -> Iterator[None]:
+    """Ask at each address again and again; note who was refused, or answered badly."""
+    enough = threading.Event()
+
+    def ask(address: str) -> None:
+        while not enough.is_set():
+            try:
+                if not plain_http.get(address).is_success:
+                    refused.append(address)
+            except httpx.ConnectError as error:
+                refused.append(f"{address}: {error!r}")
+            except httpx.TransportError:
+                continue  # it was closed before it asked: nothing is lost
+
+    asking = [threading.Thread(target=ask, args=(address,)) for address in addresses]
+    for each in asking:
+        each.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        for each in asking:
+            each.join(PATIENCE)
 
 
 def test_up_says_that_it_stops(product: Product) -> None:

@@ -18,6 +18,7 @@ from tests.mail_server import Inbox, mail_server
 from tests.processes import PROJECT
 from tests.provision import program
 from tests.waiting import PATIENCE
+from tests.webhook_server import Receiver, http_receiver
 
 RULES = PROJECT / "deploy" / "prometheus" / "linewatch.rules.yml"
 CURLS = [
@@ -39,7 +40,7 @@ scrape_configs:
 
 @dataclass(frozen=True)
 class Product:
-    """An `up` that runs, the mails that it sends, and what systemd and Prometheus hear of it."""
+    """An `up` that runs, the mails that it sends, and what systemd and others hear of it."""
 
     installation: Installation
     process: subprocess.Popen[bytes]
@@ -47,6 +48,7 @@ class Product:
     inbox: Inbox
     notified: socket.socket
     prometheus: str
+    collector: Receiver
 
     def systemd_hears(self) -> str:
         """Return the next message to systemd."""
@@ -70,9 +72,10 @@ def build_wheel(folder: Path) -> Path:
 @contextmanager
 def whole_product(wheel: Path, folder: Path) -> Iterator[Product]:
     """Run everything from a wheel, which also answers under the name watch.example."""
-    inbox, log = Inbox(), folder / "log"
+    inbox, log, collector = Inbox(), folder / "log", Receiver(status=200)
     with (
         mail_server(inbox) as mail_port,
+        http_receiver(collector) as traces_port,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified,
     ):
         notified.bind(str(folder / "notify"))
@@ -86,6 +89,8 @@ def whole_product(wheel: Path, folder: Path) -> Iterator[Product]:
             LINEWATCH_MAIL_SMTP_HOST="127.0.0.1",
             LINEWATCH_MAIL_SMTP_PORT=str(mail_port),
             LINEWATCH_MAIL_SECURITY="none",
+            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{traces_port}",
+            OTEL_BSP_SCHEDULE_DELAY="500",
             LINEWATCH_ALERTS_LARGEST_HOURLY="1000",  # devnet alone has more to say than a few
         )
         up = [sys.executable, "-m", "dashboard.cli.main", "up"]
@@ -93,7 +98,7 @@ def whole_product(wheel: Path, folder: Path) -> Iterator[Product]:
             _prometheus(installation.serve_port, folder) as prometheus,
             installation.start(up, log) as process,
         ):
-            yield Product(installation, process, log, inbox, notified, prometheus)
+            yield Product(installation, process, log, inbox, notified, prometheus, collector)
 
 
 def _only_the_wheel(wheel: Path, site: Path) -> dict[str, str]:
