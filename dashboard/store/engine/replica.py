@@ -151,7 +151,7 @@ class Replica:
             if state.is_used:
                 _log.info("the replica answers questions")
             else:
-                _log.warning("the primary answers instead of the replica", error=state.trouble)
+                _log.warning("the primary answers instead of the replica", why=state.trouble)
 
     def _compare(self) -> str:
         """Note up to when the replica holds everything; return why it must not be asked."""
