@@ -94,6 +94,7 @@ class Store:
         StoreError for what is no address; a replica that is away is used when it comes back.
         """
         database = database_at(url)
+        database.name = database.name.replace("The store", "The replica", 1)
         engine = database.reading_engine()
         own = engine.execution_options(**{DATABASE: database, _CLOCK: None})
         self._replica = Replica(DriverReader(self._reader, self._database), database, own, largest)

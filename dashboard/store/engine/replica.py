@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import inf
@@ -90,7 +91,10 @@ class Replica:
         self._trouble = ""
         self._was_used: bool | None = None
         self._is_closing = Event()
-        self._thread = Thread(target=self._watch, name="replica", daemon=True)
+        # In our context, from which the log takes the role.
+        self._thread = Thread(
+            target=copy_context().run, args=(self._watch,), name="replica", daemon=True
+        )
 
     def start(self) -> None:
         """Find out once how the replica is, then keep finding out."""
