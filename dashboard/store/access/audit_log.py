@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select, update
 
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
+from dashboard.store.engine.upsert import holds_text
 from dashboard.store.schema import audit_log, installation
 
 _LOOKED_BACK: Final = 10_000
@@ -18,11 +19,18 @@ _LOOKED_BACK: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which entries are searched; a field that is None allows anything. Both times are included."""
+    """Which entries are searched; a field that says nothing allows anything. Times are included.
+
+    `actor` and `origin` are parts of who acted and from where, in either case. Each of the `words`
+    stands in the action, its subject or its details.
+    """
 
     action: Action | None = None
     since: datetime | None = None
     until: datetime | None = None
+    actor: str = ""
+    origin: str = ""
+    words: str = ""
 
 
 def note_action(
@@ -50,11 +58,11 @@ def note_action(
 
 
 def audit_entries(
-    connection: Connection, wanted: AuditFilter, limit: int | None = None
+    connection: Connection, wanted: AuditFilter, limit: int | None = None, skipped: int = 0
 ) -> list[AuditEntry]:
-    """Return the actions that fit, the latest first, at most `limit`."""
+    """Return the actions that fit, the latest first, at most `limit` after those skipped."""
     column = audit_log.c
-    query = select(audit_log).where(*_conditions(wanted)).limit(limit)
+    query = select(audit_log).where(*_conditions(wanted)).limit(limit).offset(skipped or None)
     rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
     return [
         AuditEntry(
@@ -62,6 +70,12 @@ def audit_entries(
         )
         for row in rows
     ]
+
+
+def count_entries(connection: Connection, wanted: AuditFilter) -> int:
+    """Count the actions that fit."""
+    query = select(func.count()).select_from(audit_log).where(*_conditions(wanted))
+    return connection.scalar(query) or 0
 
 
 def last_details(
@@ -99,3 +113,10 @@ def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:
         yield column.at >= wanted.since
     if wanted.until is not None:
         yield column.at <= wanted.until
+    if wanted.actor:
+        yield holds_text(column.actor, wanted.actor)
+    if wanted.origin:
+        yield holds_text(column.origin, wanted.origin)
+    for word in wanted.words.split():
+        places = (column.action, column.subject, cast(column.details, Text))
+        yield or_(*(holds_text(each, word) for each in places))

@@ -35,6 +35,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
+from dashboard.store.schema.audit_log_triggers import trigger_names
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
 
@@ -62,6 +63,28 @@ def verify(
         yield from wrong_derived(connection, report)
         report("digests of rejections")
         yield from changed_rejections(connection)
+        yield from unguarded_log(connection)
+
+
+_TRIGGERS_IN_FORCE: Final = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'trigger'",
+    "postgresql": (
+        "SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN "
+        "('audit_log'::regclass, 'installation'::regclass)"
+    ),
+}
+
+
+def unguarded_log(connection: Connection) -> Iterator[Finding]:
+    """Yield the triggers of the audit log that are missing, or that its owner disabled."""
+    dialect = connection.dialect.name
+    found = set(connection.scalars(text(_TRIGGERS_IN_FORCE[dialect])))
+    for name in sorted(trigger_names(dialect) - found):
+        yield Finding(
+            f"the trigger {name} of the audit log is missing or disabled, so that actions could "
+            "be changed or deleted unseen",
+            "find out who did that; enable it as the owner of the table, or restore a backup",
+        )
 
 
 def count_rows(connection: Connection) -> dict[str, int]:

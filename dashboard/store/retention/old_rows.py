@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.fees.fee_series import RollupLevel
+from dashboard.domain.people.access import Action
 from dashboard.store.access.audit_log import allow_purge_before
 from dashboard.store.engine.batching import PORTION, after_row
 from dashboard.store.schema import (
@@ -148,11 +149,14 @@ USES_OF_KEYS: Final = rows_by_key(
     api_key_uses.c.key_digest.not_in(select(api_key_credentials.c.key_digest)),
 )
 
-_ACTIONS: Final = rows_by_time(audit_log.c.at)
+_ACTIONS: Final = _rows(
+    [audit_log.c.at, audit_log.c.audit_id],
+    [audit_log.c.at < _BEFORE, audit_log.c.action != Action.PURGE.value],
+)
 
 
 def _delete_actions(connection: Connection, found: Rows, before: datetime) -> int:
-    """Delete actions, which a trigger refuses until it is allowed, and logs that."""
+    """Delete actions, which a trigger refuses until it is allowed, and logs that for good."""
     allow_purge_before(connection, before)
     return _ACTIONS.delete(connection, found, before)
 

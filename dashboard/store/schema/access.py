@@ -114,6 +114,7 @@ people = table(
     Column("totp_step", BigInteger),
     needed("created_at", Moment),
     Column("removed_at", Moment),
+    Column("disabled_at", Moment),
     sqlite_autoincrement=True,
 )
 

@@ -245,6 +245,7 @@ mail_outages = table(
 )
 
 
+# `source` is where a rule was changed last: in a file, on a page, by the API or by a command.
 rules = table(
     "rules",
     key("name", String(64)),
@@ -252,6 +253,7 @@ rules = table(
     needed("body", JSON),
     needed("changed_at", Moment),
     needed("changed_by", ForeignText),
+    Column("source", String(16)),
 )
 
 

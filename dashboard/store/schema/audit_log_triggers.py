@@ -1,11 +1,16 @@
 """Triggers of the audit log: its rows are neither changed nor deleted.
 
 Rows may go that are older than `audit_log_kept_since` of the installation. That this moment was
-moved is noted in the log by a trigger, and it never moves back.
+moved is noted in the log by a trigger, whose notes never go, and it never moves back.
+
+The owner of a table can disable its triggers. On PostgreSQL the log may therefore belong to a role
+other than ours (deploy/postgresql/protect-audit-log.sql), which gives the trigger an argument: how
+old a row has to be to go, whatever the installation says.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 # One statement each. A REPLACE of SQLite would delete without a word, so it is refused as well.
@@ -23,7 +28,8 @@ END
 """,
     """
 CREATE TRIGGER audit_log_kept BEFORE DELETE ON audit_log
-WHEN NOT EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) BEGIN
+WHEN OLD.action = 'purge'
+    OR NOT EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) BEGIN
     SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
 END
 """,
@@ -50,7 +56,10 @@ _POSTGRESQL: Final = (
 CREATE FUNCTION audit_log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        IF EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) THEN
+        IF OLD.action <> 'purge'
+            AND EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at)
+            AND (TG_NARGS = 0 OR OLD.at <
+                extract(epoch FROM clock_timestamp() - TG_ARGV[0]::interval) * 1000) THEN
             RETURN OLD;
         END IF;
     END IF;
@@ -88,3 +97,10 @@ FOR EACH ROW EXECUTE FUNCTION audit_log_purged()
 
 TRIGGERS: Final = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}
 """The statements that make them, by the name of the dialect."""
+
+_NAME: Final = re.compile(r"CREATE TRIGGER (\w+)")
+
+
+def trigger_names(dialect: str) -> set[str]:
+    """Return the triggers that a store must have."""
+    return set(_NAME.findall("".join(TRIGGERS[dialect])))

@@ -47,6 +47,8 @@ def upgrade() -> None:
     _let_people_prove_more()
     _let_programs_manage()
     _share_cases()
+    _say_where_rules_were_changed()
+    _keep_what_is_said_of_purges()
 
 
 def _store_busy_spells() -> None:
@@ -178,7 +180,7 @@ def _let_people_sign_in() -> None:
         *optional(password_hash=word_200, issuer=text, subject=text),
         *optional(totp_key=word_64, totp_step=big),
         *needed(created_at=big),
-        *optional(removed_at=big),
+        *optional(removed_at=big, disabled_at=big),
         sqlite_autoincrement=True,
     )
     add_index(
@@ -271,3 +273,43 @@ def _share_cases() -> None:
         sqlite_autoincrement=True,
     )
     add_index("share_links", "ends_at")
+
+
+def _say_where_rules_were_changed() -> None:
+    op.add_column("rules", sa.Column("source", word_16))
+
+
+def _keep_what_is_said_of_purges() -> None:
+    """Let no purge of the audit log delete what says that there was one."""
+    for statement in _REPLACED[op.get_bind().dialect.name]:
+        op.execute(sa.text(statement))
+
+
+_REPLACED = {
+    "sqlite": (
+        "DROP TRIGGER audit_log_kept",
+        """
+CREATE TRIGGER audit_log_kept BEFORE DELETE ON audit_log
+WHEN OLD.action = 'purge'
+    OR NOT EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) BEGIN
+    SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
+END
+""",
+    ),
+    "postgresql": (
+        """
+CREATE OR REPLACE FUNCTION audit_log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD.action <> 'purge'
+            AND EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at)
+            AND (TG_NARGS = 0 OR OLD.at <
+                extract(epoch FROM clock_timestamp() - TG_ARGV[0]::interval) * 1000) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log only grows: its rows are neither changed nor deleted';
+END $$
+""",
+    ),
+}

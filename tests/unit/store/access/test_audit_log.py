@@ -17,11 +17,13 @@ from dashboard.store.access.audit_log import (
     AuditFilter,
     allow_purge_before,
     audit_entries,
+    count_entries,
     last_details,
     note_action,
 )
 from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.verify import unguarded_log
 from dashboard.store.retention.apply import apply_retention
 from tests.builders import A_MOMENT, seconds
 
@@ -95,6 +97,31 @@ def test_acts_are_found_by_kind_and_time_the_latest_first(store: Store) -> None:
     assert subjects(store, AuditFilter(Action.EDIT_TRACKED)) == ["subject 2"]
 
 
+def test_acts_are_found_by_who_from_where_and_words(store: Store) -> None:
+    ada = Actor("Ada", A_MOMENT, origin="192.0.2.1")
+    bob = Actor("bob (token)", A_MOMENT + seconds(1), origin="2001:db8::1")
+    with store.write() as connection:
+        note_action(connection, ada, Action.CHANGE_ROLE, "Eve 100%", {"to": "viewer"})
+        note_action(connection, bob, Action.TRACK, "a_b")
+
+    for wanted, found in (
+        (AuditFilter(actor="ADA"), ["Eve 100%"]),
+        (AuditFilter(actor="(token)"), ["a_b"]),
+        (AuditFilter(origin="2001:DB8"), ["a_b"]),
+        (AuditFilter(words="0% VIEWER change-role"), ["Eve 100%"]),
+        (AuditFilter(words="a_b"), ["a_b"]),
+        (AuditFilter(words="_%"), []),
+        (AuditFilter(words="viewer track"), []),
+        (AuditFilter(Action.TRACK, actor="ada"), []),
+    ):
+        assert subjects(store, wanted) == found
+        with store.read() as connection:
+            assert count_entries(connection, wanted) == len(found)
+    with store.read() as connection:
+        second = audit_entries(connection, AuditFilter(), 1, 1)
+    assert [each.subject for each in second] == ["Eve 100%"]
+
+
 def test_last_act_of_a_kind_is_looked_for_among_the_latest(store: Store) -> None:
     with store.write() as connection:
         for at, told in ((A_MOMENT, "old"), (A_MOMENT + seconds(1), "new")):
@@ -152,6 +179,26 @@ def test_housekeeping_forgets_what_was_let_go_and_that_is_on_record(store: Store
     with store.read() as connection:
         moment = int((A_MOMENT + seconds(2)).timestamp() * 1000)
         assert last_details(connection, Action.PURGE) == {"before": moment}
+
+
+def test_purge_stays_on_record_whatever_the_installation_says(store: Store, url: str) -> None:
+    note(store)
+    by_hand(url, "UPDATE installation SET audit_log_kept_since = 9000000000000000")
+
+    with pytest.raises(Exception, match="the audit log only grows"):
+        by_hand(url, "DELETE FROM audit_log")
+    by_hand(url, "DELETE FROM audit_log WHERE action <> 'purge'")
+
+    assert subjects(store) == ["audit log"]
+
+
+def test_trigger_that_is_gone_is_found(store: Store, url: str, database: str) -> None:
+    on_postgresql = "ALTER TABLE audit_log DISABLE TRIGGER audit_log_unchanged"
+    by_hand(url, on_postgresql if database == "postgresql" else "DROP TRIGGER audit_log_unchanged")
+
+    with store.read() as connection:
+        (finding,) = unguarded_log(connection)
+    assert "the trigger audit_log_unchanged of the audit log is missing" in finding.what
 
 
 def test_moment_before_which_the_log_may_go_never_goes_back(store: Store, url: str) -> None:
