@@ -9,23 +9,35 @@ from typing import Final
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Json, Listing, time_column
 from dashboard.domain.people.access import Action, AuditEntry, Detail
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries, count_entries
 
 
 class AuditLog(ApplicationSubject):
-    def entries(
-        self,
-        action: Action | None,
-        since: datetime | None,
-        until: datetime | None,
-        limit: int,
-    ) -> list[AuditEntry]:
-        """Return the latest entries that fit, the latest first."""
+    def entries(self, wanted: AuditFilter, limit: int, skipped: int = 0) -> list[AuditEntry]:
+        """Return the latest entries that fit, the latest first, after those that are skipped."""
         with self._context.store.read_recent() as connection:
-            return audit_entries(connection, AuditFilter(action, since, until), limit)
+            return audit_entries(connection, wanted, limit, skipped)
+
+    def count(self, wanted: AuditFilter) -> int:
+        """Count the entries that fit."""
+        with self._context.store.read_recent() as connection:
+            return count_entries(connection, wanted)
 
 
-def _details(entry: AuditEntry) -> str:
+def audit_filter(
+    action: Action | None,
+    since: datetime | None,
+    until: datetime | None,
+    actor: str = "",
+    origin: str = "",
+    words: str = "",
+) -> AuditFilter:
+    """Return what is searched: times are included, and what is None or empty allows anything."""
+    return AuditFilter(action, since, until, actor, origin, words)
+
+
+def details_in_words(entry: AuditEntry) -> str:
+    """Write the details of an entry in a line; they are foreign."""
     return ", ".join(
         f"{name}: {each if isinstance(each, str) else json.dumps(each)}"
         for name, each in entry.details.items()
@@ -46,7 +58,7 @@ AUDIT: Final[Listing[AuditEntry]] = Listing(
         Column("from", lambda each: each.origin, "from"),
         Column(
             "details",
-            _details,
+            details_in_words,
             "details",
             lambda each: {name: _plain(detail) for name, detail in each.details.items()},
         ),

@@ -67,7 +67,7 @@ def configured(context: ApplicationContext) -> Document:
         },
         "people": {
             each.name: {"role": each.role.value}
-            for each in People(context).all()
+            for each in (account.person for account in People(context).all())
             if each.issuer is None
         },
         "answers": _answers(AnswerTexts(context)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -124,6 +125,10 @@ class Listing(Generic[Item]):
     def csv(self, items: Iterable[Item]) -> str:
         """Return the items as CSV (RFC 4180), without cells that a spreadsheet would compute."""
         return write_csv(self.names(), self.rows(items))
+
+    def json(self, items: Iterable[Item]) -> str:
+        """Return the items as the text of a JSON file."""
+        return json.dumps({self.key: self.forms(items)}, indent=2)
 
     def table(self, items: Iterable[Item]) -> list[Sequence[str]]:
         """Return the cells as texts, empty where there is nothing."""

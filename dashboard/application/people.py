@@ -1,17 +1,17 @@
-"""People who sign in: invited, with a password, a role and sessions that can be ended."""
+"""How people sign in: with a password, by a link that sets one, or by an issuer."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
-from typing import Final
 from uuid import UUID
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 
+from dashboard.application.accounts import Accounts
 from dashboard.application.context import ApplicationContext
 from dashboard.application.factors import CodeAsked, Factors
 from dashboard.application.sessions import (
@@ -21,18 +21,14 @@ from dashboard.application.sessions import (
     Sessions,
     acting,
 )
-from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, digest, parse_name
+from dashboard.domain.people.access import LONGEST_NAME, Action, Role, digest
 from dashboard.domain.people.sign_in import Identity, Issuer, refuse_weak_password
-from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, NotAllowed, NotFound
+from dashboard.errors import InputError, NotAllowed
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.access.factors import remove_factors
 from dashboard.store.access.people import (
     Person,
-    add_person,
     add_subject,
-    all_people,
     change_role,
     confirm_session,
     end_sessions_at,
@@ -40,40 +36,17 @@ from dashboard.store.access.people import (
     find_person,
     find_subject,
     invited_person,
-    remove_person,
-    save_invitation,
     save_password,
     use_invitation,
 )
 from dashboard.store.engine.connection import Connection
 
-INVITED_FOR: Final = timedelta(hours=72)
 
-
-class People(Sessions):
+class People(Sessions, Accounts):
     def __init__(self, context: ApplicationContext, hasher: PasswordHasher | None = None) -> None:
         super().__init__(context)
         self._hasher = hasher or PasswordHasher()
         self.factors = Factors(context, self)
-
-    def all(self) -> list[Person]:
-        """Return who may sign in, by name."""
-        with self._context.store.read() as connection:
-            return all_people(connection)
-
-    def invite(self, name: str, role: Role, by: Actor) -> Secret:
-        """Invite somebody, with a new password and this role also who is there already.
-
-        Returns the token of the link. It is valid once, for three days.
-        """
-        name, token = parse_name(name), Secret(secrets.token_urlsafe(SECRET_BYTES))
-        with self._context.store.write() as connection:
-            note_action(connection, by, Action.INVITE, name, {"role": role.value})
-            if not add_person(connection, name, role, by.at):
-                self._give_role(connection, _named(connection, name), role)
-            person = _named(connection, name)
-            save_invitation(connection, person, digest(token.reveal()), by.at + INVITED_FOR)
-        return token
 
     def invited(self, token: str) -> Person | None:
         """Return whom a link invites; None where it is used, over or was never made."""
@@ -159,43 +132,6 @@ class People(Sessions):
             by, _ = self.acting_in(connection, session_id)
             confirm_session(connection, session_id, by.at)
 
-    def change_role(self, name: str, role: Role, by: Actor) -> None:
-        """Give a person another role, in force at once."""
-        with self._context.store.write() as connection:
-            person = _named(connection, name)
-            details = {"from": person.role.value, "to": role.value}
-            note_action(connection, by, Action.CHANGE_ROLE, person.name, details)
-            if person.issuer is not None:
-                raise InputError(
-                    f"the groups of {shorten(person.name)} at {shorten(person.issuer)} give the "
-                    "role: change them there, or what they may do in [sign_in.issuers]"
-                )
-            self._give_role(connection, person, role)
-
-    def remove(self, name: str, by: Actor) -> None:
-        """Let somebody sign in no more, and end their sessions."""
-        with self._context.store.write() as connection:
-            person = _named(connection, name)
-            note_action(connection, by, Action.REMOVE_PERSON, person.name)
-            _refuse_last_admin(connection, person)
-            remove_factors(connection, person)
-            remove_person(connection, person, by.at)
-
-    def reset_factors(self, name: str, by: Actor) -> None:
-        """Take authenticator app, recovery codes and passkeys away, and end all sessions."""
-        with self._context.store.write() as connection:
-            person = _named(connection, name)
-            note_action(
-                connection, by, Action.RESET_FACTORS, person.name, {"factors": person.factors}
-            )
-            remove_factors(connection, person)
-            end_sessions_of(connection, person, by.at)
-
-    def _give_role(self, connection: Connection, person: Person, role: Role) -> None:
-        if role is not Role.ADMIN:
-            _refuse_last_admin(connection, person)
-        change_role(connection, person, role)
-
     def _confirmed(self, session_id: UUID, password: Secret) -> Person:
         """Return the person of a session, if this is their password."""
         with self._context.store.read() as connection:
@@ -251,20 +187,3 @@ def _subject(connection: Connection, identity: Identity, role: Role, now: dateti
         found = find_subject(connection, issuer, subject)
         name = f"{name.rsplit(' #', 1)[0]} #{number}"
     return found
-
-
-def _named(connection: Connection, name: str) -> Person:
-    person = find_person(connection, name)
-    if person is None:
-        raise NotFound(f"nobody is called {shorten(name)}: see `linewatch people list`")
-    return person
-
-
-def _refuse_last_admin(connection: Connection, person: Person) -> None:
-    """Raise InputError where nobody could give roles and invite people without this person."""
-    others = [each for each in all_people(connection) if each.person_id != person.person_id]
-    can_sign_in = [each for each in others if each.can_sign_in]
-    if person.role is Role.ADMIN and not any(each.role is Role.ADMIN for each in can_sign_in):
-        raise InputError(
-            f"{shorten(person.name)} is the only admin who can sign in: make somebody else one"
-        )

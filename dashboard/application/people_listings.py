@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.application.accounts import Account
 from dashboard.application.listing import Column, Listing, for_programs, time_column
 from dashboard.domain.markup import visible
-from dashboard.store.access.people import Person, Session
+from dashboard.store.access.people import Session
 
 
 def _device(session: Session) -> str:
@@ -15,24 +16,29 @@ def _device(session: Session) -> str:
     return f"{named}{visible(session.device)}"
 
 
-PEOPLE: Final[Listing[Person]] = Listing(
+PEOPLE: Final[Listing[Account]] = Listing(
     "people",
     (
-        Column("name", lambda each: visible(each.name), "name", lambda each: each.name),
-        Column("role", lambda each: each.role.value, "role"),
         Column(
-            "state",
-            lambda each: "can sign in" if each.can_sign_in else "invited",
-            "state",
+            "name", lambda each: visible(each.person.name), "name", lambda each: each.person.name
         ),
+        Column("role", lambda each: each.person.role.value, "role"),
+        Column("state", lambda each: each.state, "state"),
         Column(
             "factors",
-            lambda each: ", ".join(each.factors) or "none",
+            lambda each: ", ".join(each.person.factors) or "none",
             "factors",
-            lambda each: [*each.factors],
+            lambda each: [*each.person.factors],
         ),
-        Column("by", lambda each: visible(each.issuer or ""), "issuer", lambda each: each.issuer),
-        time_column("since", "since", lambda each: each.created_at),
+        Column(
+            "signs in with",
+            lambda each: visible(each.person.issuer or "password"),
+            "issuer",
+            lambda each: each.person.issuer,
+        ),
+        time_column("last used", "lastUsedAt", lambda each: each.last_used_at, "never"),
+        time_column("since", "since", lambda each: each.person.created_at),
+        time_column("invited until", "invitedUntil", lambda each: each.invited_until),
     ),
     "Nobody may sign in.",
 )

@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
-from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, digest
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, Way, digest
 from dashboard.domain.people.sign_in import AttemptThrottle, SignInPolicy
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -169,11 +169,15 @@ class Sessions(ApplicationSubject):
     ) -> NewSession:
         """Begin a session of somebody who proved who they are; `proof` says with what.
 
+        NotAllowed for whom an admin keeps out.
+
         `sid` is what an issuer calls the session of its own that this one belongs to.
         """
         policy, now = self._policy, self._context.now()
         if policy is None or not (policy.accounts or person.issuer):
             raise InputError("nobody signs in here with a password: set accounts in [sign_in]")
+        if person.is_disabled:
+            raise NotAllowed("your account is disabled: ask an admin")
         secret = Secret(secrets.token_urlsafe(SECRET_BYTES))
         ends_at = now + policy.longest
         begun = Session(
@@ -211,4 +215,4 @@ def _stored_session(connection: Connection, session_id: UUID) -> Session:
 
 def acting(person: Person, at: datetime, device: Device) -> Actor:
     """Return who acts from a device."""
-    return Actor(person.name, at, person.role, device.address)
+    return Actor(person.name, at, person.role, device.address, way=Way.PAGE)

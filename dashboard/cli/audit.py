@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from dashboard.application.audit import AUDIT, AuditLog
+from dashboard.application.audit import AUDIT, AuditLog, audit_filter
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Output, output, print_list
@@ -17,23 +17,30 @@ from dashboard.domain.people.access import Action
 @click.option(
     "--action", type=click.Choice([each.value for each in Action]), help="Only this action."
 )
+@click.option("--actor", default="", help="Only who has this in their name.")
+@click.option("--from", "origin", default="", help="Only from addresses that hold this.")
+@click.option("--search", default="", help="Words in the action, its subject or its details.")
 @options.within
 @options.limit
 @output
 def audit(
     *,
     action: str | None,
+    actor: str,
+    origin: str,
+    search: str,
     since: datetime | None,
     until: datetime | None,
     limit: int,
     output: Output,
 ) -> None:
-    """List who did what: keys, watched senders, tracked transactions, the store itself.
+    """List who did what from where: to people, keys, rules, transactions, the store itself.
 
     Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
     name that a person gave, else the user of the system for a command, and pages for the pages.
     """
-    wanted = None if action is None else Action(action)
+    kind = None if action is None else Action(action)
+    wanted = audit_filter(kind, since, until, actor, origin, search)
     with open_installation() as here:
-        found = AuditLog(here.source).entries(wanted, since, until, limit)
+        found = AuditLog(here.source).entries(wanted, limit)
     print_list(AUDIT, found, output)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
+from dashboard.application.accounts import INVITED_FOR
 from dashboard.application.listing import Json
-from dashboard.application.people import INVITED_FOR, People
+from dashboard.application.people import People
 from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import Parsed, as_json
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_name
+from dashboard.errors import InputError
 
 _NAME = click.argument("name", type=Parsed("name", parse_name))
 _ROLE = click.Choice([each.value for each in Role])
@@ -73,6 +75,31 @@ def role(*, name: str, role: str, as_json: bool) -> None:
 @people.command()
 @_NAME
 @as_json
+def disable(*, name: str, as_json: bool) -> None:
+    """Keep NAME out until `people enable`; their sessions end within a second."""
+    with open_installation() as here:
+        known = People(here.source)
+        known.disable(name, here.user())
+        left = known.tokens_of(name)
+    lines = [f"{name} cannot sign in until you enable them again."]
+    if left:
+        lines.append(f"Tokens that {name} made still work: {', '.join(left)}.")
+    answer({"name": name, "state": "disabled", "tokens": list[Json](left)}, *lines, as_json=as_json)
+
+
+@people.command()
+@_NAME
+@as_json
+def enable(*, name: str, as_json: bool) -> None:
+    """Let NAME sign in again, with the password that they had."""
+    with open_installation() as here:
+        People(here.source).enable(name, here.user())
+    answer({"name": name, "state": "enabled"}, f"{name} can sign in again.", as_json=as_json)
+
+
+@people.command()
+@_NAME
+@as_json
 def remove(*, name: str, as_json: bool) -> None:
     """Remove NAME, whose sessions end within a second; what they did stays in the audit log."""
     with open_installation() as here:
@@ -103,13 +130,21 @@ def sessions(*, output: Output) -> None:
 
 
 @people.command("sign-out")
-@click.argument("session")
+@click.argument("session", required=False)
+@click.option("--all-of", "name", type=Parsed("name", parse_name), help="All of this person.")
 @as_json
-def sign_out(*, session: str, as_json: bool) -> None:
+def sign_out(*, session: str | None, name: str | None, as_json: bool) -> None:
     """End SESSION, given as the list of sessions shows it; its pages close within a second."""
+    if (session is None) == (name is None):
+        raise InputError("name one session, as `linewatch people sessions` lists it, or --all-of")
     with open_installation() as here:
+        if name is not None:
+            ended = People(here.source).end_sessions_of(name, here.user())
+            words = f"{name} is signed out: {ended} ended."
+            answer({"name": name, "ended": ended}, words, as_json=as_json)
+            return
         known = People(here.source)
-        found = known.session_beginning(session)
+        found = known.session_beginning(str(session))
         known.end_session(found.session_id, here.user())
     name = found.person.name
     said: dict[str, Json] = {"sessionId": str(found.session_id), "name": name, "state": "ended"}

@@ -42,7 +42,8 @@ class Action(StrEnum):
 
     SUSPECT: a message to an address came back. SIGN_OUT: somebody ended a session of their own,
     END_SESSION: of somebody else. REMOVE_FACTOR: somebody took away an authenticator app or a
-    passkey of their own, RESET_FACTORS: all of somebody else.
+    passkey of their own, RESET_FACTORS: all of somebody else. DISABLE_PERSON: they cannot sign in
+    until ENABLE_PERSON.
     """
 
     CREATE_KEY = "create-key"
@@ -90,6 +91,8 @@ class Action(StrEnum):
     PURGE = "purge"
     INVITE = "invite"
     CHANGE_ROLE = "change-role"
+    DISABLE_PERSON = "disable-person"
+    ENABLE_PERSON = "enable-person"
     REMOVE_PERSON = "remove-person"
     SET_PASSWORD = "set-password"  # noqa: S105 - what people do, not a password
     SIGN_IN = "sign-in"
@@ -182,10 +185,22 @@ LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
 }
 """The least role for each action. Whatever is not listed takes an admin."""
 
+READS_ACCESS: Final = Role.ADMIN
+"""The least role that reads who may do what, and who did: people, sessions, keys, the audit log."""
+
 
 def least_role(action: Action) -> Role:
     """Return the least role that may do this."""
     return next((role for role, acts in LEAST_ROLES.items() if action in acts), Role.ADMIN)
+
+
+class Way(StrEnum):
+    """How something is done; FILE: what a file says is put in force."""
+
+    PAGE = "page"
+    API = "api"
+    COMMAND = "command"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +208,8 @@ class Actor:
     """Who does something, and when.
 
     `role` limits what they may do: that of a sign-in, and everything for who works on this machine
-    itself. `origin` says from where it is done, as the audit log shows it. `subjects` are those
-    that a program may be about; None is all of them.
+    itself. `origin` says from where it is done, as the audit log shows it, and `way` how.
+    `subjects` are those that a program may be about; None is all of them.
     """
 
     name: str
@@ -202,6 +217,7 @@ class Actor:
     role: Role = Role.ADMIN
     origin: str = ""
     subjects: frozenset[str] | None = None
+    way: Way | None = None
 
     def require(self, action: Action) -> None:
         """Raise NotAllowed where the role does not allow an action."""

@@ -8,7 +8,18 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    select,
+    update,
+)
 
 from dashboard.domain.people.access import Role
 from dashboard.store.engine.upsert import insert_new
@@ -27,6 +38,7 @@ class Person:
 
     `issuer` is the identifier of who says that it is them, None for accounts of our own.
     `has_app`: their password takes a code of an authenticator app as well.
+    `is_disabled`: they are kept out until they are enabled again.
     """
 
     person_id: int
@@ -37,6 +49,7 @@ class Person:
     issuer: str | None = None
     has_app: bool = False
     passkeys: int = 0
+    is_disabled: bool = False
 
     @property
     def factors(self) -> list[str]:
@@ -45,8 +58,9 @@ class Person:
 
     @property
     def can_sign_in(self) -> bool:
-        """Whether they need no invitation any more."""
-        return self.password_hash is not None or self.issuer is not None
+        """Whether they need no invitation any more, and are not kept out."""
+        has_way = self.password_hash is not None or self.issuer is not None
+        return has_way and not self.is_disabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,15 @@ def change_role(connection: Connection, person: Person, role: Role) -> None:
     connection.execute(_this(person).values(role=role.value))
 
 
+def disable_person(connection: Connection, person: Person, at: datetime | None) -> None:
+    """Keep a person out from a moment on, all sessions and invitations ended; None lets them in."""
+    connection.execute(_this(person).values(disabled_at=at))
+    if at is not None:
+        _drop_invitations(connection, person)
+        drop_steps(connection, person)
+        end_sessions_of(connection, person, at)
+
+
 def save_password(connection: Connection, person: Person, password_hash: str) -> None:
     """Let a person sign in with the password that was hashed, and with no other."""
     connection.execute(_this(person).values(password_hash=password_hash))
@@ -148,6 +171,19 @@ def invited_person(connection: Connection, token_digest: bytes, now: datetime) -
     return _found(connection, people.c.person_id.in_(valid))
 
 
+def invitation_ends(connection: Connection) -> dict[int, datetime]:
+    """Return until when whoever is invited may accept, by person; some of these are past."""
+    query = select(invitations.c.person_id, invitations.c.ends_at)
+    return {row.person_id: row.ends_at for row in connection.execute(query)}
+
+
+def last_uses(connection: Connection) -> dict[int, datetime]:
+    """Return when each person who ever signed in was here last."""
+    person_id, at = sessions.c.person_id, func.max(sessions.c.last_used_at)
+    query = select(person_id, at.label("at")).group_by(person_id)
+    return {row.person_id: row.at for row in connection.execute(query)}
+
+
 def use_invitation(connection: Connection, person: Person) -> None:
     """Let the invitation of a person be valid no more."""
     _drop_invitations(connection, person)
@@ -158,11 +194,10 @@ def save_session(
 ) -> None:
     """Keep a session that begins; those of everybody that ended long ago are forgotten.
 
-    `sid` is what the issuer calls the session that it belongs to.
+    The last one of a person stays, which says when they were here. `sid` is what the issuer calls
+    the session that it belongs to.
     """
-    connection.execute(
-        delete(sessions).where(sessions.c.ends_at < session.created_at - _ENDED_STAY_FOR)
-    )
+    _forget_sessions(connection, session.created_at - _ENDED_STAY_FOR)
     row = {
         "session_id": session.session_id,
         "secret_digest": secret_digest,
@@ -179,6 +214,16 @@ def save_session(
 
 
 _ENDED_STAY_FOR = timedelta(days=30)
+
+
+def _forget_sessions(connection: Connection, before: datetime) -> None:
+    later = sessions.alias()
+    is_last = ~exists().where(
+        later.c.person_id == sessions.c.person_id, later.c.last_used_at > sessions.c.last_used_at
+    )
+    removed = select(people.c.person_id).where(people.c.removed_at.is_not(None))
+    stays = and_(is_last, sessions.c.person_id.not_in(removed))
+    connection.execute(delete(sessions).where(sessions.c.ends_at < before, ~stays))
 
 
 def session_of_secret(connection: Connection, secret_digest: bytes) -> Session | None:
@@ -229,9 +274,10 @@ def end_session(connection: Connection, session_id: UUID, at: datetime) -> None:
 
 def end_sessions_of(
     connection: Connection, person: Person, at: datetime, but: UUID | None = None
-) -> None:
-    """Let every session of a person end now, but for one."""
-    _end(connection, at, sessions.c.person_id == person.person_id, sessions.c.session_id != but)
+) -> int:
+    """Let every session of a person end now, but for one; return how many did."""
+    theirs = sessions.c.person_id == person.person_id
+    return _end(connection, at, theirs, sessions.c.session_id != but)
 
 
 def end_all_sessions(connection: Connection, at: datetime) -> None:
@@ -260,8 +306,16 @@ _WITH_PEOPLE: Select[Any] = select(
     people.c.issuer,
     people.c.created_at.label("met"),
     people.c.totp_key,
+    people.c.disabled_at,
     _PASSKEYS,
-).join(people, people.c.person_id == sessions.c.person_id)
+).join(
+    people,
+    and_(
+        people.c.person_id == sessions.c.person_id,
+        people.c.removed_at.is_(None),
+        people.c.disabled_at.is_(None),
+    ),
+)
 
 
 def _found(connection: Connection, *those: ColumnElement[bool]) -> Person | None:
@@ -298,6 +352,7 @@ def _person(row: Row[Any], created_at: datetime | None = None) -> Person:
         row.issuer,
         row.totp_key is not None,
         row.passkeys,
+        row.disabled_at is not None,
     )
 
 
@@ -309,6 +364,6 @@ def _drop_invitations(connection: Connection, person: Person) -> None:
     connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
 
 
-def _end(connection: Connection, at: datetime, *those: ColumnElement[bool]) -> None:
+def _end(connection: Connection, at: datetime, *those: ColumnElement[bool]) -> int:
     ended = update(sessions).where(sessions.c.ends_at > at, *those)
-    connection.execute(ended.values(ends_at=at))
+    return connection.execute(ended.values(ends_at=at)).rowcount

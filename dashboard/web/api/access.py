@@ -15,6 +15,7 @@ from dashboard.application.listing import Json, instant
 from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.domain.people.access import (
+    READS_ACCESS,
     Action,
     AuditEntry,
     KeyLimits,
@@ -22,6 +23,7 @@ from dashboard.domain.people.access import (
     parse_key_name,
     parse_name,
 )
+from dashboard.store.access.audit_log import AuditFilter
 from dashboard.web.api.endpoint import (
     Asked,
     Endpoints,
@@ -71,7 +73,7 @@ class Rotation(Fields):
     grace: Annotated[int, msgspec.Meta(ge=0, le=366 * 86_400)] = 0
 
 
-@endpoints.listed("/keys", "API keys", least=Role.ADMIN)
+@endpoints.listed("/keys", "API keys", least=READS_ACCESS)
 def keys(asked: Asked) -> Found:
     ask = Keys(asked.context)
     return ask.listing(), ask.all()
@@ -118,7 +120,7 @@ def revoke_key(asked: Asked) -> Reply:
     return Reply({"name": asked.name, "state": "revoked"})
 
 
-@endpoints.listed("/people", "Who may sign in", least=Role.ADMIN)
+@endpoints.listed("/people", "Who may sign in", least=READS_ACCESS)
 def people(asked: Asked) -> Found:
     return PEOPLE, asked.application.people.all()
 
@@ -162,6 +164,39 @@ def change_role(asked: Asked) -> Reply:
 
 
 @endpoints.at(
+    "POST /people/{name}/disable",
+    "Keep somebody out for a time, and end their sessions",
+    "name state",
+    Action.DISABLE_PERSON,
+)
+def disable_person(asked: Asked) -> Reply:
+    asked.application.people.disable(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "disabled"})
+
+
+@endpoints.at(
+    "POST /people/{name}/enable",
+    "Let somebody sign in again",
+    "name state",
+    Action.ENABLE_PERSON,
+)
+def enable_person(asked: Asked) -> Reply:
+    asked.application.people.enable(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "enabled"})
+
+
+@endpoints.at(
+    "DELETE /people/{name}/sessions",
+    "End every session of a person",
+    "name ended",
+    Action.END_SESSION,
+)
+def end_sessions_of(asked: Asked) -> Reply:
+    ended = asked.application.people.end_sessions_of(asked.name, asked.by)
+    return Reply({"name": asked.name, "ended": ended})
+
+
+@endpoints.at(
     "DELETE /people/{name}", "Let somebody sign in no more", "name state", Action.REMOVE_PERSON
 )
 def remove_person(asked: Asked) -> Reply:
@@ -180,7 +215,7 @@ def reset_factors(asked: Asked) -> Reply:
     return Reply({"name": asked.name, "factors": []})
 
 
-@endpoints.listed("/sessions", "Who is signed in", least=Role.ADMIN)
+@endpoints.listed("/sessions", "Who is signed in", least=READS_ACCESS)
 def sessions(asked: Asked) -> Found:
     return SESSIONS, asked.application.people.sessions()
 
@@ -193,7 +228,7 @@ def end_session(asked: Asked) -> Reply:
     return Reply({"sessionId": str(found.session_id), "state": "ended"})
 
 
-@endpoints.listed("/tokens", "Tokens", least=Role.ADMIN)
+@endpoints.listed("/tokens", "Tokens", least=READS_ACCESS)
 def tokens(asked: Asked) -> Found:
     return TOKENS, Tokens(asked.context).all()
 
@@ -241,6 +276,9 @@ class AuditQuery(Slice):
     action: Action | None = None
     since: Moment | None = None
     until: Moment | None = None
+    actor: Text = ""
+    origin: Text = msgspec.field(default="", name="from")
+    search: Text = ""
 
 
 @endpoints.at(
@@ -248,13 +286,16 @@ class AuditQuery(Slice):
     "Who did what, the latest first",
     "entries cursor",
     query=AuditQuery,
-    least=Role.ADMIN,
+    least=READS_ACCESS,
 )
 def audit(asked: Asked) -> Reply:
     query: AuditQuery = asked.query
 
     def read(until: datetime | None, limit: int) -> Sequence[AuditEntry]:
-        return AuditLog(asked.context).entries(query.action, query.since, until, limit)
+        wanted = AuditFilter(
+            query.action, query.since, until, query.actor, query.origin, query.search
+        )
+        return AuditLog(asked.context).entries(wanted, limit)
 
     shown, cursor = part_of(asked, read, lambda each: each.at, query.until)
     return Reply({AUDIT.key: AUDIT.forms(shown), "cursor": cursor})

@@ -112,7 +112,7 @@ def test_code_of_long_ago_or_of_another_app_turns_nothing_on(
         with pytest.raises(InputError, match="the code is wrong"):
             people.factors.add_app(session, key, code)
 
-    assert people.all()[0].factors == []
+    assert people.all()[0].person.factors == []
 
 
 @ON_BOTH
@@ -242,7 +242,7 @@ def test_admin_resets_the_factors_of_who_lost_one_and_nobody_else_does(
     session, _, _ = with_app(people, fake_clock)
     with pytest.raises(NotAllowed, match="reset-factors takes the role admin"):
         people.reset_factors("Ada", people.actor(session))
-    assert people.all()[0].factors == ["app"]
+    assert people.all()[0].person.factors == ["app"]
     people.reset_factors("Ada", root(fake_clock))
 
     assert acts_in(store)[0] == ("root", Action.RESET_FACTORS, {"factors": ["app"]})

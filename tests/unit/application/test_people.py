@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from dashboard.application.accounts import INVITED_FOR
 from dashboard.application.context import ApplicationContext, PageSettings
-from dashboard.application.people import INVITED_FOR, People
+from dashboard.application.people import People
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.sign_in import Identity, Issuer
@@ -144,7 +145,7 @@ def test_role_is_that_of_now(people: People, fake_clock: FakeClock) -> None:
     assert (by.name, by.role, by.origin) == ("Bob", Role.VIEWER, LAPTOP.address)
     with pytest.raises(NotAllowed, match="invite takes the role admin"):
         people.invite("Eve", Role.ADMIN, by)
-    assert [each.name for each in people.all()] == ["Ada", "Bob"]
+    assert [each.person.name for each in people.all()] == ["Ada", "Bob"]
 
 
 def test_act_beyond_the_role_changes_nothing(store: Store, fake_clock: FakeClock) -> None:
@@ -218,6 +219,7 @@ def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeCl
     for act in (
         lambda: people.remove("Ada", root(fake_clock)),
         lambda: people.change_role("Ada", Role.VIEWER, root(fake_clock)),
+        lambda: people.disable("Ada", root(fake_clock)),
         lambda: people.invite("Ada", Role.SUPPORT, root(fake_clock)),
     ):
         with pytest.raises(InputError, match="only admin who can sign in"):
@@ -326,6 +328,18 @@ def test_issuer_ends_one_session_or_all_of_a_person(people: People, fake_clock: 
     assert people.session(phone.secret) is None
     assert people.session(other.secret) is not None
     assert people.session(ours.secret) is not None
+
+
+def test_disabled_person_of_an_issuer_stays_out(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Root", Role.ADMIN)
+    people.sign_in_by(vouched("1", "staff"), LAPTOP)
+    people.disable("Ada", root(fake_clock))
+
+    with pytest.raises(NotAllowed, match="your account is disabled"):
+        people.sign_in_by(vouched("1", "on-call"), LAPTOP)
+    people.enable("Ada", root(fake_clock))
+    with pytest.raises(InputError, match="has no password here"):
+        people.invite("Ada", Role.ADMIN, root(fake_clock))
 
 
 def test_removed_person_of_an_issuer_begins_anew(people: People, fake_clock: FakeClock) -> None:

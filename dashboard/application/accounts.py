@@ -1,0 +1,175 @@
+"""Who may sign in: invited by a link, with a role, kept out for a time or for good."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.application.context import ApplicationSubject
+from dashboard.domain.people.access import Action, Actor, Role, digest, parse_name
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, NotFound
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.access.factors import remove_factors
+from dashboard.store.access.people import (
+    Person,
+    add_person,
+    all_people,
+    change_role,
+    disable_person,
+    end_sessions_of,
+    find_person,
+    invitation_ends,
+    last_uses,
+    remove_person,
+    save_invitation,
+)
+from dashboard.store.access.tokens import valid_tokens
+from dashboard.store.engine.connection import Connection
+
+INVITED_FOR: Final = timedelta(hours=72)
+_TOKEN_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person with when they were here last, and until when their invitation is valid."""
+
+    person: Person
+    last_used_at: datetime | None = None
+    invited_until: datetime | None = None
+
+    @property
+    def state(self) -> str:
+        """Whether they can sign in, in the words of lists."""
+        if self.person.is_disabled:
+            return "disabled"
+        if self.person.can_sign_in:
+            return "can sign in"
+        return "invited" if self.invited_until is not None else "invitation expired"
+
+
+class Accounts(ApplicationSubject):
+    def all(self) -> list[Account]:
+        """Return who may sign in, or once did and was not removed, by name."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            people = all_people(connection)
+            uses, ends = last_uses(connection), invitation_ends(connection)
+        valid = {person_id: end for person_id, end in ends.items() if end > now}
+        return [
+            Account(each, uses.get(each.person_id), valid.get(each.person_id)) for each in people
+        ]
+
+    def invite(self, name: str, role: Role, by: Actor) -> Secret:
+        """Invite somebody, with a new password and this role also who is there already.
+
+        Returns the token of the link. It is valid once, for three days.
+        """
+        name, token = parse_name(name), Secret(secrets.token_urlsafe(_TOKEN_BYTES))
+        with self._context.store.write() as connection:
+            note_action(connection, by, Action.INVITE, name, {"role": role.value})
+            if not add_person(connection, name, role, by.at):
+                person = _named(connection, name)
+                _refuse_invitation(person)
+                _give_role(connection, person, role)
+            person = _named(connection, name)
+            save_invitation(connection, person, digest(token.reveal()), by.at + INVITED_FOR)
+        return token
+
+    def change_role(self, name: str, role: Role, by: Actor) -> None:
+        """Give a person another role, in force at once."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            details = {"from": person.role.value, "to": role.value}
+            note_action(connection, by, Action.CHANGE_ROLE, person.name, details)
+            if person.issuer is not None:
+                raise InputError(
+                    f"the groups of {shorten(person.name)} at {shorten(person.issuer)} give the "
+                    "role: change them there, or what they may do in [sign_in.issuers]"
+                )
+            _give_role(connection, person, role)
+
+    def disable(self, name: str, by: Actor) -> None:
+        """Keep somebody out until they are enabled again; their sessions end."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            note_action(connection, by, Action.DISABLE_PERSON, person.name)
+            _refuse_last_admin(connection, person)
+            disable_person(connection, person, by.at)
+
+    def enable(self, name: str, by: Actor) -> None:
+        """Let somebody who was disabled sign in again, with the password that they had."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            note_action(connection, by, Action.ENABLE_PERSON, person.name)
+            disable_person(connection, person, None)
+
+    def remove(self, name: str, by: Actor) -> None:
+        """Let somebody sign in no more, and end their sessions."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            note_action(connection, by, Action.REMOVE_PERSON, person.name)
+            _refuse_last_admin(connection, person)
+            remove_factors(connection, person)
+            remove_person(connection, person, by.at)
+
+    def reset_factors(self, name: str, by: Actor) -> None:
+        """Take authenticator app, recovery codes and passkeys away, and end all sessions."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            note_action(
+                connection, by, Action.RESET_FACTORS, person.name, {"factors": person.factors}
+            )
+            remove_factors(connection, person)
+            end_sessions_of(connection, person, by.at)
+
+    def end_sessions_of(self, name: str, by: Actor) -> int:
+        """End every session of a person; return how many."""
+        with self._context.store.write() as connection:
+            person = _named(connection, name)
+            ended = end_sessions_of(connection, person, by.at)
+            note_action(connection, by, Action.END_SESSION, person.name, {"ended": ended})
+        return ended
+
+    def tokens_of(self, name: str) -> list[str]:
+        """Name the valid tokens that a person made, which do not end with their sessions."""
+        with self._context.store.read() as connection:
+            found = valid_tokens(connection, self._context.now())
+        return [each.name for each in found if each.created_by == name]
+
+
+def _give_role(connection: Connection, person: Person, role: Role) -> None:
+    if role is not Role.ADMIN:
+        _refuse_last_admin(connection, person)
+    change_role(connection, person, role)
+
+
+def _named(connection: Connection, name: str) -> Person:
+    person = find_person(connection, name)
+    if person is None:
+        raise NotFound(f"nobody is called {shorten(name)}: see `linewatch people list`")
+    return person
+
+
+def _refuse_invitation(person: Person) -> None:
+    """Raise InputError for whom a link could not let in, or who needs none."""
+    if person.is_disabled:
+        raise InputError(f"{shorten(person.name)} is disabled: enable them first")
+    if person.issuer is not None:
+        raise InputError(
+            f"{shorten(person.name)} signs in at {shorten(person.issuer)} and has no password here"
+        )
+
+
+def _refuse_last_admin(connection: Connection, person: Person) -> None:
+    """Raise InputError where nobody could give roles and invite people without this person."""
+    others = [each for each in all_people(connection) if each.person_id != person.person_id]
+    can_sign_in = [each for each in others if each.can_sign_in]
+    if person.role is Role.ADMIN and not any(each.role is Role.ADMIN for each in can_sign_in):
+        raise InputError(
+            f"{shorten(person.name)} is the only admin who can sign in: make somebody else one"
+        )
