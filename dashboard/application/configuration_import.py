@@ -39,7 +39,6 @@ from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
@@ -221,7 +220,7 @@ class _Taking:
                 self.mistakes += [f"{named}{f'.{key}' if key else ''} {what}" for key, what in read]
         if found and len(found) == len(tables):
             with self._blaming("rules", "all"):
-                ask.change(replaced_by(found), self.by)
+                ask.import_file(found, self.by, replaces=True)
 
     def _silence(self, name: str, said: _Silence) -> None:
         ask = Silences(self.context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -32,7 +32,9 @@ from dashboard.domain.alerts.rule_table import (
     Rules,
     RuleTable,
     differences,
+    merged_with,
     read_rule,
+    replaced_by,
     why_closed,
     write_rule,
 )
@@ -44,7 +46,7 @@ from dashboard.domain.alerts.rule_text import (
     written,
 )
 from dashboard.domain.formatting import counted, moment
-from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.access import Action, Actor, Detail, Way
 from dashboard.domain.tables import write_toml
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -55,7 +57,13 @@ from dashboard.store.alerts.incidents import (
     open_incidents_of_rule,
     save_incident,
 )
-from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+from dashboard.store.alerts.rules import (
+    StoredRule,
+    note_file,
+    read_rules,
+    rules_in_force,
+    save_rules,
+)
 from dashboard.store.engine.connection import Connection
 
 _MOST_INCIDENTS: Final = 10_000
@@ -105,9 +113,18 @@ class AlertRules(ApplicationSubject):
         """Return the rules in force as the text of a file."""
         return rule_file([each.rule for each in self.in_force()])
 
-    def document(self) -> dict[str, Json]:
+    def edited_as_file(self) -> str:
+        """Return the rules that people changed since a file said them; empty where there are none.
+
+        A rule is not edited as long as it is the default one, or as a file said it last.
+        """
+        edited = [each.rule for each in self.in_force() if is_edited(each)]
+        return rule_file(edited) if edited else ""
+
+    def document(self, *, only_edited: bool = False) -> dict[str, Json]:
         """Return the rules in force as programs read them and write them back."""
-        return {"rules": {each.rule.name: write_rule(each.rule) for each in self.in_force()}}
+        shown = [each for each in self.in_force() if is_edited(each) or not only_edited]
+        return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}}
 
     def read_file(self, text: str) -> tuple[Rule, ...]:
         """Return the rules that a file says; InputError names every mistake with its line."""
@@ -151,18 +168,44 @@ class AlertRules(ApplicationSubject):
             held = rules_in_force(connection)
         return differences(held, _wanted(held, edit))
 
+    def import_file(
+        self, given: Sequence[Rule], by: Actor, *, replaces: bool
+    ) -> list[RuleDifference]:
+        """Put the rules of a file in force, and note that they are as it says.
+
+        Rules that it does not name stay, unless it replaces all.
+        """
+        edit = replaced_by(given) if replaces else merged_with(given)
+        by = replace(by, way=Way.FILE)
+        by.require(Action.CHANGE_RULE)
+        with self._context.store.write() as connection:
+            found = _changed(connection, edit, by)
+            note_file(connection, [each.name for each in given])
+        return found
+
     def change(self, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
         """Change the rules and return what differs; InputError where it cannot be done."""
         with self._context.store.write() as connection:
-            held = rules_in_force(connection)
-            wanted = _wanted(held, edit)
-            found = differences(held, wanted)
-            if found:
-                save_rules(connection, wanted, by)
-                _close_unreported(connection, held, wanted, by)
-            for each in found:
-                note_action(connection, by, _action(each), each.name, _details(each))
-        return found
+            return _changed(connection, edit, by)
+
+
+def is_edited(stored: StoredRule) -> bool:
+    """Whether people changed a rule since it was the default one, or as a file says."""
+    return stored.changed_at is not None and stored.source is not Way.FILE
+
+
+def changed_in_words(stored: StoredRule) -> str:
+    """Say who changed a rule last, when and how; the name is foreign."""
+    if stored.changed_at is None:
+        return "default, unchanged"
+    how = {
+        Way.FILE: "from a file, imported",
+        Way.API: "changed by the API",
+        Way.COMMAND: "changed by a command",
+        Way.PAGE: "changed on a page",
+        None: "changed",
+    }[stored.source]
+    return f"{how} on {moment(stored.changed_at)} by {stored.changed_by}"
 
 
 def rule_file(rules: Sequence[Rule]) -> str:
@@ -176,6 +219,18 @@ def _wanted(held: Rules, edit: RuleEdit) -> Rules:
     if len(wanted) > MOST_RULES:
         raise InputError(f"these are {len(wanted):,} rules: keep at most {MOST_RULES}")
     return wanted
+
+
+def _changed(connection: Connection, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
+    held = rules_in_force(connection)
+    wanted = _wanted(held, edit)
+    found = differences(held, wanted)
+    if found:
+        save_rules(connection, wanted, by)
+        _close_unreported(connection, held, wanted, by)
+    for each in found:
+        note_action(connection, by, _action(each), each.name, _details(each))
+    return found
 
 
 def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:
@@ -278,6 +333,7 @@ def rule_form(stored: StoredRule) -> dict[str, Json]:
         **write_rule(stored.rule),
         "changedAt": instant(stored.changed_at),
         "changedBy": stored.changed_by,
+        "source": stored.source,
     }
 
 

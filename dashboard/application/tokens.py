@@ -10,7 +10,7 @@ from typing import Final
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, limit_column, time_column
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Action, Actor, Role, digest, parse_key_name
+from dashboard.domain.people.access import Action, Actor, Role, Way, digest, parse_key_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound
@@ -147,7 +147,7 @@ class Tokens(ApplicationSubject):
 
 def actor_of(token: Token, at: datetime, address: str) -> Actor:
     """Return who acts where a token was presented."""
-    return Actor(f"{token.name} (token)", at, token.role, address, token.subjects)
+    return Actor(f"{token.name} (token)", at, token.role, address, token.subjects, way=Way.API)
 
 
 def _is_due(token: Token, now: datetime) -> bool:

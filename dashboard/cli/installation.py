@@ -25,7 +25,7 @@ from dashboard.cli.place import (
     read_by_command,
     subject_of,
 )
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Actor, Way
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.paste import LONGEST_PASTE
@@ -55,7 +55,7 @@ class Installation:
 
     def user(self, name: str | None = None) -> Actor:
         """Return who acts now: the user of this machine, unless another is named."""
-        return Actor(name or self.source.actor, self.source.now())
+        return Actor(name or self.source.actor, self.source.now(), way=Way.COMMAND)
 
     def asking(self) -> AbstractContextManager[LookUp | None]:
         """Give the live question, None where no network can be asked."""

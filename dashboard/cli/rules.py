@@ -102,15 +102,18 @@ def show(*, name: str, as_json: bool) -> None:
 
 
 @rules.command()
+@click.option(
+    "--edited", is_flag=True, help="Only what people changed since a file was imported last."
+)
 @as_json
-def export(*, as_json: bool) -> None:
+def export(*, edited: bool, as_json: bool) -> None:
     """Print the rules in force as a file, which `linewatch rules import` reads back."""
     with open_installation() as here:
         ask = AlertRules(here.source)
         if as_json:
-            print_json(ask.document())
+            print_json(ask.document(only_edited=edited))
         else:
-            write(ask.as_file(), nl=False)
+            write(ask.edited_as_file() if edited else ask.as_file(), nl=False)
 
 
 @rules.command("import")
@@ -129,8 +132,13 @@ def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     text = text_of(file)
     with open_installation() as here:
         found = _rules_of(here, file, text, as_json=as_json)
-        edit = replaced_by(found) if replace else merged_with(found)
-        _change(here, edit, dry_run=dry_run, as_json=as_json)
+        ask = AlertRules(here.source)
+        if dry_run:
+            edit = replaced_by(found) if replace else merged_with(found)
+            changes = ask.plan(edit)
+        else:
+            changes = ask.import_file(found, here.user(), replaces=replace)
+        _tell(here, changes, dry_run=dry_run, as_json=as_json)
 
 
 @rules.command(epilog="\b\nlinewatch rules add hub --set kind=rejected --set modules=HUB")
@@ -254,6 +262,12 @@ def _mistake_form(mistake: Mistake) -> Json:
 def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool) -> None:
     queries = AlertRules(here.source)
     found = queries.plan(edit) if dry_run else queries.change(edit, here.user())
+    _tell(here, found, dry_run=dry_run, as_json=as_json)
+
+
+def _tell(
+    here: Installation, found: Sequence[RuleDifference], *, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
         print_json({"isDone": not dry_run, "changes": [_change_form(each) for each in found]})
         return

@@ -65,6 +65,26 @@ def test_file_is_imported_exported_and_logged(installation: Installation, tmp_pa
     assert audit["entries"][0]["details"]["modules"] == '["HUB"]'
 
 
+def test_what_people_change_is_told_from_what_a_file_says(
+    installation: Installation, tmp_path: Path
+) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES, "utf-8")
+    installation.run("rules", "import", str(file))
+    of_file = installation.run("rules", "export", "--edited").stdout
+    installation.run("rules", "edit", "hub", "--set", "severity=warning")
+    edited = installation.run("rules", "export", "--edited").stdout
+    again = installation.run("rules", "import", "-", given=edited)
+    states = json.loads(installation.run("rules", "show", "hub", "--json").stdout)
+
+    assert of_file == ""
+    assert edited.startswith('[rules.hub]\nkind = "rejected"\nseverity = "warning"')
+    assert edited.count("[rules.") == 1
+    assert again.stdout == "Nothing changes.\n"
+    assert states["source"] == "file"
+    assert installation.run("rules", "export", "--edited").stdout == ""
+
+
 def test_file_with_mistakes_changes_nothing_and_names_all(
     installation: Installation, tmp_path: Path
 ) -> None:

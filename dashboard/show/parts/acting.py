@@ -16,7 +16,15 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, read_rule
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import element, visible
-from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, parse_name
+from dashboard.domain.people.access import (
+    LONGEST_NAME,
+    Action,
+    Actor,
+    Role,
+    Way,
+    least_role,
+    parse_name,
+)
 from dashboard.errors import InputError, NotAllowed, StoreError
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.notices import notice
@@ -60,13 +68,27 @@ def signed_in(queries: Application) -> Actor | None:
 
 def may(queries: Application, action: Action) -> bool:
     """Whether who looks at the page may do something: what they may not is not offered."""
-    if not queries.people.must_sign_in:
-        return True
-    session = st.user.get(IDENTITY)
-    try:
-        return isinstance(session, str) and queries.people.role_shown(UUID(session)).may(action)
-    except (NotAllowed, StoreError):
-        return False
+    return admits(queries, least_role(action))()
+
+
+def admits(queries: Application, least: Role) -> Callable[[], bool]:
+    """Return what says whether who looks at this page has a role, then and later.
+
+    A file is written when somebody asks for it, perhaps long after its button was drawn.
+    """
+    session = st.user.get(IDENTITY) if queries.people.must_sign_in else None
+
+    def is_admitted() -> bool:
+        if not queries.people.must_sign_in:
+            return True
+        try:
+            return isinstance(session, str) and queries.people.role_shown(UUID(session)).includes(
+                least
+            )
+        except (NotAllowed, StoreError):
+            return False
+
+    return is_admitted
 
 
 def account_link(queries: Application) -> None:
@@ -119,9 +141,14 @@ def known_actor(queries: Application) -> Actor:
     if (by := signed_in(queries)) is not None:
         return by
     try:
-        return Actor(parse_name(_name()), queries.now())
+        return _unsigned(queries)
     except InputError:
         return queries.context.unnamed()
+
+
+def _unsigned(queries: Application) -> Actor:
+    """Return who says to act where nobody signs in; InputError where they said no name."""
+    return Actor(parse_name(_name()), queries.now(), way=Way.PAGE)
 
 
 def act(
@@ -135,7 +162,7 @@ def act(
     `failed` is the headline of that, such as "Nothing was saved."; `done` says what was done.
     """
     try:
-        result = change(signed_in(queries) or Actor(parse_name(_name()), queries.now()))
+        result = change(signed_in(queries) or _unsigned(queries))
     except InputError as mistake:
         notice("bad", failed, sentence(visible(capitalized(str(mistake)))))
     except StoreError as trouble:

@@ -23,7 +23,11 @@ ANY: Final = "Any"
 """What stands in the address for every option of a `select_filter`."""
 
 
-_MEDIA_TYPES: Final = {"csv": "text/csv", "json": "application/json"}
+_MEDIA_TYPES: Final = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "toml": "application/toml",
+}
 
 
 def filter_bar() -> DeltaGenerator:
@@ -72,10 +76,10 @@ def select_filter(name: str, options: Sequence[str], key: str, width: int) -> st
     )
 
 
-def search_filter(key: str, placeholder: str) -> str:
+def search_filter(key: str, placeholder: str, label: str = "Search") -> str:
     """Offer a search, kept in the parameter `key` of the address; return what was typed."""
     text = st.text_input(
-        "Search",
+        label,
         key=key,
         bind="query-params",
         max_chars=LONGEST_SEARCH,
@@ -119,7 +123,7 @@ def file_button(
     note: str | None = None,
     disabled: bool = False,
 ) -> None:
-    """Offer a CSV or JSON file that is written when somebody asks for it.
+    """Offer a file that is written when somebody asks for it.
 
     It is called by its ending where it has no `label`; `note` says what it holds.
     """

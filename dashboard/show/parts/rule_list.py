@@ -8,20 +8,21 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.rules import RuleState
-from dashboard.application.text import moment, sentence
+from dashboard.application.rules import RuleState, changed_in_words
+from dashboard.application.text import sentence
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
 from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, may, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
 from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.links import link
+from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
 from dashboard.store.alerts.rules import StoredRule
@@ -56,6 +57,7 @@ def rules_part(queries: Application) -> None:
                 link("alerts", "New rule", _RULES | {RULE: NEW})
             with st.expander("All rules as a file: export and import"):
                 _file(queries)
+                _edited(queries)
 
 
 def _states(queries: Application) -> defaultdict[str, Counter[IncidentState]]:
@@ -98,16 +100,12 @@ def rule_markup(
     rule = stored.rule
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
     is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}
-    changed = "default, unchanged"
-    if stored.changed_at is not None:
-        who = visible(stored.changed_by or "", LONGEST_NAME)
-        changed = f"changed on {moment(stored.changed_at)} by {who}"
     return entry_markup(
         severity_badge(rule.severity) if rule.is_enabled else badge(*_OFF),
         rule.name,
         capitalized(lately),
         rule_state.why if is_said else "",
-        changed,
+        visible(changed_in_words(stored)),
         also=[_standing(state, many, rule.severity) for state, many in states.items()],
         rest=visible(rule_in_words(rule, queries.network_name), _LONGEST_SCOPE),
     )
@@ -143,6 +141,18 @@ def _file(queries: Application) -> None:
             queries,
             "Nothing was saved.",
             lambda found: undone(queries, found),
+        )
+
+
+def _edited(queries: Application) -> None:
+    """Offer what people changed, for who keeps the rules in a file of their own."""
+    if queries.rules.edited_as_file():
+        file_button(
+            queries.rules.edited_as_file,
+            "edited-rules.toml",
+            "edited-rules",
+            label="What people changed",
+            note="The rules that were changed since a file said them, or since the first start.",
         )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, delete, or_, select
+from sqlalchemy import Connection, delete, or_, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule
 from dashboard.domain.alerts.rule_table import read_rule, write_rule
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Actor, Way
 from dashboard.errors import SchemaMismatch
 from dashboard.store.alerts.incidents import make_all_due
 from dashboard.store.alerts.notifications import change_of, select_changes
@@ -25,11 +25,15 @@ MOST_TRANSITIONS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule in force, and who changed it last and when; None if it is as it is by default."""
+    """A rule in force, and who changed it last, when and how; None if it is as it is by default.
+
+    `source` is also None where nobody noted it, as before release 0.2.0.
+    """
 
     rule: Rule
     changed_at: datetime | None = None
     changed_by: str | None = None
+    source: Way | None = None
 
 
 def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
@@ -46,7 +50,13 @@ def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
     if not rows:
         return tuple(map(StoredRule, DEFAULT_RULES))
     stored = (
-        StoredRule(_rule_of(row.name, row.body), row.changed_at, row.changed_by) for row in rows
+        StoredRule(
+            _rule_of(row.name, row.body),
+            row.changed_at,
+            row.changed_by,
+            row.source and Way(row.source),
+        )
+        for row in rows
     )
     return tuple(StoredRule(each.rule) if each.rule in DEFAULT_RULES else each for each in stored)
 
@@ -62,16 +72,23 @@ def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> Non
     make_all_due(connection, by.at)
 
 
+def note_file(connection: Connection, names: Collection[str]) -> None:
+    """Note that a file says these rules as they are, whoever changed them last."""
+    these = rules.c.name.in_(names)
+    connection.execute(update(rules).where(these).values(source=Way.FILE.value))
+
+
 def _row(position: int, rule: Rule, held: dict[str, StoredRule], by: Actor) -> dict[str, object]:
     before = held.get(rule.name)
     if before is None or before.rule != rule:
-        before = StoredRule(rule)
+        before = StoredRule(rule, by.at, by.name, by.way)
     return {
         "name": rule.name,
         "position": position,
         "body": write_rule(rule),
         "changed_at": before.changed_at or by.at,
         "changed_by": before.changed_by or by.name,
+        "source": before.source and before.source.value,
     }
 
 

@@ -9,9 +9,15 @@ from sqlalchemy import update
 
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Actor, Way
 from dashboard.errors import SchemaMismatch
-from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+from dashboard.store.alerts.rules import (
+    StoredRule,
+    note_file,
+    read_rules,
+    rules_in_force,
+    save_rules,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import rules
 from tests.builders import A_MOMENT, A_NETWORK, seconds
@@ -38,6 +44,24 @@ def test_each_rule_names_who_changed_it_last(store: Store) -> None:
     assert found == (
         StoredRule(loud, BEN.at, BEN.name),
         StoredRule(ODD, ANA.at, ANA.name),
+    )
+
+
+def test_rule_says_where_it_was_changed_and_a_file_that_says_the_same_counts(
+    store: Store,
+) -> None:
+    by = replace(ANA, way=Way.PAGE)
+    with store.write() as connection:
+        save_rules(connection, [ODD, BUSY], by)
+        before = read_rules(connection)
+        note_file(connection, [ODD.name])
+        save_rules(connection, [BUSY, ODD], replace(BEN, way=Way.API))
+        after = read_rules(connection)
+
+    assert before == tuple(StoredRule(each, by.at, by.name, Way.PAGE) for each in (ODD, BUSY))
+    assert after == (
+        StoredRule(BUSY, by.at, by.name, Way.PAGE),
+        StoredRule(ODD, by.at, by.name, Way.FILE),
     )
 
 
