@@ -129,17 +129,41 @@ class ShownSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChange:
+    """What a restart would change: a setting as it is in force, and as it would be then.
+
+    Both are texts, empty where there is no such setting; what may be secret is masked in both.
+    """
+
+    name: str
+    running: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """What is wrong with a text of settings, and what a restart with it would change.
+
+    `unread` names the settings that refer to files and variables which were not looked at.
+    """
+
+    mistakes: tuple[str, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigurationState:
     """The settings with which this process started, and what became of their files since.
 
-    `own_file` is where a person sets them, which may not exist. `changed` names the settings that
-    the files now say otherwise, `mistakes` what is wrong in them now.
+    `own_file` is where a person sets them, which may not exist. `changed` is what the files now
+    say otherwise, `mistakes` what is wrong in them now.
     """
 
     settings: tuple[ShownSetting, ...]
     own_file: str
     started_at: datetime
-    changed: tuple[str, ...] = ()
+    changed: tuple[SettingChange, ...] = ()
     mistakes: tuple[str, ...] = ()
 
 
@@ -156,8 +180,9 @@ class PageSettings:
     `domain`. `answers` is the file of templates for answers, None where none is used.
     `keys` are the API keys of the settings.
     `limit_tables` are the public tables of module limits, `configuration` returns all settings,
-    `failing_roles` the roles that keep dying on this machine. `sign_in` says for how long people
-    sign in; None where pages are open to whoever reaches them.
+    `check_text` checks a text as the file of them, which it keeps nowhere. `failing_roles` are the
+    roles that keep dying on this machine. `sign_in` says for how long people sign in; None where
+    pages are open to whoever reaches them.
     """
 
     low_space: int = 0
@@ -172,6 +197,7 @@ class PageSettings:
     keys: ConfiguredKeys = NO_KEYS
     limit_tables: tuple[ModuleLimits, ...] = ()
     configuration: Callable[[], ConfigurationState] | None = None
+    check_text: Callable[[str], CheckedText] | None = None
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple
     sign_in: SignInPolicy | None = None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, get_args
 
+from dashboard.application.context import SettingChange
 from dashboard.domain.secret import MASK, Secret
 from dashboard.settings.layers import (
     SettingLocation,
@@ -61,12 +62,20 @@ def effective_settings(configuration: Configuration) -> Iterator[EffectiveSettin
         )
 
 
-def changed_settings(before: Configuration, after: Configuration) -> list[str]:
-    """Name the settings that differ, secret ones among them, by what the files say."""
+def changed_settings(before: Configuration, after: Configuration) -> list[SettingChange]:
+    """Return the settings that differ by what the files say, secret ones among them, by name."""
     old, new = dict(_values(before.merged)), dict(_values(after.merged))
-    return sorted(
-        {named(path) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
-    )
+
+    def told(path: SettingPath, of: Configuration, values: Mapping[SettingPath, object]) -> str:
+        if path not in values:
+            return ""
+        return value_text(_shown(path, values[path], location_of(path, of.layers)))
+
+    return [
+        SettingChange(named(path), told(path, before, old), told(path, after, new))
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path)
+    ]
 
 
 def value_text(value: object) -> str:

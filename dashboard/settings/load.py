@@ -79,8 +79,13 @@ def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
     return settings
 
 
-def read_configuration(variables: Mapping[str, str] | None = None) -> Configuration:
-    """Read all layers unchecked; `Configuration.mistakes` says what is wrong."""
+def read_configuration(
+    variables: Mapping[str, str] | None = None, own: Callable[[], Layer] | None = None
+) -> Configuration:
+    """Read all layers unchecked; `Configuration.mistakes` says what is wrong.
+
+    `own` reads what stands in for the person's own file, or raises Unreadable.
+    """
     environment = os.environ if variables is None else variables
     home = _home(environment)
     layers = [read_file(DEFAULTS)]
@@ -88,8 +93,8 @@ def read_configuration(variables: Mapping[str, str] | None = None) -> Configurat
         layers.append(Layer(f"the variable {_HOME}", {"home": str(home)}))
     unreadable: list[Mistake] = []
     try:
-        own = _own_layers(environment)
-        layers += [*preset_layers(own), *own]
+        given_ones = _own_layers(environment) if own is None else [own()]
+        layers += [*preset_layers(given_ones), *given_ones]
     except Unreadable as error:
         unreadable = [error.mistake]
     given, unknown = _variable_layers(environment, layers)

@@ -12,7 +12,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
+from dashboard.application.context import (
+    CheckedText,
+    ConfigurationState,
+    PageSettings,
+    ShownSetting,
+)
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
@@ -30,6 +35,7 @@ from dashboard.settings.listing import (
 )
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
+from dashboard.settings.pasted import check_pasted
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import IssuerSettings
 from dashboard.settings.values import host_of, origin_of
@@ -105,6 +111,10 @@ class ShownConfiguration:
             changed=tuple(changed_settings(self._read, now)) if now.is_whole else (),
             mistakes=tuple(map(str, now.mistakes())),
         )
+
+    def check(self, text: str) -> CheckedText:
+        """Check a text as if it was the file of settings; it is neither kept nor logged."""
+        return check_pasted(text, self._read)
 
 
 def _shown(each: EffectiveSetting) -> ShownSetting:

@@ -211,12 +211,14 @@ def _application(settings: Settings) -> Iterator[Application]:
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline = settings.pages.lookup_deadline
         names = rule_names(settings)
+        configuration = ShownConfiguration(utc_now)
         known = replace(
             page_settings(settings),
             read_rules=partial(rules_of_text, names),
             rule_names=names,
             limit_tables=public_tables(),
-            configuration=ShownConfiguration(utc_now).state,
+            configuration=configuration.state,
+            check_text=configuration.check,
         )
         yield Application(store, profiles, look_up, utc_now, deadline, known)
 

@@ -17,15 +17,25 @@ from starlette.middleware import Middleware
 from dashboard import show
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
+from dashboard.application.context import (
+    ApplicationContext,
+    ConfigurationState,
+    PageSettings,
+    SettingChange,
+    ShownSetting,
+)
+from dashboard.application.people import People
+from dashboard.application.sessions import Device
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
@@ -45,6 +55,7 @@ from tests.browser.seeded_incidents import Night, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 from tests.builders import a_record, suggested_gas_fees
 from tests.hostile_texts import HOSTILE_TEXTS
+from tests.passwords import CHEAP_HASHER
 
 SCRIPT: Final = Path(show.__file__).parent / "main.py"
 _TEXT: Final = {each.name: each.text for each in HOSTILE_TEXTS}
@@ -72,6 +83,7 @@ def build() -> st.App:
             _transaction(connection, number, text, now - timedelta(minutes=number + 1))
             _silence(connection, number, text, now)
         note_heartbeat_trouble(connection, _TEXT["image"])
+    _people(store, texts, now)
     night = Night(name=_TEXT["image"], note=_TEXT["link"], refusal=_TEXT["picture"])
     seed_incidents(store, now, night)
     with store.write() as connection:
@@ -100,8 +112,19 @@ def _configuration(texts: Sequence[str]) -> ConfigurationState:
         ShownSetting(text, text, text, is_default=False, default=text, meaning=text)
         for text in texts
     ]
-    names = tuple(texts)
-    return ConfigurationState(tuple(settings), texts[0], utc_now(), names[::2], names[1::2])
+    changes = tuple(SettingChange(text, text, text) for text in texts[::2])
+    return ConfigurationState(tuple(settings), texts[0], utc_now(), changes, tuple(texts[1::2]))
+
+
+def _people(store: Store, texts: Sequence[str], now: datetime) -> None:
+    """Let an issuer vouch for people with such names, on such devices, from such addresses."""
+    policy = SignInPolicy(timedelta(hours=1), timedelta(days=1))
+    settings = PageSettings(sign_in=policy)
+    people = People(ApplicationContext(store, (), lambda: now, settings=settings), CHEAP_HASHER)
+    for number, text in enumerate(texts):
+        issuer = Issuer("x", "x", text, "x", Secret(""), "openid", "groups", {"*": Role.ADMIN})
+        identity = Identity(issuer, str(number), text, frozenset("*"), text)
+        people.sign_in_by(identity, Device(text, text[:64]))
 
 
 def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> None:

@@ -43,6 +43,8 @@ DAY: Final = (
     "rejections?module=MISSING&search=nothing",
     f"alerts?alerts_search={tx_hash(4)}",
     "settings?setting=fees",
+    "settings?section=People and sessions",
+    "settings?section=Audit log",
 )
 NIGHT: Final = tuple(
     f"alerts?section={name}"

@@ -26,6 +26,8 @@ QUICK: Final = (
     "?wall=1",
     "lookup?" + "&".join(f"tx={hostile_hash(number)}" for number in range(len(HOSTILE_TEXTS))),
     *(f"alerts?section={name}" for name in ("Silences", "Rules", "Recipients", "Deliveries")),
+    "settings?section=People and sessions",
+    "settings?section=Audit log",
 )
 _ANYTHING: Final = quote("".join(each.text[:40] for each in HOSTILE_TEXTS)[:900])
 FULL: Final = (

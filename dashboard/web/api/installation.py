@@ -98,7 +98,10 @@ def settings(asked: Asked) -> Reply:
     if read is None:
         raise NotFound("settings are not shown here")
     state = read()
-    changed, mistakes = list[Json](state.changed), list[Json](state.mistakes)
+    mistakes = list[Json](state.mistakes)
+    changed: list[Json] = [
+        {"name": each.name, "running": each.running, "after": each.after} for each in state.changed
+    ]
     values: list[Json] = [
         {
             "name": each.name,

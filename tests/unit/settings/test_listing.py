@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.application.context import SettingChange
+from dashboard.domain.secret import MASK
 from dashboard.settings.listing import changed_settings, effective_settings
 from dashboard.settings.load import Configuration
 from tests.unit.settings.configuration_files import read
@@ -129,5 +131,8 @@ def test_changed_settings_are_named_without_what_they_hold(tmp_path: Path) -> No
     before = read(tmp_path, '[mail]\npassword = "canary"\n[networks.mine]\nnetwork_id = 5')
     after = read(tmp_path, '[mail]\npassword = "other"\n[pages]\nport = 8501\n')
 
-    assert changed_settings(before, after) == ["mail.password", "networks.mine.network_id"]
+    assert changed_settings(before, after) == [
+        SettingChange("mail.password", MASK, MASK),
+        SettingChange("networks.mine.network_id", "5", ""),
+    ]
     assert changed_settings(after, after) == []

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.context import NO_SETTINGS, ConfigurationState, ShownSetting
+from dashboard.application.context import (
+    CheckedText,
+    ConfigurationState,
+    PageSettings,
+    SettingChange,
+    ShownSetting,
+)
+from dashboard.domain.people.access import Action, Actor, Role
+from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.secret import MASK
+from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.engine.engine import Store, open_store
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
@@ -22,6 +33,7 @@ PORT = ShownSetting(
 TITLE = ShownSetting("networks.x.title", "<b>*x*</b>", "linewatch.toml, line 9", is_default=False)
 ZONE = ShownSetting("mail.time_zone", "UTC", "default", is_default=True, meaning="zone of mails")
 HOST = ShownSetting("mail.smtp_host", "", "default", is_default=True)
+PORT_CHANGE = SettingChange("pages.port", "9000", "9001")
 STATE = ConfigurationState((PORT, TITLE, ZONE, HOST), "/srv/linewatch.toml", NOW)
 
 
@@ -32,11 +44,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def page_of(store: Store, state: ConfigurationState | None, **address: str) -> str:
-    settings = NO_SETTINGS
-    if state is not None:
-        settings = replace(settings, configuration=lambda: state)
-    queries = Application(store, (), None, lambda: NOW, settings=settings)
-    return words_of(visit("settings", queries, **address))
+    read = None if state is None else lambda: state
+    return words_of(visit("settings", application_of(store, configuration=read), **address))
+
+
+def application_of(store: Store, **settings: Any) -> Application:  # noqa: ANN401 - of PageSettings
+    known = PageSettings(**{"configuration": lambda: STATE, **settings})
+    return Application(store, (), None, lambda: NOW, settings=known)
 
 
 def test_what_is_set_stands_first_with_its_default_and_source(store: Store) -> None:
@@ -70,15 +84,98 @@ def test_headline_says_how_much_is_set(
 
 def test_changes_and_mistakes_since_the_start_are_named(store: Store) -> None:
     many = tuple(f"mail.{number}" for number in range(14))
+    changes = (
+        SettingChange("pages.port", "9000", "9001"),
+        SettingChange("mail.password", MASK, MASK),
+        *(SettingChange(each, "", "<b>x</b>") for each in many * 4),
+    )
 
-    changed = page_of(store, replace(STATE, changed=many))
-    broken = page_of(store, replace(STATE, changed=many, mistakes=many))
+    changed = page_of(store, replace(STATE, changed=changes))
+    broken = page_of(store, replace(STATE, changed=changes, mistakes=many))
 
-    assert "mail.11 and 2 more. Restart Linewatch to use it." in changed
+    assert "A restart would change 58 settings." in changed
+    assert "and 8 more" in changed
+    for each in ("9001", "another secret", "empty", "&lt;b&gt;x&lt;/b&gt;"):
+        assert each in changed.partition("After a restart")[2].partition("Set here")[0]
     assert "Linewatch does not start again" in broken
     assert "and 2 more" in broken
-    assert "Restart Linewatch to use it" not in broken
+    assert "A restart would change" not in broken
 
 
 def test_process_without_a_configuration_says_so(store: Store) -> None:
     assert "started without a configuration" in page_of(store, None)
+
+
+def test_text_is_checked_and_nothing_of_it_is_shown(store: Store) -> None:
+    seen = []
+
+    def check(text: str) -> CheckedText:
+        seen.append(text)
+        return CheckedText(("<i>wrong</i>",), (PORT_CHANGE,), ("mail.password",))
+
+    page = visit("settings", application_of(store, check_text=check))
+    page.text_area[0].set_value("canary")
+    page.button(key="FormSubmitter:check-settings-Check").click().run()
+    words = words_of(page)
+
+    assert seen == ["canary"]
+    assert "With this text Linewatch would not start:" in words
+    assert "&lt;i&gt;wrong&lt;/i&gt;" in words
+    assert "were not looked at: mail.password;" in words
+    assert "What a restart would change" in words
+    assert "canary" not in words
+
+
+def test_people_are_invited_changed_disabled_and_signed_out(store: Store) -> None:
+    queries = application_of(store)
+    page = visit("settings", queries, section="People and sessions")
+    assert "Nobody has to sign in." in words_of(page)
+    page.text_input(key="who_acts-0").set_value("Root")
+    page.text_input(key="invited_name").set_value("Ada <b>")
+    page.selectbox(key="invited_role").set_value("admin")
+    page.button(key="FormSubmitter:invite-form-Make a link").click().run()
+
+    assert "/invitation/" in page.code[0].value
+    (ada,) = queries.people.all()
+    assert (ada.person.role, ada.state) == (Role.ADMIN, "invited")
+    assert "Ada &lt;b&gt;" in words_of(page)
+    page.button(key="hide-link").click().run()
+    assert not page.code
+    with store.read() as connection:
+        (entry,) = audit_entries(connection, AuditFilter())
+    assert (entry.actor, entry.action, entry.subject) == ("Root", Action.INVITE, "Ada <b>")
+
+
+def test_who_has_no_right_to_people_sees_neither_them_nor_the_audit_log(store: Store) -> None:
+    policy = SignInPolicy(timedelta(hours=1), timedelta(days=1))
+    queries = application_of(store, sign_in=policy, check_text=lambda _: CheckedText())
+    queries.people.invite("Ada", Role.ADMIN, Actor("root", NOW))
+
+    for section in ("People and sessions", "Audit log"):
+        page = visit("settings", queries, section=section)
+        words = words_of(page)
+        assert "All settings" in words
+        assert not any(each in words for each in ("Ada", "invite", "Audit log"))
+        assert not page.text_area
+
+
+def test_audit_log_is_searched_by_who_what_where_and_when(store: Store) -> None:
+    with store.write() as connection:
+        for number, name in enumerate(("Ada", "Bob")):
+            by = Actor(name, NOW - timedelta(days=10 * number), origin="192.0.2.1")
+            note_action(connection, by, Action.TRACK, f"<u>{name}</u>", {"new": number})
+    queries = application_of(store)
+
+    def words(**address: str) -> str:
+        return words_of(visit("settings", queries, section="Audit log", **address))
+
+    assert "1 action on record of the last 7 days." in words()
+    assert "&lt;u&gt;Ada&lt;/u&gt;" in words()
+    assert "Bob" not in words()
+    page = visit("settings", queries, section="Audit log", origin="192.0")
+    page.date_input(key="days").set_value((date(2026, 11, 1), date(2026, 11, 20))).run()
+    both = words_of(page)
+    assert both.index("Ada") < both.index("Bob")
+    assert "2 actions, the latest first" in both
+    assert "No such action is on record" in words(who="ada", what="bob")
+    assert "No such action is on record" in words(action="invite")

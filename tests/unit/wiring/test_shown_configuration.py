@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.application.context import SettingChange
+from dashboard.domain.secret import MASK
 from dashboard.wiring.page_settings import ShownConfiguration
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -56,7 +58,10 @@ def test_changed_file_is_told_and_changes_nothing_before_a_restart(own: Path) ->
 
     state = shown.state()
 
-    assert state.changed == ("mail.password", "pages.port")
+    assert state.changed == (
+        SettingChange("mail.password", MASK, ""),
+        SettingChange("pages.port", "9000", "9002"),
+    )
     assert {each.name: each.value for each in state.settings}["pages.port"] == "9000"
 
 
@@ -68,3 +73,53 @@ def test_mistakes_of_the_files_are_told(own: Path, text: str) -> None:
     (mistake,) = shown.state().mistakes
 
     assert "linewatch.toml" in mistake
+
+
+def test_pasted_text_is_checked_as_the_file_would_be(own: Path) -> None:
+    shown = configuration(own.parent)
+    good = shown.check('[pages]\nport = 9002\n[mail]\npassword = "another canary"\n')
+    wrong = shown.check('[pages]\nport = "many"\n[mail]\npasword = "canary"\n')
+
+    assert (good.mistakes, good.unread) == ((), ())
+    assert good.changes == (
+        SettingChange("mail.password", MASK, MASK),
+        SettingChange("pages.port", "9000", "9002"),
+    )
+    assert wrong.mistakes[0] == (
+        "pages.port (in the text, line 2) is 'many': expected `int`, got `str`"
+    )
+    assert "did you mean password?" in wrong.mistakes[1]
+    assert "canary" not in str((good, wrong))
+    assert shown.check("[pages").mistakes[0].startswith("the text is not valid TOML")
+    assert own.read_text("utf-8").count("9000") == 1
+
+
+def test_pasted_text_reads_no_file_and_no_variable_that_is_not_in_use(own: Path) -> None:
+    secret = own.with_name("secret")
+    secret.write_text("canary", "utf-8")
+    own.write_text(f'[mail]\npassword = "file:{secret}"\n', "utf-8")
+    shown = configuration(own.parent)
+    secret.unlink()
+
+    known = shown.check(f'[mail]\npassword = "file:{secret}"\n')
+    other = shown.check(
+        f"""
+[mail]
+password = "file:/etc/shadow"
+dkim_key_file = "{own}"
+dkim_selector = "linewatch"
+[tls]
+ca_file = "/dev/zero"
+[networks.x]
+network_id = 5
+module_limits = "/etc/passwd"
+node.url = "env:HOME"
+"""
+    )
+
+    assert f"the secret file {secret} cannot be read" in known.mistakes[0]
+    assert other.mistakes == ()
+    assert other.unread == (
+        *("mail.password", "mail.dkim_key_file", "tls.ca_file"),
+        *("networks.x.module_limits", "networks.x.node.url"),
+    )

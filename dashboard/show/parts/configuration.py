@@ -1,0 +1,218 @@
+"""The configuration on a page: what is set where, what a restart would change, a text checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+import streamlit as st
+
+from dashboard.application.application import Application
+from dashboard.application.context import (
+    CheckedText,
+    ConfigurationState,
+    SettingChange,
+    ShownSetting,
+)
+from dashboard.application.listing import Column, Listing
+from dashboard.application.text import moment
+from dashboard.domain.formatting import counted
+from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
+from dashboard.domain.secret import MASK
+from dashboard.show.parts.frame import section
+from dashboard.show.parts.list_page import filter_bar, search_filter
+from dashboard.show.parts.notices import empty, notice
+from dashboard.show.parts.table import list_table
+
+SEARCH: Final = "setting"
+_MOST_NAMED: Final = 12
+_MOST_CHANGES: Final = 50
+_LONGEST: Final = 400
+_LONGEST_TEXT: Final = 100_000
+
+
+def headline(queries: Application) -> str:
+    """Say in one sentence how much is set, and since when it holds."""
+    read = queries.context.settings.configuration
+    if read is None:
+        return "This process was started without a configuration."
+    found = read()
+    own = sum(not each.is_default for each in found.settings)
+    which = {0: "Every setting is a default", 1: "1 setting is set here"}
+    said = which.get(own, f"{own} settings are set here")
+    return f"{said}, as read when these pages started, {moment(found.started_at)}."
+
+
+def configuration_part(queries: Application) -> None:
+    """Show what is set here, what is wrong or new in the files by now, and how to change it."""
+    read = queries.context.settings.configuration
+    if read is None:
+        return
+    found = read()
+    own = [each for each in found.settings if not each.is_default]
+    _since_start(found)
+    if own:
+        with st.container(key="card-own-settings", gap="small"):
+            section("Set here")
+            st.html(list_table(_SETTINGS, own, "Settings that are not defaults"))
+    _how_to_change(found.own_file)
+
+
+def _since_start(found: ConfigurationState) -> None:
+    """Say what the files hold by now that a restart would refuse, or bring."""
+    if found.mistakes:
+        _mistakes("With the files as they are now, Linewatch does not start again:", found.mistakes)
+    elif found.changed:
+        many = counted(len(found.changed), "setting")
+        notice(
+            "busy",
+            f"A restart would change {many}.",
+            "Restart Linewatch to use what the files say now.",
+        )
+        _changes(found.changed, "card-changes")
+
+
+def _changes(found: Sequence[SettingChange], key: str) -> None:
+    """Show each setting as it is in force, and as it would be after a restart."""
+    with st.container(key=key, gap="small"):
+        section("After a restart")
+        st.html(list_table(_CHANGES, found[:_MOST_CHANGES], "What a restart would change"))
+        if len(found) > _MOST_CHANGES:
+            st.html(element("p", f"and {len(found) - _MOST_CHANGES} more", class_="lw-quiet"))
+
+
+def _mistakes(headline: str, found: Sequence[str]) -> None:
+    named = (element("li", visible(each, _LONGEST)) for each in found[:_MOST_NAMED])
+    more = len(found) - _MOST_NAMED
+    rest = element("li", f"and {more} more") if more > 0 else Markup()
+    listed = element("ul", *named, rest)
+    told = element("strong", headline)
+    st.html(element("div", told, listed, class_="lw-notice bad", role="alert"))
+
+
+def check_part(queries: Application) -> None:
+    """Check a text before it is the file of settings; it is forgotten when it is checked."""
+    check = queries.context.settings.check_text
+    if check is None:
+        return
+    with (
+        st.expander("Check a text before you save it as linewatch.toml", key="check-text"),
+        st.form("check-settings", border=False, clear_on_submit=True),
+    ):
+        text = st.text_area(
+            "Text of linewatch.toml",
+            height=200,
+            max_chars=_LONGEST_TEXT,
+            help="It is checked and forgotten: nothing of it is stored or logged.",
+        )
+        if st.form_submit_button("Check") and text and text.strip():
+            _checked(check(text))
+
+
+def _checked(found: CheckedText) -> None:
+    if found.mistakes:
+        _mistakes("With this text Linewatch would not start:", found.mistakes)
+    else:
+        many = counted(len(found.changes), "setting") if found.changes else "nothing"
+        notice("calm", "The text is good.", f"A restart with it would change {many}.")
+    if found.unread:
+        names = ", ".join(visible(each, _LONGEST) for each in found.unread[:_MOST_NAMED])
+        said = "The files and variables that these name were not looked at:"
+        more = "; `linewatch config check` on the machine does"
+        st.html(element("p", f"{said} {names}{more}.", class_="lw-quiet"))
+    if found.changes:
+        _changes(found.changes, "card-checked")
+
+
+def _how_to_change(own_file: str) -> None:
+    with st.container(key="card-change", gap="small"):
+        section("Change a setting")
+        steps = (
+            join(
+                "Write it into ",
+                element("code", breakable(own_file)),
+                ", such as ",
+                element("code", "port = 9000"),
+                " below ",
+                element("code", "[pages]"),
+                ". Or set its variable, such as ",
+                element("code", "LINEWATCH_PAGES_PORT=9000"),
+                "; a variable overrides the file.",
+            ),
+            join(
+                "Check it: ",
+                element("code", "linewatch config check"),
+                " names each mistake with its line, ",
+                element("code", "linewatch config try"),
+                " asks every endpoint once.",
+            ),
+            "Restart Linewatch.",
+        )
+        st.html(element("ol", *(element("li", each) for each in steps), class_="lw-steps"))
+
+
+def all_settings_part(queries: Application) -> None:
+    """Show every setting with its value, its meaning and where it stands, and search them."""
+    read = queries.context.settings.configuration
+    if read is None:
+        return
+    with st.container(key="card-settings", gap="small"):
+        section("All settings", "A value that may be secret is shown as •••.")
+        with filter_bar():
+            words = search_filter(SEARCH, "Name, value or meaning")
+        found = [each for each in read().settings if each.holds(words)]
+        if not found:
+            empty("No setting matches", "Change or clear the search to see all settings.")
+        for name, group in groupby(found, attrgetter("section")):
+            label = plain_label(name, _LONGEST)
+            with st.expander(label, expanded=bool(words), key=f"settings-{name}"):
+                st.html(list_table(_SETTINGS, group, f"Settings of {name}"))
+
+
+def _name(each: ShownSetting) -> Markup:
+    name = element("span", breakable(visible(each.name, _LONGEST)), class_="lw-mono")
+    return join(name, _below(each.meaning))
+
+
+def _value(each: ShownSetting) -> Markup:
+    return join(_text(each.value), _below(each.default and f"default: {each.default}"))
+
+
+def _below(text: str) -> Markup:
+    return element("div", visible(text, _LONGEST), class_="lw-quiet") if text else Markup()
+
+
+_SETTINGS: Final[Listing[ShownSetting]] = Listing(
+    "settings",
+    (
+        Column("Setting", _name),
+        Column("Value", _value),
+        Column("From", lambda each: visible(each.source, _LONGEST)),
+    ),
+)
+
+
+def _after(each: SettingChange) -> Markup:
+    if each.after == each.running == MASK:
+        return element("span", "another secret", class_="lw-quiet")
+    return _text(each.after)
+
+
+def _text(value: str) -> Markup:
+    shown = visible(value, _LONGEST)
+    return element("span", shown or "empty", class_=None if shown else "lw-quiet")
+
+
+_CHANGES: Final[Listing[SettingChange]] = Listing(
+    "changes",
+    (
+        Column(
+            "Setting",
+            lambda each: element("span", breakable(visible(each.name, _LONGEST)), class_="lw-mono"),
+        ),
+        Column("Now", lambda each: _text(each.running)),
+        Column("After a restart", _after),
+    ),
+)

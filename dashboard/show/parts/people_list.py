@@ -1,0 +1,281 @@
+"""People and their sessions on a page: who may do what, and who is signed in where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from dashboard.application.accounts import INVITED_FOR, Account
+from dashboard.application.application import Application
+from dashboard.application.text import age, moment
+from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.markup import Markup, breakable, element, visible
+from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
+from dashboard.show.parts.acting import IDENTITY, Done, act, may
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.entries import entry, entry_markup
+from dashboard.show.parts.frame import section
+from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
+from dashboard.show.parts.notices import empty, notice
+from dashboard.show.parts.table import table
+from dashboard.store.access.people import Person, Session
+
+SEARCH: Final = "person"
+ROWS: Final = 20
+_INVITED: Final = "invitation_made"
+_LONGEST: Final = 160
+_UNCHANGED: Final = "Nothing was changed."
+_Item = TypeVar("_Item")
+_ROLES: Final = [each.value for each in Role]
+_BADGES: Final = {
+    "can sign in": ("calm", "✓"),
+    "invited": ("stale", "…"),
+    "invitation expired": ("busy", "!"),
+    "disabled": ("bad", "✕"),
+}
+
+
+def people_headline(queries: Application) -> str:
+    """Say how many people there are, and how many sessions."""
+    people = counted(len(queries.people.all()), "person", "people")
+    return f"{people}, {counted(len(queries.people.sessions()), 'open session')}."
+
+
+def people_part(queries: Application) -> None:
+    """Show everybody with what can be done, and every session that is open."""
+    if not queries.people.must_sign_in:
+        notice(
+            "busy",
+            "Nobody has to sign in.",
+            "Everybody who reaches these pages may do everything. Set accounts = true in "
+            "[sign_in] and restart the pages to let only these people in.",
+        )
+    with filter_bar():
+        words = search_filter(SEARCH, "Name, role or device").lower()
+    accounts = [each for each in queries.people.all() if _holds(words, _texts_of(each))]
+    sessions = [each for each in queries.people.sessions() if _holds(words, _texts_at(each))]
+    with st.container(key="card-people", gap="small"):
+        section("People", "A change is in force at once, also on pages that are open.")
+        _invite(queries)
+        if not accounts:
+            empty("Nobody is listed", "Clear the search, or invite somebody.")
+        _paged(accounts, "people_page", partial(_person, queries))
+        with st.expander("What each role may do"):
+            st.html(_table_of_roles())
+    with st.container(key="card-sessions", gap="small"):
+        section("Sessions", "One for each sign-in on a device, the last used first.")
+        if not sessions:
+            empty("No session is listed", "Nobody is signed in, or the search hides who is.")
+        _paged(sessions, "sessions_page", partial(_session, queries))
+
+
+def _paged(items: Sequence[_Item], key: str, draw: Callable[[_Item], None]) -> None:
+    def rows(number: int) -> None:
+        for each in items[(number - 1) * ROWS : number * ROWS]:
+            draw(each)
+
+    page_of_rows(len(items), ROWS, key, rows)
+
+
+def _texts_of(each: Account) -> str:
+    person = each.person
+    return f"{person.name} {person.role} {each.state} {person.issuer or 'password'}"
+
+
+def _texts_at(each: Session) -> str:
+    return f"{each.person.name} {each.person.role} {each.device} {each.address}"
+
+
+def _holds(words: str, text: str) -> bool:
+    return all(word in text.lower() for word in words.split())
+
+
+def _person(queries: Application, each: Account) -> None:
+    person = each.person
+    with entry(f"person-{person.person_id}", person_markup(queries, each)):
+        popover = st.popover("Change", key=f"change-{person.person_id}", on_change="rerun")
+        if popover.open:
+            with popover:
+                _changes(queries, each)
+
+
+def person_markup(queries: Application, each: Account) -> Markup:
+    """Build what is said of one: state, role, way of sign-in and last use."""
+    person = each.person
+    kind, sign = _BADGES[each.state]
+    used = "never signed in"
+    if each.last_used_at is not None:
+        used = f"last used {age(each.last_used_at, queries.now())}"
+    until = "" if each.invited_until is None else f"invited until {moment(each.invited_until)}"
+    return entry_markup(
+        badge(kind, sign, capitalized(each.state)),
+        breakable(visible(person.name, LONGEST_NAME)),
+        person.role.value,
+        _way(queries, person),
+        used,
+        until,
+        f"since {moment(person.created_at)}",
+    )
+
+
+def _way(queries: Application, person: Person) -> str:
+    """Say how they sign in; an issuer has the label of the settings where there is one."""
+    issuer = person.issuer
+    if issuer is None:
+        return f"signs in with {', '.join(('a password', *person.factors))}"
+    policy = queries.people.policy
+    issuers = () if policy is None else policy.issuers.values()
+    label = next((each.label for each in issuers if each.url == issuer), issuer)
+    return visible(f"signs in with {label}", _LONGEST)
+
+
+def _changes(queries: Application, each: Account) -> None:
+    """Offer what may be done about a person."""
+    people, person = queries.people, each.person
+    name, key = person.name, person.person_id
+    if person.issuer is not None:
+        st.caption("The groups at the provider give the role.")
+    elif not person.is_disabled:
+        _role(queries, each)
+        if _is_pressed(queries, Action.INVITE, "Make a link for a new password", f"link-{key}"):
+            _make_link(queries, name, person.role)
+    if _is_pressed(queries, Action.END_SESSION, "Sign out everywhere", f"out-{key}"):
+        act(partial(people.end_sessions_of, name), queries, _UNCHANGED, partial(_signed_out, name))
+    if person.factors and _is_pressed(
+        queries, Action.RESET_FACTORS, "Remove second factors", f"factors-{key}"
+    ):
+        reset = Done(f"{name} signs in with the password alone, and is signed out")
+        act(partial(people.reset_factors, name), queries, _UNCHANGED, lambda _: reset)
+    if not person.is_disabled:
+        if _is_pressed(queries, Action.DISABLE_PERSON, "Disable", f"disable-{key}"):
+            act(partial(_disable, queries, name), queries, _UNCHANGED, partial(_disabled, queries))
+    elif _is_pressed(queries, Action.ENABLE_PERSON, "Enable", f"enable-{key}"):
+        enabled = Done(f"{name} can sign in again")
+        act(partial(people.enable, name), queries, _UNCHANGED, lambda _: enabled)
+    if _is_pressed(queries, Action.REMOVE_PERSON, "Remove for good", f"remove-{key}"):
+        removed = Done(f"{name} is removed; what they did stays in the audit log")
+        act(partial(people.remove, name), queries, _UNCHANGED, lambda _: removed)
+
+
+def _is_pressed(queries: Application, action: Action, label: str, key: str) -> bool:
+    """Offer a button for what the role allows."""
+    return may(queries, action) and st.button(label, key=key, width="stretch")
+
+
+def _role(queries: Application, each: Account) -> None:
+    person = each.person
+    if not may(queries, Action.CHANGE_ROLE):
+        return
+    key = f"role-{person.person_id}-{person.role.value}"
+    chosen = Role(st.selectbox("Role", _ROLES, _ROLES.index(person.role.value), key=key))
+    if chosen is person.role:
+        return
+    if st.button(f"Make them {chosen.with_article}", key=f"give-{key}", type="primary"):
+        people = queries.people
+        back = partial(people.change_role, person.name, person.role)
+        done = Done(f"{person.name} is {chosen.with_article} now", back)
+        act(partial(people.change_role, person.name, chosen), queries, _UNCHANGED, lambda _: done)
+
+
+def _signed_out(name: str, ended: int) -> Done:
+    return Done(f"{name} is signed out: {counted(ended, 'session')} ended")
+
+
+def _disable(queries: Application, name: str, by: Actor) -> str:
+    queries.people.disable(name, by)
+    return name
+
+
+def _disabled(queries: Application, name: str) -> Done:
+    """Say also what a person leaves behind: their tokens do not end with them."""
+    tokens = queries.people.tokens_of(name)
+    left = f". Tokens that they made still work: {', '.join(tokens)}" if tokens else ""
+    said = f"{name} is signed out, and cannot sign in until you enable them{left}"
+    return Done(said, partial(queries.people.enable, name))
+
+
+def _invite(queries: Application) -> None:
+    """Offer to invite somebody by a link, and show the link this one time."""
+    made: tuple[str, str] | None = st.session_state.get(_INVITED)
+    if made is not None:
+        hours = int(INVITED_FOR.total_seconds()) // 3600
+        who = element("b", visible(made[0], LONGEST_NAME))
+        said = f", and to nobody else: it works once, for {hours} hours."
+        st.html(element("p", "Send this link to ", who, said))
+        st.code(made[1], language=None, wrap_lines=True)
+        st.button("Hide the link", key="hide-link", on_click=_hide_link)
+    policy = queries.people.policy
+    if (policy is not None and not policy.accounts) or not may(queries, Action.INVITE):
+        return
+    with (
+        st.expander("Invite somebody", key="invite"),
+        st.form("invite-form", border=False, clear_on_submit=True),
+    ):
+        name = st.text_input("Name", key="invited_name", max_chars=LONGEST_NAME)
+        role = st.selectbox("Role", _ROLES, key="invited_role")
+        is_asked = st.form_submit_button("Make a link", type="primary")
+    if is_asked:
+        _make_link(queries, name or "", Role(role))
+
+
+def _make_link(queries: Application, name: str, role: Role) -> None:
+    def invite(by: Actor) -> None:
+        token = queries.people.invite(name, role, by)
+        link = f"{_address(queries)}/invitation/{token.reveal()}"
+        st.session_state[_INVITED] = (" ".join(name.split()), link)
+
+    act(invite, queries, "Nobody was invited.")
+
+
+def _address(queries: Application) -> str:
+    """Return where people open these pages: as it is configured, else as this person does."""
+    here = urlsplit(st.context.url or "")
+    own = f"{here.scheme}://{here.netloc}" if here.netloc else ""
+    return queries.context.settings.public_url.rstrip("/") or own
+
+
+def _hide_link() -> None:
+    st.session_state.pop(_INVITED, None)
+
+
+def _session(queries: Application, each: Session) -> None:
+    key = each.session_id.hex
+    with entry(f"session-{key}", session_markup(queries, each)):
+        if may(queries, Action.END_SESSION) and st.button("Sign out", key=f"end-{key}"):
+            ended = Done(f"{each.person.name} is signed out there")
+            end = partial(queries.people.end_session, each.session_id)
+            act(end, queries, "It is still open.", lambda _: ended)
+
+
+def session_markup(queries: Application, each: Session) -> Markup:
+    """Build what is said of a session: whose it is, on which device, since and until when."""
+    now = queries.now()
+    is_own = st.user.get(IDENTITY) == str(each.session_id)
+    mark = badge("calm", "●", "This session") if is_own else Markup()
+    return entry_markup(
+        mark,
+        breakable(visible(each.person.name, LONGEST_NAME)),
+        each.person.role.value,
+        visible(each.label, LONGEST_NAME),
+        visible(each.device, _LONGEST),
+        visible(each.address, _LONGEST),
+        f"last used {age(each.last_used_at, now)}",
+        f"signed in {moment(each.created_at)}",
+        f"ends {moment(each.ends_at)} at the latest",
+    )
+
+
+def _table_of_roles() -> Markup:
+    """Build the table of action and role, as the acts themselves read it."""
+    special = frozenset[Action]().union(*LEAST_ROLES.values())
+    rows: list[tuple[str, str]] = []
+    for role in Role:
+        acts = LEAST_ROLES.get(role, frozenset(Action) - special)
+        reads = () if rows else ("reads every page but this section and the audit log",)
+        said = ", ".join((*reads, *sorted(each.value for each in acts)))
+        rows.append((role.value, said))
+    return table(("Role", "May, besides what those above may"), rows, "What each role may do")

@@ -1,0 +1,94 @@
+"""The administrator's pages, as an admin and as a viewer find them who sign in to real pages."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests import plain_http
+from tests.browser.page_checks import SIZE, visit
+from tests.chromium import MILLISECONDS, SETTLED
+from tests.hostile_texts import HOSTILE_TEXTS
+from tests.installation import Installation, answers, new_installation
+from tests.waiting import eventually
+
+PASSWORD = "correct horse battery"
+EVE = next(each.text for each in HOSTILE_TEXTS if each.name == "image")[:60]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    folder = tmp_path_factory.mktemp("settings")
+    installation = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
+    installation.run("migrate")
+    with installation.role("pages", folder / "log"):
+        eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
+        yield installation
+
+
+@contextmanager
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """Open a window that nobody has used."""
+    with browser.new_context(viewport=SIZE) as context:
+        context.set_default_timeout(MILLISECONDS)
+        yield context
+
+
+def accept(context: BrowserContext, link: str) -> Page:
+    """Open a link of an invitation, set a password, and come to the pages."""
+    page = context.new_page()
+    page.goto(link)
+    page.get_by_label("New password").fill(PASSWORD)
+    page.get_by_role("button", name="Set password and sign in").click()
+    page.wait_for_selector(SETTLED)
+    return page
+
+
+def section(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name).click()
+    expect(page.get_by_role("heading", level=2, name=name.partition(" ")[0])).to_be_visible()
+    page.wait_for_selector(SETTLED)
+
+
+def test_admin_invites_somebody_who_sees_no_page_of_admins_and_ends_their_session(
+    browser: Browser, running: Installation
+) -> None:
+    told = running.run("people", "invite", "Ada", "--role", "admin", "--json").stdout
+    with window(browser) as of_ada, window(browser) as of_eve:
+        admin = accept(of_ada, json.loads(told)["link"])
+        visit(admin, f"{running.pages}/settings")
+        section(admin, "People and sessions")
+        admin.get_by_text("Invite somebody").click()
+        admin.get_by_label("Name", exact=True).fill(EVE)
+        admin.get_by_role("button", name="Make a link").click()
+        link = admin.get_by_test_id("stCode").inner_text().strip()
+
+        viewer = accept(of_eve, link)
+        visit(viewer, f"{running.pages}/settings?section=Audit+log")
+        expect(viewer.get_by_role("heading", name="All settings")).to_be_visible()
+        for name in ("Audit log", "People and sessions", "Check a text"):
+            expect(viewer.get_by_text(name)).to_have_count(0)
+
+        visit(admin, f"{running.pages}/settings?section=People+and+sessions")
+        sessions = admin.locator(".st-key-card-sessions [class*='st-key-entry-session-']")
+        expect(sessions).to_have_count(2)
+        expect(sessions.filter(has_text="This session")).to_contain_text("Ada")
+        eves = sessions.filter(has_text=EVE[:20])
+        eves.get_by_role("button", name="Sign out").click()
+        expect(admin.get_by_text("is signed out there")).to_be_visible()
+        viewer.wait_for_url("**/sign-in**")
+
+        section(admin, "Audit log")
+        with admin.expect_download() as saved:
+            admin.get_by_role("button", name="CSV").click()
+        rows = list(csv.DictReader(StringIO(saved.value.path().read_text("utf-8"))))
+        assert [each["action"] for each in rows][:2] == ["end-session", "sign-in"]
+        assert rows[0]["actor"] == "Ada"
+        assert admin.evaluate("window.hostile") is None
+    assert plain_http.get(f"{running.pages}/live").is_success
