@@ -126,8 +126,9 @@ def npm(*arguments: str) -> int:
 
 def version_of(program: Path) -> str:
     """Start a program once, so that a broken one is found before the tests."""
+    question = "-v" if program.name == "haproxy" else "--version"
     try:
-        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        answer = subprocess.run([program, question], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         message = f"{program} does not start ({error}). Remove it and run make test again"
         raise ProvisionError(message) from error
