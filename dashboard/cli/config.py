@@ -101,7 +101,7 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
             }
         )
     else:
-        _print_trials(tried)
+        print_trials(tried)
     if any(finding.outcome is TrialOutcome.FAILED for each in tried for finding in each.findings):
         context.exit(FAILED)
 
@@ -168,7 +168,8 @@ def _print_mistakes(settings: Settings, mistakes: list[Mistake]) -> None:
     say(f"The configuration is good. Networks: {names or 'none'}.")
 
 
-def _print_trials(tried: list[TriedNetwork]) -> None:
+def print_trials(tried: list[TriedNetwork]) -> None:
+    """Print what each endpoint answered, and what polling it costs."""
     for each in tried:
         say(f"{each.network.title} ({each.network.network_id})")
         if each.findings:

@@ -72,6 +72,10 @@ class LazyGroup(Group):
 
 
 _COMMANDS: Final = {
+    "setup": LazyCommand(
+        "setup",
+        "Ask what to watch and who is notified, try each answer at once, and write the settings.",
+    ),
     "up": LazyCommand(
         "run", "Run everything on this machine; without configuration, on a simulated chain."
     ),

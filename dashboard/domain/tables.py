@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, Final
 
@@ -73,9 +73,23 @@ _LARGEST_SHORT: Final = 0xFFFF
 
 def write_toml(above: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Write each table as ``[above.NAME]``; values are text, numbers, booleans, lists of these."""
-    return "\n".join(
-        "\n".join([f"[{above}.{_key(name)}]", *_lines(table), ""]) for name, table in tables.items()
-    )
+    return write_nested_toml({above: tables})
+
+
+def write_nested_toml(table: Mapping[str, Any]) -> str:
+    """Write a table with the tables in it, each below a head of its own."""
+    return "\n".join("\n".join([*lines, ""]) for lines in _tables(table, ()))
+
+
+def _tables(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[list[str]]:
+    """Yield the lines of each table; one that holds nothing but tables needs no head."""
+    own = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    if own or not table:
+        head = [f"[{'.'.join(map(_key, above))}]"] if above else []
+        yield [*head, *_lines(own)]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _tables(value, (*above, key))
 
 
 def _lines(table: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ from typing import Final
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import SettingsError, WireError
-from dashboard.settings.layers import Layer, Table, read_file, read_text
+from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
 from dashboard.settings.schema import NetworkSettings
 from dashboard.wire.module_limits import decode_module_limits
 
@@ -26,6 +27,28 @@ FOLDER: Final = PROJECT / "config" / "networks"
 def preset_names() -> tuple[str, ...]:
     """Return what may stand after ``preset =``, in alphabetical order."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+def preset_title(name: str) -> str:
+    """Return what a preset is about, as the first line of its file says it."""
+    text = read_text(FOLDER / f"{name}.toml")
+    return text.removeprefix("# ").partition(":")[0]
+
+
+def preset_variables(name: str) -> Mapping[str, Sequence[SettingPath]]:
+    """Return the variables that a preset refers to, each with the settings that it is for."""
+    found: defaultdict[str, list[SettingPath]] = defaultdict(list)
+    for role, endpoint in read_file(FOLDER / f"{name}.toml").table.items():
+        for key, value in endpoint.items() if isinstance(endpoint, dict) else ():
+            if str(value).startswith("env:"):
+                found[value.removeprefix("env:")].append((role, key))
+    return found
+
+
+def preset_network_id(name: str) -> int | None:
+    """Return the chain id of a preset; None for one of any network."""
+    network_id: int | None = read_file(FOLDER / f"{name}.toml").table.get("network_id")
+    return network_id
 
 
 def preset_layers(layers: Sequence[Layer]) -> list[Layer]:

@@ -86,6 +86,17 @@ def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
+    return _smtp_channel(settings, watch)
+
+
+def greet_mail_server(settings: Settings) -> None:
+    """Do with the mail server all but send; DeliveryError says what it refuses, or what fails."""
+    if settings.mail.smtp_host:
+        _smtp_channel(settings, ignore).greet(settings.mail.recipients)
+
+
+def _smtp_channel(settings: Settings, watch: Watch) -> SmtpChannel:
+    mail = settings.mail
     server = _smtp_server(mail, tls_context(settings.tls))
     return SmtpChannel(server, mail.sender, watch, dkim_signer(mail))
 

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
@@ -19,7 +18,6 @@ from contextlib import (
 )
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import Final
 
 import uvicorn
@@ -32,7 +30,6 @@ from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.presets import PROJECT, public_tables
-from dashboard.settings.tls import tls_context
 from dashboard.show.streamlit_runtime import (
     end_sessions,
     held_by_streamlit,
@@ -48,13 +45,14 @@ from dashboard.transport.websocket_connection import NotedMessages
 from dashboard.web.api.server import ManagementApi
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders, UploadBound, UploadLimits
-from dashboard.web.issuers import AsksIssuers, Issuers
+from dashboard.web.issuers import Issuers
 from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import SignInGate
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
+from dashboard.wiring.issuers import issuer_client
 from dashboard.wiring.lookup import live_lookup
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
@@ -126,15 +124,7 @@ def pages_sign_in(app: ASGIApp) -> SignInGate:
     settings = load_settings()
     if not settings.sign_in.issuers:
         return SignInGate(app)
-    return SignInGate(app, Issuers(_issuer_client(settings)))
-
-
-def _issuer_client(settings: Settings) -> AsksIssuers:
-    """Load what asks issuers, which weighs some megabytes, only where there are some."""
-    warnings.filterwarnings("ignore", message="The httpx module is deprecated")
-    module = import_module("dashboard.upstream.issuer")
-    client: AsksIssuers = module.IssuerClient(utc_now, tls_context(settings.tls))
-    return client
+    return SignInGate(app, Issuers(issuer_client(settings)))
 
 
 def pages_upload_bound(app: ASGIApp) -> UploadBound:

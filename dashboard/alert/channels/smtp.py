@@ -7,7 +7,7 @@ import re
 import smtplib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -133,15 +133,29 @@ class SmtpChannel:
         if self._signer is not None:
             content = self._signer.sign(content)
         with self._connected() as connection:
-            self._secure_and_log_in(connection)
-            options = _international_options(connection, self._sender, recipient)
-            _require(connection.mail(self._sender.spec, options), "the sender")
-            _send_rcpt(connection, recipient.spec)
+            self._address(connection, recipient)
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker expired")
             reply = _send_data(connection, content)
             connection.quit_without_waiting()
         return reply_text(reply)
+
+    def greet(self, recipients: Sequence[str]) -> None:
+        """Do all but send: connect, log in, and name the sender and the recipients.
+
+        DeliveryError as in `send`; a server learns nothing but the addresses.
+        """
+        with self._connected() as connection:
+            self._address(connection, *map(parse_recipient, recipients))
+            connection.quit_without_waiting()
+
+    def _address(self, connection: SmtpConnection, *recipients: MailAddress) -> None:
+        """Say who sends a message, and to whom."""
+        self._secure_and_log_in(connection)
+        options = _international_options(connection, self._sender, *recipients)
+        _require(connection.mail(self._sender.spec, options), "the sender")
+        for each in recipients:
+            _send_rcpt(connection, each.spec)
 
     @contextmanager
     def _connected(self) -> Iterator[SmtpConnection]:
