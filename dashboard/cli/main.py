@@ -86,6 +86,10 @@ _COMMANDS: Final = {
     "doctor": LazyCommand(
         "doctor", "Name what is wrong with this installation, each with its remedy."
     ),
+    "ready": LazyCommand(
+        "ready",
+        "Say whether ROLES of this machine answer, for health checks; status 1 if one does not.",
+    ),
     "migrate": LazyCommand(
         "store", "Bring the store's schema to this version; creates the store where there is none."
     ),

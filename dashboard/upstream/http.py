@@ -7,13 +7,19 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeAlias, TypeVar
 
 import httpx
 import stamina
 
-from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+)
 from dashboard.tracing import tracing
 from dashboard.upstream.endpoint import Endpoint, http_error, is_untrusted, untrusted
 
@@ -94,24 +100,15 @@ class HttpAsker:
 
     async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
         """Errors are raised `from None`: the text of httpx may quote the address."""
-        name, seconds = self.endpoint.name, self.endpoint.timeout.total_seconds()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self.endpoint.timeout.total_seconds()):
                 response = await self._client.send(request, stream=True, follow_redirects=False)
                 try:
                     return await self._read(response, limit)
                 finally:
                     await response.aclose()
-        except TimeoutError:
-            raise UpstreamUnavailable(f"{name}: no answer within {seconds:g} s") from None
-        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError):
-            raise _unusable_address(self.endpoint) from None
-        except httpx.HTTPError as error:
-            if is_untrusted(error):
-                raise untrusted(name) from None
-            is_refused = isinstance(error, httpx.ConnectError)
-            why = "cannot connect" if is_refused else "it was cut off or is not HTTP"
-            raise UpstreamUnavailable(f"{name}: no answer: {why}") from None
+        except (TimeoutError, httpx.HTTPError) as error:
+            raise _no_answer(self.endpoint, error) from None
 
     async def _read(self, response: httpx.Response, limit: int) -> bytes:
         if not response.is_success:
@@ -136,6 +133,40 @@ class HttpAsker:
             raise UpstreamUnreadable(
                 f"{self.endpoint.name}: answered compressed, which was not asked for"
             )
+
+
+async def server_time(client: HttpClient, endpoint: Endpoint) -> datetime | None:
+    """Return what time a server says it is, whatever else it answers; None if it says none.
+
+    It is asked for its root alone, so no key is sent and no call counts. UpstreamError if nothing
+    answers HTTP there.
+    """
+    try:
+        async with asyncio.timeout(endpoint.timeout.total_seconds()):
+            response = await client.head(endpoint.url.reveal(), timeout=None)
+        found = parsedate_to_datetime(response.headers["date"])
+    except (TimeoutError, httpx.HTTPError) as error:
+        raise _no_answer(endpoint, error) from None
+    except (httpx.InvalidURL, UnicodeError):
+        raise _unusable_address(endpoint) from None
+    except (KeyError, ValueError):
+        return None
+    return None if found.tzinfo is None else found
+
+
+def _no_answer(endpoint: Endpoint, error: TimeoutError | httpx.HTTPError) -> UpstreamError:
+    """Return why nothing was answered, without the text of httpx, which may quote the address."""
+    name = endpoint.name
+    if isinstance(error, TimeoutError):
+        seconds = endpoint.timeout.total_seconds()
+        return UpstreamUnavailable(f"{name}: no answer within {seconds:g} s")
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+        return _unusable_address(endpoint)
+    if is_untrusted(error):
+        return untrusted(name)
+    is_refused = isinstance(error, httpx.ConnectError)
+    why = "cannot connect" if is_refused else "it was cut off or is not HTTP"
+    return UpstreamUnavailable(f"{name}: no answer: {why}")
 
 
 def _unusable_address(endpoint: Endpoint) -> UpstreamRefused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
@@ -21,6 +22,7 @@ from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
+from dashboard.settings.values import origin_of
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
@@ -31,7 +33,7 @@ from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, networks_of
+from dashboard.wiring.networks import Network, is_own_serve, networks_of
 
 _WEBSOCKET: Final = ("wss://", "ws://")
 
@@ -204,17 +206,28 @@ def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
         yield from _of(channel.url, f"channel {name}")
     yield from _of(settings.alerts.heartbeat_url, "the heartbeat")
     for network in networks_of(settings):
-        yield from _of_network(network)
+        for each, name in _of_network(network):
+            yield from _of(each.url, f"the {name}")
 
 
-def _of_network(network: Network) -> Iterator[tuple[str, str]]:
+def _of_network(network: Network) -> Iterator[tuple[EndpointSettings, str]]:
     endpoints = network.endpoints
     for role, each in (("gas", endpoints.gas), ("exclusion", endpoints.exclusion)):
         if each is not None:
-            yield from _of(each.url, f"the {network.title} {role} endpoint")
+            yield each, f"{network.title} {role} endpoint"
     nodes = endpoints.all_nodes
     for place, each in zip(place_names(len(nodes)), nodes, strict=True):
-        yield from _of(each.url, f"the {network.title} node{place}")
+        yield each, f"{network.title} node{place}"
+
+
+def upstream_origins(settings: Settings) -> dict[str, str]:
+    """Return by origin (``https://host``) what each upstream beyond this installation is called."""
+    found: dict[str, str] = {}
+    for network in networks_of(settings):
+        for each, name in () if network.is_simulated else _of_network(network):
+            if not is_own_serve(each, settings):
+                found.setdefault(origin_of(re.sub("^ws", "http", each.url.reveal())), name)
+    return found
 
 
 def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:

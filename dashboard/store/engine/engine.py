@@ -283,6 +283,12 @@ def database_of(connection: Connection) -> Database:
     return database
 
 
+def product_of(connection: Connection) -> str:
+    """Return the name and the version of the database system."""
+    name = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}[connection.dialect.name]
+    return f"{name} {'.'.join(map(str, connection.dialect.server_version_info or ()))}"
+
+
 def lease_time(connection: Connection) -> BootMoment:
     """Return the time by which leases run out."""
     clock: BootClock | None = connection.get_execution_options()[_CLOCK]
