@@ -157,7 +157,8 @@ _COMMANDS: Final = {
         "tokens", "Make, list and revoke the tokens with which programs use the management API."
     ),
     "audit": LazyCommand(
-        "audit", "List who did what: keys, watched senders, tracked transactions, the store itself."
+        "audit",
+        "List who did what from where: to people, keys, rules, transactions, the store itself.",
     ),
     "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
     "store": LazyCommand(
