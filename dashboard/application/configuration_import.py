@@ -5,7 +5,6 @@ Settings stay in their own file: here they are compared, and never changed.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -56,6 +55,7 @@ from dashboard.domain.tracking.paste import (
 )
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
+from dashboard.wire.decoding import read_toml
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 _DONE: Final = {True: "taken as the file says", False: "nothing was changed yet"}
@@ -332,10 +332,9 @@ def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
 def _read(text: str) -> Document:
     """Return the sections of a file; InputError where it is no TOML of tables in tables."""
     try:
-        found = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = "its tables are too deep" if isinstance(error, RecursionError) else str(error)
-        raise WrongConfiguration([f"it is no TOML: {why}"]) from None
+        found = read_toml(text)
+    except ValueError as error:
+        raise WrongConfiguration([f"it is no TOML: {error}"]) from None
     wrong = [
         f"{visible(name, 80)} is no table of tables: write [{section}.NAME]"
         for section, tables in found.items()

@@ -43,7 +43,7 @@ from dashboard.store.access.factors import (
     use_recovery_code,
     use_step,
 )
-from dashboard.store.access.people import Person, Session
+from dashboard.store.access.people import Person, Session, end_sessions_of
 from dashboard.store.engine.connection import Connection
 
 CONFIRMED_FOR: Final = timedelta(minutes=10)
@@ -146,7 +146,10 @@ class Factors(ApplicationSubject):
         return Secret(random_base32())
 
     def add_app(self, session_id: UUID, key: Secret, code: str) -> list[Secret]:
-        """Let a password take codes of the app with this key; return new recovery codes."""
+        """Let a password take codes of the app with this key; return new recovery codes.
+
+        All other sessions end: one may be of somebody who had nothing but the password.
+        """
         step = _step_of(key, bare_code(code), self._context.now())
         if step is None:
             raise InputError("the code is wrong: check the clock of your phone, and try the next")
@@ -156,6 +159,7 @@ class Factors(ApplicationSubject):
             if session.person.has_app:
                 raise InputError("you have an authenticator app already: remove it first")
             save_app_key(connection, session.person, key, step)
+            end_sessions_of(connection, session.person, by.at, session_id)
             return _new_codes(connection, session.person)
 
     def remove_app(self, session_id: UUID) -> None:

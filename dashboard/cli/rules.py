@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -57,6 +56,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.own_files import read_rule_file
+from dashboard.wire.decoding import read_toml
 from dashboard.wiring.channels import rule_names
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
@@ -323,6 +323,6 @@ def _plain(text: str) -> object:
     if text.casefold().startswith("0x"):
         return text
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return read_toml(f"value = {text}")["value"]
+    except ValueError:
         return text

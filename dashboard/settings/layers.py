@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -28,6 +27,8 @@ import msgspec
 from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
+from dashboard.domain.secret import Secret
+from dashboard.wire.decoding import read_toml
 
 Table: TypeAlias = dict[str, Any]
 SettingPath: TypeAlias = tuple[str, ...]
@@ -149,11 +150,9 @@ def layer_of(source: str, text: str) -> Layer:
     thousand digits.
     """
     try:
-        table = tomllib.loads(text)
+        table = read_toml(text)
     except ValueError as error:  # besides what is no TOML: too many digits
         raise _no_toml(source, error) from error
-    except RecursionError:
-        raise _no_toml(source, ValueError(_TOO_DEEP)) from None
     if trouble := _trouble_in(table):
         raise _no_toml(source, ValueError(trouble))
     return Layer(source, table, text)
@@ -193,7 +192,7 @@ def lines_of(text: str) -> Mapping[SettingPath, int]:
     found: dict[SettingPath, int] = {}
     table: SettingPath = ()
     for line, statement in _statements(text):
-        paths = list(_paths(tomllib.loads(statement)))
+        paths = list(_paths(read_toml(statement)))
         if statement.lstrip().startswith("["):
             table = max(paths, key=len, default=())
             paths = [table]
@@ -352,15 +351,16 @@ class Inspector:
             if match := _INDEX.fullmatch(what):
                 what, path = match[1], (*path, match[2])
                 value = value[int(match[2])] if isinstance(value, list) else value
-            remark = f"is {_shown(value, path)}: {_expected(what, kind)}"
+            remark = f"is {_shown(value, path, kind)}: {_expected(what, kind)}"
             self.found.append(self.mistake(path, remark))
             return UNSET
         return converted
 
 
-def _shown(value: object, path: SettingPath) -> str:
+def _shown(value: object, path: SettingPath, kind: object) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
-    return "not usable" if _may_be_secret(path) else shorten(str(value))
+    is_hidden = kind is Secret or Secret in get_args(kind) or _may_be_secret(path)
+    return "not usable" if is_hidden else shorten(str(value))
 
 
 def _expected(what: str, kind: object) -> str:

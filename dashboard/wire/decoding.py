@@ -1,12 +1,13 @@
-"""Typed reading of JSON text, timestamps and headers: whatever is wrong becomes a WireError."""
+"""Typed reading of JSON text, TOML, timestamps and headers: whatever is wrong becomes an error."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -18,6 +19,21 @@ Given = TypeVar("Given")
 
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """All that msgspec raises for hostile text: bad JSON or types, deep nesting, bad UTF-8."""
+
+_LONG_KEY: Final = re.compile(
+    r"""(?<![\w.-])(?:(?>[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
+)
+"""A dotted key of more than 32 parts: reading one takes memory by the square of their number."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Read TOML; ValueError says what is wrong, also if its keys or tables are too deep."""
+    if _LONG_KEY.search(text):
+        raise ValueError("a key has more than 32 parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its tables or lists are too deep") from None
 
 
 def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: str) -> T:

@@ -73,14 +73,21 @@ def _all_settings() -> None:
 
 @st.fragment
 def _people() -> None:
-    with store_errors_shown():
-        people_part(application.current())
+    _for_admins(people_part)
 
 
 @st.fragment
 def _audit_log() -> None:
+    _for_admins(audit_part)
+
+
+def _for_admins(part: Callable[[Application], None]) -> None:
+    """Draw a part for who may read it now: a role may have changed since the page was opened."""
+    queries = application.current()
+    if not admits(queries, READS_ACCESS)():
+        st.rerun()
     with store_errors_shown():
-        audit_part(application.current())
+        part(queries)
 
 
 _SECTIONS: Final[dict[str, tuple[Callable[[Application], str], Callable[[], None]]]] = {

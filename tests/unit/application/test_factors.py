@@ -75,6 +75,19 @@ def test_password_of_who_has_an_app_takes_a_code_as_well(
     assert acts_in(store)[0] == ("Ada", Action.SIGN_IN, {"device": PHONE.name, "with": "app"})
 
 
+def test_app_ends_the_sessions_that_a_password_alone_began(
+    people: People, fake_clock: FakeClock
+) -> None:
+    session = joined(people, fake_clock).session.session_id
+    thief = people.sign_in("Ada", PASSWORD, PHONE)
+    key = people.factors.new_app_key(session)
+
+    people.factors.add_app(session, key, code_of(key, fake_clock))
+
+    assert people.session(thief.secret) is None
+    assert [each.session_id for each in people.sessions()] == [session]
+
+
 @ON_BOTH
 def test_code_works_once_and_none_before_it_does(people: People, fake_clock: FakeClock) -> None:
     _, key, _ = with_app(people, fake_clock)

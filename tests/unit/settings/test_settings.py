@@ -279,6 +279,8 @@ def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
 
 HIDING = {
     "a list for a key": NETWORK + "exclusion = { url = 'https://h', key = ['canary'] }\n",
+    "a list for a replica": "[store]\nread_url = ['canary']\n",
+    "a list for an issuer": "[sign_in.issuers.a]\nclient_secret = ['canary']\n",
     "text for an endpoint": NETWORK + "exclusion = 'https://h/v3/canary'\n",
     "text for a network": "[networks]\na = 'https://h/canary'\n",
     "text for all networks": "networks = 'canary'\n",

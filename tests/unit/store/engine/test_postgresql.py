@@ -7,8 +7,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingUnixStreamServer
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -158,7 +158,7 @@ class LateHandler(BaseRequestHandler):
 
 
 def test_end_of_an_idle_transaction_is_named_though_it_comes_between_two_statements(
-    url: str, tmp_path: Path
+    url: str,
 ) -> None:
     folder = make_url(url).query["host"]
     LateHandler.server_path = f"{folder}/.s.PGSQL.5432"
@@ -169,10 +169,13 @@ def test_end_of_an_idle_transaction_is_named_though_it_comes_between_two_stateme
             connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '1ms'"))
             connection.execute(text("SELECT 1"))
 
-    with ThreadingUnixStreamServer(str(tmp_path / ".s.PGSQL.5432"), LateHandler) as relay:
+    with (
+        TemporaryDirectory(prefix="lw-") as near,  # the address of a socket has 107 bytes at most
+        ThreadingUnixStreamServer(f"{near}/.s.PGSQL.5432", LateHandler) as relay,
+    ):
         threading.Thread(target=relay.serve_forever).start()
         with (
-            open_store(url.replace(str(folder), str(tmp_path))) as store,
+            open_store(url.replace(str(folder), near)) as store,
             pytest.raises(StoreUnavailable, match="was idle for too long"),
         ):
             stall(store)
