@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from threading import Lock
 from typing import Any, Final
 
 import msgspec
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -50,6 +52,9 @@ ENDPOINTS: Final = (
 """Every endpoint, from which routes and OpenAPI are made."""
 
 _LONGEST_KEY: Final = 200
+_MOST_AT_ONCE: Final = 8
+"""Requests that are answered at a time: the gate in front of the pages needs threads as well."""
+
 _SECONDS_TO_SEND: Final = 30
 _BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
 _JSON: Final = "application/json"
@@ -88,6 +93,7 @@ class ManagementApi:
         self._routes = [(each.path_pattern(), each) for each in ENDPOINTS]
         self._under_way: set[tuple[int, str]] = set()
         self._lock = Lock()
+        self._limiter = CapacityLimiter(_MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for the API; a WebSocket is none."""
@@ -165,7 +171,7 @@ class ManagementApi:
     ) -> Response:
         key = request.headers.get("idempotency-key", "")
         if not key or endpoint.verb != "POST" or endpoint.action is None:
-            reply = await run_in_threadpool(endpoint.answer, asked)
+            reply = await to_thread.run_sync(endpoint.answer, asked, limiter=self._limiter)
             headers = {"ETag": reply.etag} if reply.etag else {}
             return Response(_text(reply, reply.secrets), headers=headers, media_type=_JSON)
         if len(key) > _LONGEST_KEY:
@@ -190,9 +196,8 @@ class ManagementApi:
 
         tokens = Tokens(asked.application.context)
         try:
-            status, text, is_old = await run_in_threadpool(
-                tokens.once, asked.token, key, whole, act
-            )
+            once = partial(tokens.once, asked.token, key, whole, act)
+            status, text, is_old = await to_thread.run_sync(once, limiter=self._limiter)
         finally:
             with self._lock:
                 self._under_way.discard(this)
