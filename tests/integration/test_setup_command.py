@@ -136,7 +136,8 @@ class Terminal:
         """Start it on a terminal of its own."""
         self._side, other = pty.openpty()
         self._process = subprocess.Popen(
-            ["/usr/bin/setsid", "--ctty", *command("setup")],
+            # What runs in the background ignores Ctrl-C, and so would all that it starts.
+            ["/usr/bin/env", "--default-signal=INT", "setsid", "--ctty", *command("setup")],
             env=installation.environment() | {"TERM": "dumb"},
             stdin=other,
             stdout=other,
