@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,6 +14,7 @@ from dashboard.application.commands import CommandRequest, CommandResult
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, UpstreamUnreadable
+from dashboard.settings.values import is_loopback
 from dashboard.upstream.management import post_json
 
 _TOKEN: Final = "LINEWATCH_TOKEN"  # noqa: S105 - the name of a variable
@@ -56,19 +56,12 @@ def server_address(text: str) -> str:
             f"{shorten(text)} is no address of a Linewatch: write it as in a browser, such as "
             "https://watch.example"
         )
-    if parts.scheme == "http" and not _is_this_machine(parts):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise InputError(
             f"http://{parts.netloc} would send the token unencrypted: write https:// (http:// is "
             "for this machine only)"
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-
-
-def _is_this_machine(parts: SplitResult) -> bool:
-    try:
-        return ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return parts.hostname == "localhost"
 
 
 def token_for(server: str) -> Secret:
