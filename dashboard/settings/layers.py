@@ -28,7 +28,7 @@ from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
-from dashboard.wire.decoding import read_toml
+from dashboard.wire.decoding import TooDeep, read_toml
 
 Table: TypeAlias = dict[str, Any]
 SettingPath: TypeAlias = tuple[str, ...]
@@ -151,6 +151,8 @@ def layer_of(source: str, text: str) -> Layer:
     """
     try:
         table = read_toml(text)
+    except TooDeep:  # how much that is depends on the process; our own bound is lower
+        raise _no_toml(source, ValueError(_TOO_DEEP)) from None
     except ValueError as error:  # besides what is no TOML: too many digits
         raise _no_toml(source, error) from error
     if trouble := _trouble_in(table):

@@ -26,14 +26,18 @@ _LONG_KEY: Final = re.compile(
 """A dotted key of more than 32 parts: reading one takes memory by the square of their number."""
 
 
+class TooDeep(ValueError):
+    """The tables or lists of a text are nested more deeply than a program can follow."""
+
+
 def read_toml(text: str) -> dict[str, Any]:
-    """Read TOML; ValueError says what is wrong, also if its keys or tables are too deep."""
+    """Read TOML; ValueError says what is wrong, TooDeep that its values are nested too deeply."""
     if _LONG_KEY.search(text):
         raise ValueError("a key has more than 32 parts")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("its tables or lists are too deep") from None
+        raise TooDeep("its tables or lists are too deep") from None
 
 
 def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: str) -> T:

@@ -5,7 +5,6 @@ Our tables describe themselves in keys above it; a node's own file has none of t
 
 from __future__ import annotations
 
-import tomllib
 from typing import Annotated, Final
 
 import msgspec
@@ -14,6 +13,7 @@ from msgspec import Meta, Struct
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import WireError
+from dashboard.wire.decoding import read_toml
 from dashboard.wire.node import LARGEST_NUMBER
 
 _Words = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._/:-]{0,200}$")]
@@ -35,11 +35,11 @@ class _File(Struct):
 def decode_module_limits(text: str) -> ModuleLimits:
     """Read a table, or raise WireError; one that does not name itself is `the node's own file`."""
     try:
-        file = msgspec.convert(tomllib.loads(text), _File)
-    except tomllib.TOMLDecodeError as error:
-        raise WireError(f"it is not valid TOML: {error}") from error
+        file = msgspec.convert(read_toml(text), _File)
     except msgspec.ValidationError as error:
         raise WireError(f"it is no table of module limits: {error}") from error
+    except ValueError as error:
+        raise WireError(f"it is not valid TOML: {error}") from error
     return ModuleLimits(
         name=file.name or "the node's own file",
         version=file.version,
