@@ -91,16 +91,18 @@ class Factors(ApplicationSubject):
 
         NotFound where nobody waits for a code with this token any more.
         """
+        with self._context.store.read() as connection:
+            person = _waiting(connection, token)
+        with self._sessions.throttle() as throttle:
+            throttle.attempt_code(person.name, device.address, self._context.now())
         with self._context.store.write() as connection:
-            person = person_of_step(connection, digest(token))
-            if person is None:
-                raise NotFound(_BEGIN_AGAIN)
+            person = _waiting(connection, token)
             self._use_step(connection, token, Purpose.CODE, person)
-            with self._sessions.throttle() as throttle:
-                throttle.attempt_code(person.name, device.address, self._context.now())
-            proof = self._use_code(connection, person, bare_code(code))
+            proof = self.use_code(connection, person, code)
             begun = self._sessions.begin(connection, person, device, proof)
-        return self._succeeded(begun)
+        with self._sessions.throttle() as throttle:
+            throttle.succeeded(person.name, device.address, by_code=True)
+        return begun
 
     def ask_for_passkey(self, site: Site, address: str) -> str:
         """Return what a browser needs to sign in with a passkey, as JSON."""
@@ -117,17 +119,17 @@ class Factors(ApplicationSubject):
         from dashboard.application.passkeys import count_use, read_answer  # noqa: PLC0415 - see above
 
         credential_id, token = read_answer(answer)
+        with self._context.store.read() as connection:  # nothing is written before the proof
+            _, passkey = _known_passkey(connection, credential_id)
+        uses = count_use(site, token, answer, passkey)
         with self._context.store.write() as connection:
-            person = owner_of(connection, credential_id)
-            if person is None:
-                raise InputError("this passkey is not known here: sign in with your password")
+            person, passkey = _known_passkey(connection, credential_id)
             self._use_step(connection, token, Purpose.PASSKEY, person)
-            theirs = {each.credential_id: each for each in passkeys_of(connection, person)}
-            passkey = theirs[credential_id]
-            uses = count_use(site, token, answer, passkey)
             note_passkey_use(connection, passkey, uses, self._context.now())
             begun = self._sessions.begin(connection, person, device, "passkey")
-        return self._succeeded(begun)
+        with self._sessions.throttle() as throttle:
+            throttle.passkey_succeeded(device.address)
+        return begun
 
     def of(self, session: Session) -> OwnFactors:
         """Return what the person of a session signs in with."""
@@ -216,9 +218,9 @@ class Factors(ApplicationSubject):
             note_action(connection, by, Action.REMOVE_FACTOR, by.name, details)
             remove_passkey(connection, known[passkey_id])
 
-    def _use_code(self, connection: Connection, person: Person, code: str) -> str:
+    def use_code(self, connection: Connection, person: Person, text: str) -> str:
         """Take a code that is right and unused; return which kind it is."""
-        key = app_key_of(connection, person)
+        key, code = app_key_of(connection, person), bare_code(text)
         step = None if key is None else _step_of(key, code, self._context.now())
         if step is not None:
             if not use_app_step(connection, person, step):
@@ -227,11 +229,6 @@ class Factors(ApplicationSubject):
         if use_recovery_code(connection, person, digest(code)):
             return "recovery code"
         raise InputError("the code is wrong: try the next one, or a recovery code")
-
-    def _succeeded(self, begun: NewSession) -> NewSession:
-        with self._sessions.throttle() as throttle:
-            throttle.succeeded(begun.session.person.name, begun.session.address)
-        return begun
 
     def _begin_step(
         self, connection: Connection, purpose: Purpose, person: Person | None
@@ -271,6 +268,21 @@ def parse_app_key(text: str) -> Secret:
 def app_link(key: Secret, name: str) -> Secret:
     """Return the link with which an authenticator app takes a key."""
     return Secret(TOTP(key.reveal()).provisioning_uri(name=name, issuer_name="Linewatch"))
+
+
+def _waiting(connection: Connection, token: str) -> Person:
+    person = person_of_step(connection, digest(token))
+    if person is None:
+        raise NotFound(_BEGIN_AGAIN)
+    return person
+
+
+def _known_passkey(connection: Connection, credential_id: bytes) -> tuple[Person, Passkey]:
+    person = owner_of(connection, credential_id)
+    if person is None:
+        raise InputError("this passkey is not known here: sign in with your password")
+    theirs = {each.credential_id: each for each in passkeys_of(connection, person)}
+    return person, theirs[credential_id]
 
 
 def _new_codes(connection: Connection, person: Person) -> list[Secret]:

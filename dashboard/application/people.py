@@ -116,7 +116,8 @@ class People(Sessions, Accounts):
 
     def change_password(self, session_id: UUID, old: Secret, new: Secret) -> None:
         """Give the person of a session another password; their other sessions end."""
-        person = self._confirmed(session_id, old)
+        person, address = self._confirmed(session_id, old)
+        self._succeeded(person.name, address)
         refuse_weak_password(new, person.name)
         hashed = self._hash(new)
         with self._context.store.write() as connection:
@@ -125,22 +126,31 @@ class People(Sessions, Accounts):
             save_password(connection, person, hashed)
             end_sessions_of(connection, person, by.at, but=session_id)
 
-    def confirm(self, session_id: UUID, password: Secret) -> None:
-        """Let a person prove again who they are, before they change how they sign in."""
-        self._confirmed(session_id, password)
-        with self._context.store.write() as connection:
-            by, _ = self.acting_in(connection, session_id)
-            confirm_session(connection, session_id, by.at)
+    def confirm(self, session_id: UUID, password: Secret, code: str = "") -> None:
+        """Let a person prove again who they are, before they change how they sign in.
 
-    def _confirmed(self, session_id: UUID, password: Secret) -> Person:
-        """Return the person of a session, if this is their password."""
+        Who has an authenticator app proves it as at a sign-in: with a code as well.
+        """
+        person, address = self._confirmed(session_id, password)
+        if person.has_app:
+            with self.throttle() as throttle:
+                throttle.attempt_code(person.name, address, self._context.now())
+        with self._context.store.write() as connection:
+            by, session = self.acting_in(connection, session_id)
+            if session.person.has_app:
+                self.factors.use_code(connection, session.person, code)
+            confirm_session(connection, session_id, by.at)
+        with self.throttle() as throttle:
+            throttle.succeeded(person.name, address, by_code=person.has_app)
+
+    def _confirmed(self, session_id: UUID, password: Secret) -> tuple[Person, str]:
+        """Return the person of a session and its address, if this is their password."""
         with self._context.store.read() as connection:
             _, session = self.acting_in(connection, session_id)
         person, address = session.person, session.address
         if not self._is_right(person, password, person.name, address):
             raise InputError("the present password is wrong: type it again")
-        self._succeeded(person.name, address)
-        return person
+        return person, address
 
     def _is_right(self, person: Person | None, password: Secret, name: str, address: str) -> bool:
         """Whether the password is that of a person; takes as long where there is none."""

@@ -1,4 +1,4 @@
-"""Which hosts requests may name, and which IP addresses are public."""
+"""Which hosts requests may name, which IP addresses are public, and which are one client."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
@@ -160,3 +161,31 @@ def _is_public_ipv4(address: IPv4Address) -> bool:
 
 def _last_32_bits(address: IPv6Address) -> IPv4Address:
     return IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+_CLIENT_BITS: Final = 64
+"""A client that has one address of such an IPv6 network has them all."""
+
+
+@lru_cache(maxsize=4096)
+def client_prefix(text: str) -> str:
+    """Return what counts as one client: an IPv4 address, or the network of an IPv6 one."""
+    address = peer_address(text)
+    if not isinstance(address, IPv6Address):
+        return text if address is None else str(address)
+    network = IPv6Address(int(address) >> _CLIENT_BITS << _CLIENT_BITS)
+    return f"{network}/{_CLIENT_BITS}"
+
+
+def peer_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Read the address of a peer; one that a socket of both families maps to IPv6 is an IPv4 one.
+
+    None for what is no address, as of a socket in the file system.
+    """
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

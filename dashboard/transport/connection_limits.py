@@ -8,13 +8,11 @@ nothing, and are kept to within one check.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from functools import lru_cache
 from typing import Final, Protocol
 
 _LONGEST_CHECK_PERIOD: Final = 1.0
@@ -218,20 +216,3 @@ class ConnectionLimiter:
                 connection.drop(phase)
         has_any = bool(self._observed)
         self._next_check = loop.call_later(self._check_period, self._check) if has_any else None
-
-
-_IPV6: Final = 6
-_IPV6_NETWORK_BITS: Final = 64
-"""A client that has one address of such a network has them all."""
-
-
-@lru_cache(maxsize=4096)
-def client_prefix(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the network of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version != _IPV6:
-        return address
-    return str(ipaddress.ip_network((int(parsed), _IPV6_NETWORK_BITS), strict=False))

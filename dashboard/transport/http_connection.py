@@ -12,11 +12,11 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from dashboard.domain.addresses import client_prefix
 from dashboard.transport.connection_limits import (
     ConnectionLimiter,
     ConnectionPhase,
     ReadProgress,
-    client_prefix,
     measure_read_progress,
 )
 from dashboard.transport.http_reply import HttpReply, json_reply

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from dashboard.application.factors import OwnFactors, app_link, parse_app_key
 from dashboard.application.people import People
 from dashboard.application.text import sentence
-from dashboard.domain.addresses import needs_no_permission, origin_authority
+from dashboard.domain.addresses import needs_no_permission
 from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
@@ -71,14 +71,18 @@ def _script() -> str:
 
 
 def site_of(people: People, request: Request) -> Site:
-    """Return where the page of a form is; its origin was checked to be one of ours."""
+    """Return where the pages are, if that is where the page of a form is."""
     origin = request.headers.get("origin", "")
-    known = None if people.policy is None else people.policy.site
-    site = known or Site(origin, (origin_authority(origin) or "").partition(":")[0])
-    if site.host != "localhost" and (needs_no_permission(site.host) or "[" in site.host):
-        raise InputError("passkeys need a name: open this Linewatch by one, such as localhost")
+    if people.policy is None:
+        raise InputError("nobody signs in here: set accounts in [sign_in]")
+    site = people.policy.site
+    if site.host != "localhost" and needs_no_permission(site.host):
+        raise InputError("passkeys need a name: set pages.public_url to an address with one")
     if origin != site.origin:
-        raise InputError(f"passkeys work at {site.origin} only: open this Linewatch there")
+        raise InputError(
+            f"passkeys work at {site.origin} only: open this Linewatch there, or set "
+            "pages.public_url to the address that you use"
+        )
     return site
 
 
@@ -152,7 +156,7 @@ def factor_sections(own: OwnFactors) -> list[Markup]:
         element("h2", "Passkeys"),
         element("p", passkeys),
         element("ul", *rows),
-        new if own.may_change else _confirm_form(),
+        new if own.may_change else _confirm_form(has_app=app),
     ]
 
 
@@ -173,10 +177,14 @@ def _passkey_row(passkey: Passkey, *, may_change: bool) -> Markup:
     return element("li", said, remove if may_change else Markup())
 
 
-def _confirm_form() -> Markup:
-    field = password_field("password", "Your password", "current-password")
-    text = element("p", "To add or remove any of these, type your password again.")
-    return join(text, _act_buttons([("confirm", "Continue")], field))
+def _confirm_form(*, has_app: bool) -> Markup:
+    fields = [password_field("password", "Your password", "current-password")]
+    asked = "your password"
+    if has_app:
+        fields.append(_code_field("Code of your app, or a recovery code"))
+        asked = "your password and a code"
+    text = element("p", f"To add or remove any of these, type {asked} again.")
+    return join(text, _act_buttons([("confirm", "Continue")], *fields))
 
 
 def _app_page(session: Session, key: Secret, mistake: str = "") -> Markup:
@@ -227,7 +235,7 @@ def change_factors(people: People, session: Session, form: Form, request: Reques
     said: str | Markup = ""
     match form.get("act"):
         case "confirm":
-            people.confirm(own, Secret(form.get("password", "")))
+            people.confirm(own, Secret(form.get("password", "")), form.get("code", ""))
             said = "You can change how you sign in for the next ten minutes."
         case "set-up-app":
             said = _app_page(session, factors.new_app_key(own))

@@ -76,7 +76,8 @@ def sign_in_policy(settings: Settings) -> SignInPolicy | None:
         return None
     issuers = {name: _issuer(name, each) for name, each in given.issuers.items()}
     public_url = settings.pages.public_url.rstrip("/")
-    site = Site(origin_of(public_url), host_of(public_url) or "") if public_url else None
+    here = public_url or f"http://localhost:{settings.pages.port}"
+    site = Site(origin_of(here), host_of(here) or "")
     return SignInPolicy(given.idle, given.longest, given.accounts, issuers, public_url, site)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from base64 import b32encode
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
+from dashboard.domain.addresses import client_prefix
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
@@ -78,7 +78,7 @@ class SignInPolicy:
 
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
     `accounts`: with passwords of ours. Issuers send people back to addresses below `public_url`,
-    and passkeys are bound to its `site`; without one, to where a browser finds us.
+    and passkeys are bound to its `site`; without one, to where the pages are on this machine.
     """
 
     idle: timedelta
@@ -86,7 +86,7 @@ class SignInPolicy:
     accounts: bool = True
     issuers: Mapping[str, Issuer] = field(default_factory=dict)
     public_url: str = ""
-    site: Site | None = None
+    site: Site = Site("http://localhost:8501", "localhost")
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:
@@ -128,21 +128,29 @@ _OF_NAME_AND_ADDRESS: Final = _Bound(5, timedelta(minutes=1))
 _OF_NAME: Final = _Bound(50, timedelta(seconds=30))
 _OF_ADDRESS: Final = _Bound(100, timedelta(seconds=5))
 _OF_CODES: Final = _Bound(10, timedelta(minutes=15))
+_OF_ALL_PASSKEYS: Final = _Bound(1_000, timedelta(milliseconds=100))
+"""Each question is written to the store, before anybody is known."""
+
+_CODE: Final = ("code",)
+_PASSKEY: Final = ("passkey",)
 _MOST_REMEMBERED: Final = 30_000
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+_Bounds: TypeAlias = dict[tuple[str, ...], _Bound]
 
 
 class AttemptThrottle:
     """Limits how fast passwords are guessed: of a name from an address, of a name, from an address.
 
-    The second bound is wider than the first, so that a stranger who guesses from elsewhere does not
-    keep a person out. Codes of a name have a bound of their own, since only who has the password
-    gets to try one. For one thread at a time.
+    An address is one of IPv4, or the network of IPv6 that a client has whole. The second bound is
+    wider than the first, so that a stranger who guesses from elsewhere does not keep a person out.
+    Codes of a name have a bound of their own, since only who has the password gets to try one. So
+    have passkeys, so that a flood of one way to sign in leaves the other open. For one thread at a
+    time.
     """
 
     def __init__(self) -> None:
         """Remember no attempt."""
-        self._counts_until: OrderedDict[tuple[str, ...], datetime] = OrderedDict()
+        self._counts_until: dict[tuple[str, ...], datetime] = {}
 
     @property
     def remembered(self) -> int:
@@ -151,31 +159,31 @@ class AttemptThrottle:
 
     def attempt(self, name: str, address: str, now: datetime) -> None:
         """Count a try as failed; InputError says how long to wait where there were too many."""
-        bounds: dict[tuple[str, ...], _Bound] = {
-            (name, address): _OF_NAME_AND_ADDRESS,
-            (name, ""): _OF_NAME,
-            ("", address): _OF_ADDRESS,
-        }
-        self._count(bounds, "wrong passwords", now)
+        pair = {(name, client_prefix(address)): _OF_NAME_AND_ADDRESS}
+        self._count(pair | _of_each(name, address), "wrong passwords", now)
 
     def attempt_code(self, name: str, address: str, now: datetime) -> None:
         """Count the code after a password likewise."""
-        bounds = {(name, address): _OF_NAME_AND_ADDRESS, (name, "", "code"): _OF_CODES}
-        self._count(bounds, "wrong codes", now)
+        pair = {(name, client_prefix(address)): _OF_NAME_AND_ADDRESS}
+        self._count(pair | _of_codes(name), "wrong codes", now)
 
     def attempt_passkey(self, address: str, now: datetime) -> None:
         """Count that an address asks to sign in with a passkey, which names nobody yet."""
-        self._count({("", address): _OF_ADDRESS}, "attempts", now)
+        self._count(_of_passkeys(address), "attempts", now)
 
-    def succeeded(self, name: str, address: str) -> None:
-        """Take back what the last try counted, and what failed of this name from this address."""
-        for failed in ((name, address), (name, "", "code")):
-            self._counts_until.pop(failed, None)
-        for key, bound in (((name, ""), _OF_NAME), (("", address), _OF_ADDRESS)):
-            if key in self._counts_until:
-                self._counts_until[key] -= bound.recovery
+    def succeeded(self, name: str, address: str, *, by_code: bool = False) -> None:
+        """Take back what the last try counted, and what failed of this name from this address.
 
-    def _count(self, bounds: Mapping[tuple[str, ...], _Bound], what: str, now: datetime) -> None:
+        `by_code`: a code followed the password.
+        """
+        self._counts_until.pop((name, client_prefix(address)), None)
+        self._take_back(_of_each(name, address) | (_of_codes(name) if by_code else {}))
+
+    def passkey_succeeded(self, address: str) -> None:
+        """Take back that an address asked."""
+        self._take_back(_of_passkeys(address))
+
+    def _count(self, bounds: _Bounds, what: str, now: datetime) -> None:
         counts_until = {
             key: max(self._counts_until.get(key, _LONG_AGO), now) + bound.recovery
             for key, bound in bounds.items()
@@ -186,8 +194,33 @@ class AttemptThrottle:
         if wait > timedelta(0):
             seconds = counted(math.ceil(wait.total_seconds()), "second")
             raise InputError(f"there were too many {what}: try again in {seconds}")
-        for key, until in counts_until.items():
-            self._counts_until[key] = until
-            self._counts_until.move_to_end(key)
-        while len(self._counts_until) > _MOST_REMEMBERED:
-            self._counts_until.popitem(last=False)
+        self._counts_until |= counts_until
+        if len(self._counts_until) > _MOST_REMEMBERED:
+            self._forget()
+
+    def _take_back(self, bounds: _Bounds) -> None:
+        for key in bounds.keys() & self._counts_until.keys():
+            self._counts_until[key] -= bounds[key].recovery
+
+    def _forget(self) -> None:
+        """Forget the half that recovers first: a flood of names and addresses forgets its own.
+
+        Never wrong codes: as their names are people's, they are few.
+        """
+        soonest = sorted(self._counts_until, key=self._counts_until.__getitem__)
+        for key in soonest[: _MOST_REMEMBERED // 2]:
+            if key[2:] != _CODE:
+                del self._counts_until[key]
+
+
+def _of_each(name: str, address: str) -> _Bounds:
+    return {(name, ""): _OF_NAME, ("", client_prefix(address)): _OF_ADDRESS}
+
+
+def _of_codes(name: str) -> _Bounds:
+    return {(name, "", *_CODE): _OF_CODES}
+
+
+def _of_passkeys(address: str) -> _Bounds:
+    own, of_all = ("", client_prefix(address), *_PASSKEY), ("", "", *_PASSKEY)
+    return {own: _OF_ADDRESS, of_all: _OF_ALL_PASSKEYS}

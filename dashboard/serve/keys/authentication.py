@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from starlette.types import Scope
 
+from dashboard.domain.addresses import client_prefix
 from dashboard.domain.people.access import ApiKey
 from dashboard.logs import get_logger
 from dashboard.serve.keys.key_ring import KeyRing, basic_credentials
 from dashboard.serve.routes import SCOPE_CALLER
-from dashboard.transport.connection_limits import client_prefix
 
 
 class Unauthenticated(NamedTuple):

@@ -182,6 +182,18 @@ def test_right_password_forgives_no_wrong_code(people: People, fake_clock: FakeC
         people.factors.finish(token, "000000", PHONE)
 
 
+def test_confirming_guesses_no_codes_beyond_those_of_a_sign_in(
+    people: People, fake_clock: FakeClock
+) -> None:
+    session, key, _ = with_app(people, fake_clock)
+    for _ in range(2):
+        with pytest.raises(InputError, match="the code is wrong"):
+            people.confirm(session, PASSWORD, "000000")
+
+    with pytest.raises(InputError, match="too many wrong"):
+        people.confirm(session, PASSWORD, code_of(key, fake_clock))
+
+
 @pytest.mark.parametrize(
     "end",
     [
@@ -238,12 +250,18 @@ def test_factors_are_changed_only_by_who_proved_a_moment_ago_who_they_are(
         lambda: factors.renew_codes(session),
         lambda: factors.ask_for_new_passkey(session, SITE),
         lambda: factors.remove_passkey(session, "1"),
-        lambda: people.confirm(session, OTHER),
+        lambda: people.confirm(session, OTHER, code),
+        lambda: people.confirm(session, PASSWORD),
+        lambda: people.confirm(session, PASSWORD, "000000"),
     ):
-        with pytest.raises(InputError, match=r"type your password|password is wrong"):
+        with pytest.raises(InputError, match=r"type your password|(password|code) is wrong"):
             act()
 
-    people.confirm(session, PASSWORD)
+    fake_clock.wait(timedelta(minutes=5))
+    code = code_of(key, fake_clock)
+    people.confirm(session, PASSWORD, code)
+    with pytest.raises(InputError, match="used already"):
+        people.confirm(session, PASSWORD, code)
     factors.remove_app(session)
     people.sign_in("Ada", PASSWORD, PHONE)
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
 
+from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.people import People
-from dashboard.application.sessions import NewSession
+from dashboard.application.sessions import Device, NewSession
 from dashboard.domain.people.access import Action
 from dashboard.domain.people.sign_in import Site
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.factors import STEP_LASTS
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
+from tests.passwords import CHEAP_HASHER
 from tests.software_authenticator import HOST, ORIGIN, Authenticator
 from tests.unit.application.accounts import (
     LAPTOP,
     PASSWORD,
     PHONE,
+    POLICY,
     acts_in,
     joined,
     people,
@@ -159,9 +165,48 @@ def test_answer_of_no_browser_is_refused(people: People, fake_clock: FakeClock) 
             people.factors.add_passkey(session, SITE, answer, "laptop")
 
 
-def test_asking_for_passkeys_is_throttled(people: People) -> None:
-    for _ in range(100):
-        people.factors.ask_for_passkey(SITE, "192.0.2.9")
+def test_asking_for_passkeys_is_throttled(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock)
+    for number in range(100):
+        people.factors.ask_for_passkey(SITE, f"2001:db8::{number}")
 
+    office = Device(LAPTOP.name, "2001:db8::ffff")
     with pytest.raises(InputError, match="too many attempts: try again in 5 seconds"):
-        people.factors.ask_for_passkey(SITE, "192.0.2.9")
+        people.factors.ask_for_passkey(SITE, office.address)
+    people.sign_in("Ada", PASSWORD, office)
+
+
+def test_nothing_is_written_for_who_proves_nothing(
+    people: People, store: Store, fake_clock: FakeClock
+) -> None:
+    _, key = with_passkey(people, fake_clock)
+    forged = key.but(key=Authenticator().key).get(people.factors.ask_for_passkey(SITE, "x"))
+
+    settings = PageSettings(sign_in=POLICY)
+    reading = ApplicationContext(OnlyRead(store), (), fake_clock.now, settings=settings)
+    factors = People(reading, CHEAP_HASHER).factors
+    with pytest.raises(InputError, match="not accepted"):
+        factors.sign_in_by_passkey(SITE, forged, PHONE)
+    with pytest.raises(InputError, match="begin again"):
+        factors.finish("made up", "000000", PHONE)
+
+
+class OnlyRead(Store):
+    """A store that is not written to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read that store."""
+        with self._store.read() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Fail the test."""
+        yield self._refused()
+
+    def _refused(self) -> Connection:
+        raise AssertionError

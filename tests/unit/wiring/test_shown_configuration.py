@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from dashboard.application.context import SettingChange
+from dashboard.domain.people.sign_in import Site
 from dashboard.domain.secret import MASK
-from dashboard.wiring.page_settings import ShownConfiguration
+from dashboard.wiring.page_settings import ShownConfiguration, sign_in_policy
+from tests.unit.settings.configuration_files import loaded
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -123,3 +125,16 @@ node.url = "env:HOME"
         *("mail.password", "mail.dkim_key_file", "tls.ca_file"),
         *("networks.x.module_limits", "networks.x.node.url"),
     )
+
+
+def test_passkeys_are_bound_to_the_port_of_the_pages_where_nothing_else_is_known(
+    tmp_path: Path,
+) -> None:
+    text = "[sign_in]\naccounts = true\n[pages]\nport = 8600\n"
+    local = sign_in_policy(loaded(tmp_path, text))
+    public = sign_in_policy(loaded(tmp_path, text + "public_url = 'https://watch.example/lw'\n"))
+
+    assert [each and each.site for each in (local, public)] == [
+        Site("http://localhost:8600", "localhost"),
+        Site("https://watch.example", "watch.example"),
+    ]

@@ -17,7 +17,7 @@ from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.application.people import People
 from dashboard.domain.people.access import Actor, Role
-from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.people.sign_in import SignInPolicy, Site
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.web.gate import StrictHeaders
 from dashboard.web.sign_in import IDENTITY, SignInGate
@@ -26,7 +26,8 @@ from tests.fake_clock import FakeClock
 from tests.passwords import CHEAP_HASHER
 
 PASSWORD: Final = "correct horse battery"
-POLICY: Final = SignInPolicy(timedelta(hours=12), timedelta(days=30))
+SITE: Final = Site("https://localhost", "localhost")
+POLICY: Final = SignInPolicy(timedelta(hours=12), timedelta(days=30), site=SITE)
 
 
 @pytest.fixture

@@ -144,11 +144,18 @@ async def test_old_sign_in_changes_nothing_before_the_password_is_typed_again(
         options = await client.post("/passkey/new", headers=HERE)
         await send(client, "/account", act="confirm", password=PASSWORD)
         after = await client.get("/account")
+        key, _ = await set_up(client, fake_clock)
+        fake_clock.wait(CONFIRMED_FOR * 2)
+        alone = await send(client, "/account", act="confirm", password=PASSWORD)
+        code = code_of(key, fake_clock)
+        both = await send(client, "/account", act="confirm", password=PASSWORD, code=code)
 
     offer = 'value="set-up-app"'
     assert (offer in page.text, offer in after.text) == (False, True)
     assert (refused.status_code, "type your password" in refused.text) == (400, True)
     assert (options.status_code, "ype your password" in options.text) == (400, True)
+    assert (alone.status_code, 'name="code"' in alone.text) == (400, True)
+    assert 'value="remove-app"' in both.text
 
 
 @pytest.mark.usefixtures("queries")
@@ -162,7 +169,10 @@ async def test_stranger_learns_no_more_than_how_to_sign_in() -> None:
 
     assert script.headers["content-type"] == "text/javascript; charset=utf-8"
     assert (other.status_code, new.status_code, unsent.status_code) == (404, 401, 403)
-    assert (elsewhere.status_code, "open this Linewatch by one" in elsewhere.text) == (400, True)
+    assert (elsewhere.status_code, "work at https://localhost only" in elsewhere.text) == (
+        400,
+        True,
+    )
 
 
 async def test_passkeys_are_bound_to_the_public_address(
@@ -176,9 +186,10 @@ async def test_passkeys_are_bound_to_the_public_address(
         other = await client.post("/passkey/sign-in", headers=HERE)
         own = await client.post("/passkey/sign-in", headers={"Origin": "https://watch.example"})
 
-    assert (other.status_code, other.text) == (
-        400,
-        "Passkeys work at https://watch.example only: open this Linewatch there.",
+    assert other.status_code == 400
+    assert other.text == (
+        "Passkeys work at https://watch.example only: open this Linewatch there, or set "
+        "pages.public_url to the address that you use."
     )
     assert (own.json()["rpId"], own.json()["userVerification"]) == ("watch.example", "required")
 

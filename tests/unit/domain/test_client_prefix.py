@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.transport.connection_limits import client_prefix
+from dashboard.domain.addresses import client_prefix
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from dashboard.transport.connection_limits import client_prefix
         ("10.0.0.1", "10.0.0.2", False),
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
         ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("192.0.2.1", "::ffff:192.0.2.2", False),
         ("no address", "no address", True),
     ],
 )
