@@ -13,10 +13,19 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries, count_e
 
 
 class AuditLog(ApplicationSubject):
-    def entries(self, wanted: AuditFilter, limit: int, skipped: int = 0) -> list[AuditEntry]:
-        """Return the latest entries that fit, the latest first, after those that are skipped."""
+    def entries(
+        self,
+        wanted: AuditFilter,
+        limit: int,
+        skipped: int = 0,
+        before: tuple[datetime, int] | None = None,
+    ) -> list[AuditEntry]:
+        """Return the latest entries that fit, the latest first, after those that are skipped.
+
+        `before`: moment and id of the one that they follow.
+        """
         with self._context.store.read_recent() as connection:
-            return audit_entries(connection, wanted, limit, skipped)
+            return audit_entries(connection, wanted, limit, skipped, before)
 
     def count(self, wanted: AuditFilter) -> int:
         """Count the entries that fit."""

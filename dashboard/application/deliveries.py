@@ -124,11 +124,18 @@ class Notifications(ApplicationSubject):
             return count_notifications(connection, wanted)
 
     def page(
-        self, wanted: NotificationFilter, number: int, rows: int
+        self,
+        wanted: NotificationFilter,
+        number: int,
+        rows: int,
+        before: tuple[datetime, UUID] | None = None,
     ) -> tuple[NotificationHistory, ...]:
-        """Return one page of the notifications that fit, counted from 1, the latest first."""
+        """Return one page of the notifications that fit, counted from 1, the latest first.
+
+        `before`: moment and id of the one that the first page follows.
+        """
         with self._context.store.read_recent() as connection:
-            found = search_notifications(connection, wanted, rows, (number - 1) * rows)
+            found = search_notifications(connection, wanted, rows, (number - 1) * rows, before)
             ids = [each.notification_id for each in found]
             attempts = deliveries_by_notification(connection, ids)
             incidents = incidents_of(connection, ids)

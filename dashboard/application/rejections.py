@@ -198,10 +198,15 @@ class Rejections(ApplicationSubject):
         with self._context.store.read_recent() as connection:
             return tuple(search(connection, within, rows, (number - 1) * rows))
 
-    def latest(self, wanted: RejectionFilter, limit: int) -> list[StoredRejection]:
-        """Return what fits, ever, the latest first."""
+    def latest(
+        self, wanted: RejectionFilter, limit: int, before: tuple[datetime, int] | None = None
+    ) -> list[StoredRejection]:
+        """Return what fits, ever, the latest first.
+
+        `before`: arrival and id of the one that they follow.
+        """
         with self._context.store.read_recent() as connection:
-            return search(connection, wanted, limit)
+            return search(connection, wanted, limit, before=before)
 
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
         """Return the tables of module limits: those of the networks first, then the public ones."""

@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
@@ -242,7 +242,8 @@ def parse_name(text: str) -> str:
 class AuditEntry:
     """One entry: who did what to what; all its texts are foreign.
 
-    `origin` is from where: the address of a browser, say; empty for this machine.
+    `origin` is from where: the address of a browser, say; empty for this machine. `audit_id` tells
+    it from others of its moment.
     """
 
     at: datetime
@@ -251,6 +252,7 @@ class AuditEntry:
     subject: str
     details: Mapping[str, Detail]
     origin: str = ""
+    audit_id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

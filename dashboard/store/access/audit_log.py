@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select, tuple_, update
 
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.store.engine.upsert import holds_text
@@ -58,15 +58,30 @@ def note_action(
 
 
 def audit_entries(
-    connection: Connection, wanted: AuditFilter, limit: int | None = None, skipped: int = 0
+    connection: Connection,
+    wanted: AuditFilter,
+    limit: int | None = None,
+    skipped: int = 0,
+    before: tuple[datetime, int] | None = None,
 ) -> list[AuditEntry]:
-    """Return the actions that fit, the latest first, at most `limit` after those skipped."""
+    """Return the actions that fit, the latest first, at most `limit` after those skipped.
+
+    `before`: moment and id of the one that they follow.
+    """
     column = audit_log.c
     query = select(audit_log).where(*_conditions(wanted)).limit(limit).offset(skipped or None)
+    if before is not None:
+        query = query.where(tuple_(column.at, column.audit_id) < before)
     rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
     return [
         AuditEntry(
-            row.at, row.actor, Action(row.action), row.subject, row.details or {}, row.origin or ""
+            row.at,
+            row.actor,
+            Action(row.action),
+            row.subject,
+            row.details or {},
+            row.origin or "",
+            row.audit_id,
         )
         for row in rows
     ]

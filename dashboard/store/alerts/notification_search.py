@@ -9,7 +9,18 @@ from datetime import datetime
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    exists,
+    false,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import Notification, NotificationState
@@ -61,16 +72,21 @@ class NotificationFilter:
 
 
 def search_notifications(
-    connection: Connection, wanted: NotificationFilter, limit: int | None = None, skipped: int = 0
+    connection: Connection,
+    wanted: NotificationFilter,
+    limit: int | None = None,
+    skipped: int = 0,
+    before: tuple[datetime, UUID] | None = None,
 ) -> list[Notification]:
     """Return at most `limit` notifications that fit after the first `skipped`, the latest first.
 
-    One that grouped several transitions fits if any of them does.
+    One that grouped several transitions fits if any of them does. `before`: moment and id of the
+    one that they follow.
     """
     query = (
         select_notifications()
-        .where(*_conditions(connection, wanted))
-        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id)
+        .where(*_conditions(connection, wanted), *_follow(before))
+        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id.desc())
         .limit(limit)
         .offset(skipped)
     )
@@ -101,6 +117,11 @@ def _conditions(
         yield notifications.c.created_at >= wanted.since
     if wanted.until is not None:
         yield notifications.c.created_at <= wanted.until
+
+
+def _follow(before: tuple[datetime, UUID] | None) -> Iterator[ColumnElement[bool]]:
+    if before is not None:
+        yield tuple_(notifications.c.created_at, notifications.c.notification_id) < before
 
 
 def _member_conditions(wanted: NotificationFilter) -> Iterator[ColumnElement[bool]]:

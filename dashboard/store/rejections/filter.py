@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, literal_column, select
+from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
@@ -28,6 +28,17 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
         return query.where(*conditions_of(wanted))
     of_network = without_index(rejections.c.network_id) == wanted.network_id
     return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+
+
+def arrived_before(wanted: RejectionFilter, place: tuple[datetime, int]) -> ColumnElement[bool]:
+    """Demand what `latest_first` has after the rejection of this arrival and id."""
+    arrived = rejections.c.first_seen_at
+    return (
+        tuple_(
+            without_index(arrived) if _selects_few(wanted) else arrived, rejections.c.rejection_id
+        )
+        < place
+    )
 
 
 def _selects_few(wanted: RejectionFilter) -> bool:

@@ -12,20 +12,26 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.upsert import without_index
-from dashboard.store.rejections.filter import latest_first
+from dashboard.store.rejections.filter import arrived_before, latest_first
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment
 from dashboard.store.schema.rejections import stored_rejection
 
 
 def search(
-    connection: Connection, wanted: RejectionFilter, limit: int | None = None, skipped: int = 0
+    connection: Connection,
+    wanted: RejectionFilter,
+    limit: int | None = None,
+    skipped: int = 0,
+    before: tuple[datetime, int] | None = None,
 ) -> list[StoredRejection]:
     """Return the rejections that fit after the first `skipped`, at most `limit`.
 
-    The latest arrival comes first.
+    The latest arrival comes first. `before`: arrival and id of the one that they follow.
     """
     query = latest_first(wanted, *rejections.c).limit(limit).offset(skipped)
+    if before is not None:
+        query = query.where(arrived_before(wanted, before))
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
 
 

@@ -291,11 +291,12 @@ class AuditQuery(Slice):
 def audit(asked: Asked) -> Reply:
     query: AuditQuery = asked.query
 
-    def read(until: datetime | None, limit: int) -> Sequence[AuditEntry]:
-        wanted = AuditFilter(
-            query.action, query.since, until, query.actor, query.origin, query.search
-        )
-        return AuditLog(asked.context).entries(wanted, limit)
+    wanted = AuditFilter(
+        query.action, query.since, query.until, query.actor, query.origin, query.search
+    )
 
-    shown, cursor = part_of(asked, read, lambda each: each.at, query.until)
+    def read(before: tuple[datetime, int] | None, limit: int) -> Sequence[AuditEntry]:
+        return AuditLog(asked.context).entries(wanted, limit, before=before)
+
+    shown, cursor = part_of(asked, read, lambda each: (each.at, each.audit_id), int)
     return Reply({AUDIT.key: AUDIT.forms(shown), "cursor": cursor})

@@ -316,10 +316,13 @@ class Again(Fields):
     query=Slice,
 )
 def notifications(asked: Asked) -> Reply:
-    def read(until: datetime | None, limit: int) -> Sequence[NotificationHistory]:
-        return asked.application.alerts.page(NotificationFilter(until=until), 1, limit)
+    def read(before: tuple[datetime, UUID] | None, limit: int) -> Sequence[NotificationHistory]:
+        return asked.application.alerts.page(NotificationFilter(), 1, limit, before)
 
-    shown, cursor = part_of(asked, read, lambda each: each.notification.created_at)
+    def place(each: NotificationHistory) -> tuple[datetime, UUID]:
+        return each.notification.created_at, each.notification.notification_id
+
+    shown, cursor = part_of(asked, read, place, UUID)
     forms = notification_listing(asked.context).forms(shown)
     return Reply({"notifications": forms, "cursor": cursor})
 

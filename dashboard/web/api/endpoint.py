@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from uuid import UUID
 
 import msgspec
 
@@ -20,6 +21,7 @@ from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.tokens import Token
 
 Item = TypeVar("Item")
+Id = TypeVar("Id", int, UUID)
 
 PREFIX: Final = "/api/v1"
 """What the path of every endpoint begins with."""
@@ -239,43 +241,43 @@ def refuse_other_version(asked: Asked, form: Json | Mapping[str, Json]) -> None:
         raise Changed("somebody changed it since you read it: read it again, then change that")
 
 
-_CURSOR: Final = re.compile(r"(\d{1,15})\.(\d{1,6})", re.ASCII)
+_CURSOR: Final = re.compile(r"(\d{1,15})\.([\da-f]{1,32})", re.ASCII)
 _THOUSAND: Final = 1_000
 
 
 def part_of(
     asked: Asked,
-    read: Callable[[datetime | None, int], Sequence[Item]],
-    at: Callable[[Item], datetime],
-    until: datetime | None = None,
+    read: Callable[[tuple[datetime, Id] | None, int], Sequence[Item]],
+    place: Callable[[Item], tuple[datetime, Id]],
+    read_id: Callable[[str], Id],
 ) -> tuple[Sequence[Item], str | None]:
     """Return the part of a list that a Slice asks for, and its cursor; None at the end.
 
-    `read` returns the latest items up to a moment, at most so many; `at` is the moment of one.
+    `read` returns the latest items beyond a place, at most so many; `place` is the moment and the
+    id of one, by which the list is sorted. So each part costs the same, however deep it lies.
     """
-    until, skipped = _from_cursor(asked.query.cursor, until)
-    found = read(until, skipped + asked.query.limit + 1)[skipped:]
+    found = read(_from_cursor(asked.query.cursor, read_id), asked.query.limit + 1)
     shown = found[: asked.query.limit]
     if len(found) <= asked.query.limit:
         return shown, None
-    last = at(shown[-1])
-    of_it = sum(at(each) == last for each in shown) + (skipped if last == until else 0)
-    milliseconds = int(last.timestamp()) * _THOUSAND + last.microsecond // _THOUSAND
-    return shown, f"{milliseconds}.{of_it}"
+    at, row_id = place(shown[-1])
+    milliseconds = int(at.timestamp()) * _THOUSAND + at.microsecond // _THOUSAND
+    return shown, f"{milliseconds}.{getattr(row_id, 'hex', row_id)}"
 
 
-def _from_cursor(cursor: str, until: datetime | None) -> tuple[datetime | None, int]:
-    """Return up to when to read, and how many of that very moment were shown before."""
+def _from_cursor(cursor: str, read_id: Callable[[str], Id]) -> tuple[datetime, Id] | None:
+    """Return beyond which place to read; None where that is the beginning."""
     if not cursor:
-        return until, 0
+        return None
     match = _CURSOR.fullmatch(cursor)
     if match is None:
         raise bad_cursor()
     try:
         at = datetime.fromtimestamp(int(match[1]) // _THOUSAND, UTC)
+        row_id = read_id(match[2])
     except (OverflowError, ValueError, OSError):
         raise bad_cursor() from None
-    return at.replace(microsecond=int(match[1]) % _THOUSAND * _THOUSAND), int(match[2])
+    return at.replace(microsecond=int(match[1]) % _THOUSAND * _THOUSAND), row_id
 
 
 def bad_cursor() -> InputError:

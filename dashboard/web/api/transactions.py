@@ -78,12 +78,13 @@ def rejections(asked: Asked) -> Reply:
         label=query.label,
         search=query.search,
         since=query.since,
+        until=query.until,
     )
 
-    def read(until: datetime | None, limit: int) -> Sequence[StoredRejection]:
-        return asked.application.rejections.latest(replace(wanted, until=until), limit)
+    def read(before: tuple[datetime, int] | None, limit: int) -> Sequence[StoredRejection]:
+        return asked.application.rejections.latest(wanted, limit, before)
 
-    shown, cursor = part_of(asked, read, lambda each: each.first_seen_at, query.until)
+    shown, cursor = part_of(asked, read, lambda each: (each.first_seen_at, each.rejection_id), int)
     return Reply({"rejections": rejection_listing(asked.context).forms(shown), "cursor": cursor})
 
 

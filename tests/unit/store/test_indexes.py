@@ -23,6 +23,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import find_key, keys_version
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
 from dashboard.store.alerts.conditions import (
     current_condition,
@@ -193,6 +194,13 @@ READS: dict[str, Read] = {
     "unexpanded": lambda it: pending_expansion(it, 5),
     "deliveries_by_notification": lambda it: deliveries_by_notification(it, [an_id()]),
     "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
+    "search beyond a place": lambda it: search(it, RejectionFilter(), 5, before=(A_MOMENT, 5)),
+    "audit_entries beyond a place": lambda it: audit_entries(
+        it, AuditFilter(), 5, before=(A_MOMENT, 5)
+    ),
+    "search_notifications beyond a place": lambda it: search_notifications(
+        it, NotificationFilter(), 5, before=(A_MOMENT, an_id())
+    ),
     "search of a module": lambda it: search(it, RejectionFilter(module="HUB", since=A_MOMENT), 5),
     "search of a module and network": lambda it: search(
         it, RejectionFilter(A_NETWORK, module=""), 5

@@ -205,8 +205,9 @@ def test_pages_of_a_list_hold_each_item_once(site: Site) -> None:
             cursor = part.json()["cursor"]
         assert found == whole[key], path
         assert found == [] or identity in found[0]
-        wrong = site.client.get(url, headers=header, params={"cursor": "first"})
-        assert wrong.status_code == 422
+        for made_up in ("first", "1.x", "1764158400000.", f"1764158400000.{'f' * 31}g"):
+            wrong = site.client.get(url, headers=header, params={"cursor": made_up})
+            assert wrong.status_code == 422, made_up
 
 
 def test_transaction_is_tracked_described_and_let_go(site: Site) -> None:

@@ -97,6 +97,16 @@ def test_acts_are_found_by_kind_and_time_the_latest_first(store: Store) -> None:
     assert subjects(store, AuditFilter(Action.EDIT_TRACKED)) == ["subject 2"]
 
 
+def test_log_goes_on_after_the_last_entry_that_was_shown(store: Store) -> None:
+    for _ in range(3):
+        note(store, 1)
+
+    with store.read() as connection:
+        last, *rest = audit_entries(connection, AuditFilter())
+        found = audit_entries(connection, AuditFilter(), before=(last.at, last.audit_id))
+    assert [each.audit_id for each in found] == [each.audit_id for each in rest] == [2, 1]
+
+
 def test_acts_are_found_by_who_from_where_and_words(store: Store) -> None:
     ada = Actor("Ada", A_MOMENT, origin="192.0.2.1")
     bob = Actor("bob (token)", A_MOMENT + seconds(1), origin="2001:db8::1")

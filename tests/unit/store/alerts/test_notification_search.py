@@ -73,3 +73,7 @@ def test_search_finds_the_notifications_that_fit(store: Store) -> None:
         assert [
             each.notification_id for each in search_notifications(connection, ANY, 2, 1)
         ] == ids[1:]
+        for number in range(3):
+            last = (A_MOMENT, ids[number])  # all three were made in one moment
+            rest = search_notifications(connection, ANY, before=last)
+            assert [each.notification_id for each in rest] == ids[number + 1 :]

@@ -63,6 +63,7 @@ FOUND: tuple[tuple[RejectionFilter, list[int]], ...] = (
     (RejectionFilter(reason_kind=ReasonKind.UNPARSED), [4]),
     (RejectionFilter(module="%"), []),
     (RejectionFilter(sender=an_address(9)), [2]),
+    (RejectionFilter(sender=an_address(), network_id=ANOTHER_NETWORK), [5, 4, 3]),
     (RejectionFilter(tx_hash=a_hash(1)), [1]),
     (RejectionFilter(since=A_MOMENT + seconds(1)), [5, 4, 3, 2]),
     (RejectionFilter(until=A_MOMENT + seconds(1)), [2, 1]),
@@ -88,6 +89,15 @@ def test_search_finds_what_fits_and_nothing_else(store: Store) -> None:
         ]
 
     assert found == list(FOUND)
+
+
+def test_search_goes_on_after_the_last_one_that_was_shown(store: Store) -> None:
+    with store.read() as connection:
+        for wanted, _ in FOUND:
+            whole = search(connection, wanted)
+            for number, last in enumerate(whole, start=1):
+                before = (last.first_seen_at, last.rejection_id)
+                assert search(connection, wanted, before=before) == whole[number:], wanted
 
 
 def test_latest_reasons_come_as_they_were_sent(store: Store) -> None:
