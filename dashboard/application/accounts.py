@@ -27,7 +27,7 @@ from dashboard.store.access.people import (
     remove_person,
     save_invitation,
 )
-from dashboard.store.access.tokens import valid_tokens
+from dashboard.store.access.tokens import end_tokens_of
 from dashboard.store.engine.connection import Connection
 
 INVITED_FOR: Final = timedelta(hours=72)
@@ -93,13 +93,18 @@ class Accounts(ApplicationSubject):
                 )
             _give_role(connection, person, role)
 
-    def disable(self, name: str, by: Actor) -> None:
-        """Keep somebody out until they are enabled again; their sessions end."""
+    def disable(self, name: str, by: Actor) -> list[str]:
+        """Keep somebody out until they are enabled again; their sessions and tokens end.
+
+        Returns the names of the tokens.
+        """
         with self._context.store.write() as connection:
             person = _named(connection, name)
-            note_action(connection, by, Action.DISABLE_PERSON, person.name)
+            tokens = end_tokens_of(connection, person, by.at)
+            note_action(connection, by, Action.DISABLE_PERSON, person.name, {"tokens": tokens})
             _refuse_last_admin(connection, person)
             disable_person(connection, person, by.at)
+        return tokens
 
     def enable(self, name: str, by: Actor) -> None:
         """Let somebody who was disabled sign in again, with the password that they had."""
@@ -108,14 +113,16 @@ class Accounts(ApplicationSubject):
             note_action(connection, by, Action.ENABLE_PERSON, person.name)
             disable_person(connection, person, None)
 
-    def remove(self, name: str, by: Actor) -> None:
-        """Let somebody sign in no more, and end their sessions."""
+    def remove(self, name: str, by: Actor) -> list[str]:
+        """Let somebody sign in no more; their sessions and tokens end, whose names are returned."""
         with self._context.store.write() as connection:
             person = _named(connection, name)
-            note_action(connection, by, Action.REMOVE_PERSON, person.name)
+            tokens = end_tokens_of(connection, person, by.at)
+            note_action(connection, by, Action.REMOVE_PERSON, person.name, {"tokens": tokens})
             _refuse_last_admin(connection, person)
             remove_factors(connection, person)
             remove_person(connection, person, by.at)
+        return tokens
 
     def reset_factors(self, name: str, by: Actor) -> None:
         """Take authenticator app, recovery codes and passkeys away, and end all sessions."""
@@ -134,12 +141,6 @@ class Accounts(ApplicationSubject):
             ended = end_sessions_of(connection, person, by.at)
             note_action(connection, by, Action.END_SESSION, person.name, {"ended": ended})
         return ended
-
-    def tokens_of(self, name: str) -> list[str]:
-        """Name the valid tokens that a person made, which do not end with their sessions."""
-        with self._context.store.read() as connection:
-            found = valid_tokens(connection, self._context.now())
-        return [each.name for each in found if each.created_by == name]
 
 
 def _give_role(connection: Connection, person: Person, role: Role) -> None:

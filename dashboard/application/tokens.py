@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, limit_column, time_column
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Action, Actor, Role, Way, digest, parse_key_name
+from dashboard.domain.people.access import (
+    Action,
+    Actor,
+    Detail,
+    Role,
+    Way,
+    digest,
+    parse_key_name,
+)
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.access.people import Person, find_person
 from dashboard.store.access.tokens import (
     SavedReply,
     Token,
     add_token,
-    end_token,
+    end_tokens,
     note_token_use,
     save_reply,
     saved_reply,
     token_of_digest,
     valid_tokens,
 )
+from dashboard.store.engine.connection import Connection
 
 TOKEN_PREFIX: Final = "lwt_"  # noqa: S105 - a prefix is no secret
 """Prefix of tokens, so that scanners find leaked ones."""
@@ -67,6 +78,14 @@ class KeyReused(InputError):
     """An Idempotency-Key came with another request than before."""
 
 
+@dataclass(frozen=True, slots=True)
+class MadeToken:
+    """A token that was just made; its secret is stored nowhere."""
+
+    token: Token
+    secret: Secret
+
+
 class Tokens(ApplicationSubject):
     def all(self) -> list[Token]:
         """Return the tokens that are valid now, by name."""
@@ -80,39 +99,51 @@ class Tokens(ApplicationSubject):
         lasts: timedelta,
         by: Actor,
         subjects: frozenset[str] | None = None,
-    ) -> Secret:
-        """Make a token and return its secret, which is stored nowhere."""
+        person: str | None = None,
+    ) -> MadeToken:
+        """Make a token, which may belong to a person: it never does more, and ends with them.
+
+        One that a token makes ends with that one at the latest, and belongs to the same person.
+        """
         name = parse_key_name(name)
         if not timedelta() < lasts <= LONGEST_LIFE:
             raise InputError(f"a token lasts at most {LONGEST_LIFE.days} days: say how long")
-        unknown = sorted((subjects or frozenset()) - SUBJECTS)
-        if unknown:
-            known = ", ".join(sorted(SUBJECTS))
-            raise InputError(f"{shorten(unknown[0])} is no subject: choose from {known}")
-        if by.subjects is not None and (subjects is None or not subjects <= by.subjects):
-            raise NotAllowed(
-                f"{by.name} opens {', '.join(sorted(by.subjects))}: it makes no token that opens "
-                "more"
-            )
+        _refuse_subjects(subjects, by)
         secret = Secret(TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES))
-        token = Token(0, name, role, subjects, by.at, by.name, by.at + lasts)
         with self._context.store.write() as connection:
-            details = {"role": role.value, "days": lasts.days}
-            limits = {} if subjects is None else {"subjects": sorted(subjects)}
-            note_action(connection, by, Action.CREATE_TOKEN, name, {**details, **limits})
-            if any(each.name == name for each in valid_tokens(connection, by.at)):
+            details: dict[str, Detail] = {"role": role.value, "days": lasts.days}
+            details |= {} if subjects is None else {"subjects": sorted(subjects)}
+            details |= {} if person is None else {"person": person}
+            note_action(connection, by, Action.CREATE_TOKEN, name, details)
+            known = valid_tokens(connection, by.at)
+            if any(each.name == name for each in known):
                 raise InputError(f"a token is called {name} already: revoke it, or choose a name")
-            add_token(connection, token, digest(secret.reveal()))
-        return secret
+            maker = _maker(known, by)
+            whose = _whose(connection, person, role, maker)
+            ends_at = by.at + lasts if maker is None else min(by.at + lasts, maker.ends_at)
+            token = Token(
+                0,
+                name,
+                role,
+                subjects,
+                by.at,
+                by.name,
+                ends_at,
+                person=None if whose is None else whose.name,
+                made_with=by.token_id,
+            )
+            add_token(connection, token, digest(secret.reveal()), whose)
+        return MadeToken(token, secret)
 
-    def revoke(self, name: str, by: Actor) -> None:
-        """Let a token be valid no more, at once."""
+    def revoke(self, name: str, by: Actor) -> list[str]:
+        """Let a token, and those that were made with it, be valid no more; return all names."""
         with self._context.store.write() as connection:
             known = {each.name: each for each in valid_tokens(connection, by.at)}
-            note_action(connection, by, Action.REVOKE_TOKEN, name)
-            if name not in known:
+            ended = end_tokens(connection, [known[name]], by.at) if name in known else []
+            note_action(connection, by, Action.REVOKE_TOKEN, name, {"ended": ended})
+            if not ended:
                 raise NotFound(f"no token is called {shorten(name)}: list them to see all")
-            end_token(connection, known[name], by.at)
+        return ended
 
     def presented(self, secret: Secret) -> Token | None:
         """Return the valid token of a request, whose use is noted; None where there is none."""
@@ -147,7 +178,54 @@ class Tokens(ApplicationSubject):
 
 def actor_of(token: Token, at: datetime, address: str) -> Actor:
     """Return who acts where a token was presented."""
-    return Actor(f"{token.name} (token)", at, token.role, address, token.subjects, way=Way.API)
+    return Actor(
+        f"{token.name} (token)",
+        at,
+        token.role,
+        address,
+        token.subjects,
+        way=Way.API,
+        token_id=token.token_id,
+    )
+
+
+def _refuse_subjects(subjects: frozenset[str] | None, by: Actor) -> None:
+    """Raise InputError for a subject that is none, and for one that a maker does not open."""
+    unknown = sorted((subjects or frozenset()) - SUBJECTS)
+    if unknown:
+        known = ", ".join(sorted(SUBJECTS))
+        raise InputError(f"{shorten(unknown[0])} is no subject: choose from {known}")
+    if by.subjects is not None and (subjects is None or not subjects <= by.subjects):
+        opened = ", ".join(sorted(by.subjects))
+        raise NotAllowed(f"{by.name} opens {opened}: it makes no token that opens more")
+
+
+def _maker(known: Sequence[Token], by: Actor) -> Token | None:
+    """Return the token that makes another one; None where a command of this machine does."""
+    if by.token_id is None:
+        return None
+    found = [each for each in known if each.token_id == by.token_id]
+    if not found:
+        raise NotAllowed(f"{by.name} ended in this moment: use another token")
+    return found[0]
+
+
+def _whose(
+    connection: Connection, name: str | None, role: Role, maker: Token | None
+) -> Person | None:
+    """Return the person whom a new token belongs to: the one named, or that of its maker."""
+    of_maker = None if maker is None else maker.person
+    if of_maker is not None and name not in {None, of_maker}:
+        raise NotAllowed(f"a token of {shorten(of_maker)} makes tokens of {shorten(of_maker)} only")
+    name = name or of_maker
+    person = None if name is None else find_person(connection, name)
+    if name is not None and (person is None or person.is_disabled):
+        raise InputError(f"{shorten(name)} is nobody who may sign in: see `linewatch people list`")
+    if person is not None and not person.role.includes(role):
+        raise InputError(
+            f"{shorten(person.name)} is {person.role.with_article}: choose that role at most"
+        )
+    return person
 
 
 def _is_due(token: Token, now: datetime) -> bool:
@@ -159,6 +237,12 @@ TOKENS: Final[Listing[Token]] = Listing(
     (
         Column("name", lambda each: each.name, "name"),
         Column("role", lambda each: each.role.value, "role"),
+        Column(
+            "person",
+            lambda each: "" if each.person is None else visible(each.person),
+            "person",
+            lambda each: each.person,
+        ),
         limit_column("opens", "subjects", lambda each: each.subjects, str),
         time_column("created", "createdAt", lambda each: each.created_at),
         Column(

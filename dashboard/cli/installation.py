@@ -23,7 +23,7 @@ from dashboard.cli.place import (
     Place,
     place,
     read_by_command,
-    subject_of,
+    subjects_of,
 )
 from dashboard.domain.people.access import Actor, Way
 from dashboard.domain.quantity import NetworkId, shorten
@@ -57,6 +57,10 @@ class Installation:
         """Return who acts now: the user of this machine, unless another is named."""
         return Actor(name or self.source.actor, self.source.now(), way=Way.COMMAND)
 
+    def opens(self, *subjects: str) -> bool:  # noqa: ARG002 - of tokens
+        """Whether who acts may be told of these subjects of the management API."""
+        return True
+
     def asking(self) -> AbstractContextManager[LookUp | None]:
         """Give the live question, None where no network can be asked."""
         from dashboard.wiring.lookup import live_lookup  # noqa: PLC0415 - loads all clients
@@ -81,6 +85,10 @@ class ServedInstallation(Installation):
             raise InputError(f"{self.by.name} acts under its own name: leave --by out")
         return replace(self.by, at=self.source.now())
 
+    def opens(self, *subjects: str) -> bool:
+        """Whether the token opens these."""
+        return self.by.subjects is None or self.by.subjects.issuperset(subjects)
+
     def asking(self) -> AbstractContextManager[LookUp | None]:
         """Give the live question of the pages."""
         return nullcontext(self.look_up)
@@ -103,7 +111,8 @@ class Served(Place):
 
     def open(self) -> ServedInstallation:
         """Return the installation; InputError where the command may not be run by the program."""
-        self._admit(subject_of(self.path(click.get_current_context())))
+        for subject in subjects_of(self.path(click.get_current_context())):
+            self._admit(subject)
         return self.installation
 
     def read(self, name: str, read: Callable[[], str]) -> str:  # noqa: ARG002 - nothing is read here

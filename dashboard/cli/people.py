@@ -76,15 +76,11 @@ def role(*, name: str, role: str, as_json: bool) -> None:
 @_NAME
 @as_json
 def disable(*, name: str, as_json: bool) -> None:
-    """Keep NAME out until `people enable`; their sessions end within a second."""
+    """Keep NAME out until `people enable`; sessions end within a second, and tokens for good."""
     with open_installation() as here:
-        known = People(here.source)
-        known.disable(name, here.user())
-        left = known.tokens_of(name)
-    lines = [f"{name} cannot sign in until you enable them again."]
-    if left:
-        lines.append(f"Tokens that {name} made still work: {', '.join(left)}.")
-    answer({"name": name, "state": "disabled", "tokens": list[Json](left)}, *lines, as_json=as_json)
+        ended = People(here.source).disable(name, here.user())
+    said = f"{name} cannot sign in until you enable them again."
+    _print_without_tokens(name, "disabled", ended, said, as_json=as_json)
 
 
 @people.command()
@@ -101,10 +97,19 @@ def enable(*, name: str, as_json: bool) -> None:
 @_NAME
 @as_json
 def remove(*, name: str, as_json: bool) -> None:
-    """Remove NAME, whose sessions end within a second; what they did stays in the audit log."""
+    """Remove NAME, whose sessions and tokens end; what they did stays in the audit log."""
     with open_installation() as here:
-        People(here.source).remove(name, here.user())
-    answer({"name": name, "state": "removed"}, f"{name} cannot sign in any more.", as_json=as_json)
+        ended = People(here.source).remove(name, here.user())
+    said = f"{name} cannot sign in any more."
+    _print_without_tokens(name, "removed", ended, said, as_json=as_json)
+
+
+def _print_without_tokens(
+    name: str, state: str, ended: list[str], said: str, *, as_json: bool
+) -> None:
+    """Say what became of a person, and which tokens of theirs ended."""
+    lines = [said, f"Tokens of {name} that ended: {', '.join(ended)}."] if ended else [said]
+    answer({"name": name, "state": state, "tokens": list[Json](ended)}, *lines, as_json=as_json)
 
 
 @people.command("reset-factors", epilog="linewatch people reset-factors Ada")

@@ -34,9 +34,10 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "answers": "answers",
     "track": "tracked",
     "senders": "senders",
+    "senders rank": "rejections",
     "rejections": "rejections",
     "fees": "networks",
-    "alerts": "notifications",
+    "alerts": "notifications incidents recipients",
     **dict.fromkeys(
         (
             "alerts incidents",
@@ -50,8 +51,10 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "alerts test-send": "recipients",
     "resend": "notifications",
     "rules": "rules",
+    "rules preview": "rules incidents",
     "recipients": "recipients",
     "silences": "silences",
+    "silences preview": "silences incidents",
     "maintenance": "maintenance-windows",
     "keys": "keys",
     "people": "people",
@@ -64,18 +67,21 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "config export": "configuration",
     "config import": "configuration",
 }
-"""What a command is about, as the management API names it; a group stands for its rest."""
+"""What a command shows or changes, as the management API names it, with blanks between.
+
+A group stands for its rest.
+"""
 
 
-def subject_of(path: str) -> str:
+def subjects_of(path: str) -> list[str]:
     """Return what a command is about; InputError where it works on its own machine only."""
-    reason, subject = _of_command(LOCAL, path), _of_command(SUBJECTS, path)
-    if reason is not None or subject is None:
+    reason, subjects = _of_command(LOCAL, path), _of_command(SUBJECTS, path)
+    if reason is not None or subjects is None:
         raise InputError(
             f"`linewatch {path}` runs on the machine of the installation only, since "
             f"{reason or _ITS_SELF}"
         )
-    return subject
+    return subjects.split()
 
 
 def _of_command(table: Mapping[str, str], path: str) -> str | None:
@@ -92,7 +98,7 @@ class Place:
 
     def refuse_local(self, path: str) -> None:
         """Raise InputError for a command that works on the machine of the installation only."""
-        subject_of(path)
+        subjects_of(path)
 
     @staticmethod
     def path(context: click.Context) -> str:

@@ -283,7 +283,9 @@ def _tell(
 
 
 def _warnings(here: Installation) -> list[str]:
-    """Say which rules reach nobody."""
+    """Say which rules reach nobody, to whom may know of recipients."""
+    if not here.opens("recipients"):
+        return []
     unreached = Recipients(here.source).unreached()
     return [f"{unreached_words(each)}: see `linewatch recipients list`" for each in unreached]
 

@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import click
 
-from dashboard.application.listing import instant
+from dashboard.application.listing import Json
 from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import Parsed, as_json, lasting
 from dashboard.cli.output import Output, answer, output, print_list
-from dashboard.domain.people.access import Role, parse_key_name
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.access import Role, parse_key_name, parse_name
 
 _NAME = click.argument("name", type=Parsed("name", parse_key_name))
 
@@ -40,22 +41,39 @@ def tokens() -> None:
     multiple=True,
     help="Open only this, such as rules or silences; repeatable. By default it opens everything.",
 )
+@click.option(
+    "--person",
+    type=Parsed("name", parse_name),
+    help="Whose it is: it never does more than they may, and ends when they are disabled or "
+    "removed.",
+)
 @as_json
 def create(
-    *, name: str, role: str, lasts: timedelta, subjects: tuple[str, ...], as_json: bool
+    *,
+    name: str,
+    role: str,
+    lasts: timedelta,
+    subjects: tuple[str, ...],
+    person: str | None,
+    as_json: bool,
 ) -> None:
-    """Make a token and show it this one time."""
+    """Make a token and show it this one time.
+
+    One that is made with a token ends with that one at the latest, and belongs to the same person.
+    """
     with open_installation() as here:
-        by = here.user()
         limits = frozenset(subjects) or None
-        secret = Tokens(here.source).create(name, Role(role), lasts, by, limits).reveal()
+        made = Tokens(here.source).create(name, Role(role), lasts, here.user(), limits, person)
+    token, secret = made.token, made.secret.reveal()
+    whose = "" if token.person is None else f" It is that of {token.person}."
     answer(
-        {"name": name, "role": role, "token": secret, "endsAt": instant(by.at + lasts)},
+        {"token": secret, **TOKENS.form(token)},
         f"The token {name}, shown only now:",
         "",
         f"  {secret}",
         "",
-        f"Send it in the header Authorization, after the word Bearer. It has the role {role}.",
+        f"Send it in the header Authorization, after the word Bearer. It has the role {role}, "
+        f"until {moment(token.ends_at)}.{whose}",
         as_json=as_json,
     )
 
@@ -72,7 +90,8 @@ def list_(*, output: Output) -> None:
 @_NAME
 @as_json
 def revoke(*, name: str, as_json: bool) -> None:
-    """Revoke a token, which is refused from now on."""
+    """Revoke a token, which is refused from now on, as are those that were made with it."""
     with open_installation() as here:
-        Tokens(here.source).revoke(name, here.user())
-    answer({"name": name, "state": "revoked"}, f"{name} is revoked.", as_json=as_json)
+        ended = Tokens(here.source).revoke(name, here.user())
+    said = f"{', '.join(ended)}: revoked."
+    answer({"name": name, "state": "revoked", "ended": list[Json](ended)}, said, as_json=as_json)

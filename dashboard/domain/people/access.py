@@ -132,6 +132,10 @@ class Role(StrEnum):
         ranks = list(Role)
         return ranks.index(self) >= ranks.index(other)
 
+    def at_most(self, other: Role) -> Role:
+        """Return the lesser of the two."""
+        return self if other.includes(self) else other
+
 
 LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
     Role.VIEWER: frozenset(
@@ -209,7 +213,8 @@ class Actor:
 
     `role` limits what they may do: that of a sign-in, and everything for who works on this machine
     itself. `origin` says from where it is done, as the audit log shows it, and `way` how.
-    `subjects` are those that a program may be about; None is all of them.
+    `subjects` are those that a program may be about; None is all of them. `token_id` is the token
+    that it acts with.
     """
 
     name: str
@@ -218,6 +223,7 @@ class Actor:
     origin: str = ""
     subjects: frozenset[str] | None = None
     way: Way | None = None
+    token_id: int | None = None
 
     def require(self, action: Action) -> None:
         """Raise NotAllowed where the role does not allow an action."""

@@ -152,13 +152,13 @@ def _changes(queries: Application, each: Account) -> None:
         act(partial(people.reset_factors, name), queries, _UNCHANGED, lambda _: reset)
     if not person.is_disabled:
         if _is_pressed(queries, Action.DISABLE_PERSON, "Disable", f"disable-{key}"):
-            act(partial(_disable, queries, name), queries, _UNCHANGED, partial(_disabled, queries))
+            done = partial(_disabled, queries, name)
+            act(partial(people.disable, name), queries, _UNCHANGED, done)
     elif _is_pressed(queries, Action.ENABLE_PERSON, "Enable", f"enable-{key}"):
         enabled = Done(f"{name} can sign in again")
         act(partial(people.enable, name), queries, _UNCHANGED, lambda _: enabled)
     if _is_pressed(queries, Action.REMOVE_PERSON, "Remove for good", f"remove-{key}"):
-        removed = Done(f"{name} is removed; what they did stays in the audit log")
-        act(partial(people.remove, name), queries, _UNCHANGED, lambda _: removed)
+        act(partial(people.remove, name), queries, _UNCHANGED, partial(_removed, name))
 
 
 def _is_pressed(queries: Application, action: Action, label: str, key: str) -> bool:
@@ -185,17 +185,18 @@ def _signed_out(name: str, ended: int) -> Done:
     return Done(f"{name} is signed out: {counted(ended, 'session')} ended")
 
 
-def _disable(queries: Application, name: str, by: Actor) -> str:
-    queries.people.disable(name, by)
-    return name
+def _removed(name: str, tokens: list[str]) -> Done:
+    return Done(f"{name} is removed; what they did stays in the audit log{_ended(tokens)}")
 
 
-def _disabled(queries: Application, name: str) -> Done:
-    """Say also what a person leaves behind: their tokens do not end with them."""
-    tokens = queries.people.tokens_of(name)
-    left = f". Tokens that they made still work: {', '.join(tokens)}" if tokens else ""
-    said = f"{name} is signed out, and cannot sign in until you enable them{left}"
+def _disabled(queries: Application, name: str, tokens: list[str]) -> Done:
+    said = f"{name} is signed out, and cannot sign in until you enable them{_ended(tokens)}"
     return Done(said, partial(queries.people.enable, name))
+
+
+def _ended(tokens: list[str]) -> str:
+    """Name what does not come back if the person does."""
+    return f". Tokens of theirs ended for good: {', '.join(tokens)}" if tokens else ""
 
 
 def _invite(queries: Application) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, update
 
 from dashboard.domain.people.access import Role
+from dashboard.store.access.people import Person
 from dashboard.store.engine.connection import Connection
-from dashboard.store.schema import api_replies, api_tokens
+from dashboard.store.schema import api_replies, api_tokens, people
 
 REPLIES_STAY_FOR = timedelta(hours=24)
 """How long a request with the same Idempotency-Key gets the same answer."""
@@ -22,7 +24,8 @@ _ENDED_STAY_FOR = timedelta(days=30)
 class Token:
     """A token, without its secret. `subjects` are those that it opens; None is all of them.
 
-    `ends_at` is when it expires, or when it was revoked.
+    `role` is never more than the present role of the `person` whose it is; None is nobody's.
+    `made_with` is the token that made it. `ends_at` is when it expires, or when it was revoked.
     """
 
     token_id: int
@@ -33,6 +36,8 @@ class Token:
     created_by: str
     ends_at: datetime
     last_used_at: datetime | None = None
+    person: str | None = None
+    made_with: int | None = None
 
     def opens(self, subject: str) -> bool:
         """Whether requests about a subject may be made with it."""
@@ -48,7 +53,9 @@ class SavedReply:
     body: str
 
 
-def add_token(connection: Connection, token: Token, token_digest: bytes) -> None:
+def add_token(
+    connection: Connection, token: Token, token_digest: bytes, person: Person | None
+) -> None:
     """Store a token, which gets an id of its own; those that ended long ago are forgotten."""
     forgotten = api_tokens.c.ends_at < token.created_at - _ENDED_STAY_FOR
     ids = select(api_tokens.c.token_id).where(forgotten)
@@ -62,27 +69,38 @@ def add_token(connection: Connection, token: Token, token_digest: bytes) -> None
         "created_at": token.created_at,
         "created_by": token.created_by,
         "ends_at": token.ends_at,
+        "person_id": None if person is None else person.person_id,
+        "made_with": token.made_with,
     }
     connection.execute(api_tokens.insert().values(**row))
 
 
 def token_of_digest(connection: Connection, token_digest: bytes, now: datetime) -> Token | None:
     """Return the token that is valid now and has this digest."""
-    query = select(api_tokens).where(api_tokens.c.token_digest == token_digest)
-    row = connection.execute(query.where(api_tokens.c.ends_at > now)).one_or_none()
+    row = connection.execute(_valid(now, api_tokens.c.token_digest == token_digest)).one_or_none()
     return None if row is None else _token(row)
 
 
 def valid_tokens(connection: Connection, now: datetime) -> list[Token]:
     """Return the tokens that are valid now, by name."""
-    query = select(api_tokens).where(api_tokens.c.ends_at > now)
-    return [_token(row) for row in connection.execute(query.order_by(api_tokens.c.name))]
+    return [_token(row) for row in connection.execute(_valid(now).order_by(api_tokens.c.name))]
 
 
-def end_token(connection: Connection, token: Token, at: datetime) -> None:
-    """Let a token be valid no more."""
-    this = api_tokens.c.token_id == token.token_id
-    connection.execute(update(api_tokens).where(this).values(ends_at=at))
+def end_tokens(connection: Connection, ended: Sequence[Token], at: datetime) -> list[str]:
+    """Let tokens be valid no more, nor any that was made with them; return the names of all."""
+    known, all_ended = valid_tokens(connection, at), {each.token_id: each.name for each in ended}
+    for each in sorted(known, key=lambda each: each.token_id):  # those who make come first
+        if each.made_with in all_ended:
+            all_ended[each.token_id] = each.name
+    these = api_tokens.c.token_id.in_(all_ended)
+    connection.execute(update(api_tokens).where(these).values(ends_at=at))
+    return sorted(all_ended.values())
+
+
+def end_tokens_of(connection: Connection, person: Person, at: datetime) -> list[str]:
+    """Let no token of a person be valid any more; return the names of those that were."""
+    theirs = _valid(at, api_tokens.c.person_id == person.person_id)
+    return end_tokens(connection, [_token(row) for row in connection.execute(theirs)], at)
 
 
 def end_all_tokens(connection: Connection, at: datetime) -> None:
@@ -125,14 +143,27 @@ def save_reply(
     connection.execute(api_replies.insert().values(**row))
 
 
+def _valid(now: datetime, *those: ColumnElement[bool]) -> Select[Any]:
+    """Select the tokens that are valid now: also none of whom an admin keeps out is."""
+    person = people.c
+    query = select(api_tokens, person.name.label("person"), person.role.label("person_role"))
+    whose = and_(person.removed_at.is_(None), person.disabled_at.is_(None))
+    return query.outerjoin(people, person.person_id == api_tokens.c.person_id).where(
+        api_tokens.c.ends_at > now, or_(api_tokens.c.person_id.is_(None), whose), *those
+    )
+
+
 def _token(row: Row[Any]) -> Token:
+    role = Role(row.role)
     return Token(
         row.token_id,
         row.name,
-        Role(row.role),
+        role if row.person is None else role.at_most(Role(row.person_role)),
         None if row.subjects is None else frozenset(row.subjects),
         row.created_at,
         row.created_by,
         row.ends_at,
         row.last_used_at,
+        row.person,
+        row.made_with,
     )

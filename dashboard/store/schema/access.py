@@ -192,6 +192,7 @@ sign_in_steps = table(
 )
 
 # What programs present to the management API; `subjects` are those that it opens, null is all.
+# `person_id` is whose it is, and `made_with` the token that made it, both null for none.
 api_tokens = table(
     "api_tokens",
     key("token_id", RowId),
@@ -203,6 +204,8 @@ api_tokens = table(
     needed("created_by", ForeignText),
     needed("ends_at", Moment),
     Column("last_used_at", Moment),
+    Column("person_id", RowId, ForeignKey("people.person_id"), index=True),
+    Column("made_with", RowId),
     sqlite_autoincrement=True,
 )
 

@@ -11,7 +11,7 @@ import msgspec
 
 from dashboard.application.audit import AUDIT, AuditLog
 from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
-from dashboard.application.listing import Json, instant
+from dashboard.application.listing import Json
 from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.domain.people.access import (
@@ -166,12 +166,12 @@ def change_role(asked: Asked) -> Reply:
 @endpoints.at(
     "POST /people/{name}/disable",
     "Keep somebody out for a time, and end their sessions",
-    "name state",
+    "name state tokens",
     Action.DISABLE_PERSON,
 )
 def disable_person(asked: Asked) -> Reply:
-    asked.application.people.disable(asked.name, asked.by)
-    return Reply({"name": asked.name, "state": "disabled"})
+    ended = asked.application.people.disable(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "disabled", "tokens": list[Json](ended)})
 
 
 @endpoints.at(
@@ -197,11 +197,14 @@ def end_sessions_of(asked: Asked) -> Reply:
 
 
 @endpoints.at(
-    "DELETE /people/{name}", "Let somebody sign in no more", "name state", Action.REMOVE_PERSON
+    "DELETE /people/{name}",
+    "Let somebody sign in no more",
+    "name state tokens",
+    Action.REMOVE_PERSON,
 )
 def remove_person(asked: Asked) -> Reply:
-    asked.application.people.remove(asked.name, asked.by)
-    return Reply({"name": asked.name, "state": "removed"})
+    ended = asked.application.people.remove(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "removed", "tokens": list[Json](ended)})
 
 
 @endpoints.at(
@@ -234,18 +237,19 @@ def tokens(asked: Asked) -> Found:
 
 
 class NewToken(Fields):
-    """A token; without `subjects` it opens all of them."""
+    """A token; without `subjects` it opens all of them. `person` is whose it is."""
 
     name: Text
     role: Role = Role.VIEWER
     days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_LIFE.days)] = 90
     subjects: list[Text] | None = None
+    person: Text | None = None
 
 
 @endpoints.at(
     "POST /tokens",
     "Make a token",
-    "name role subjects endsAt",
+    "name role person subjects endsAt",
     Action.CREATE_TOKEN,
     NewToken,
     secrets=("token",),
@@ -254,20 +258,15 @@ def create_token(asked: Asked) -> Reply:
     said: NewToken = asked.body
     subjects = None if said.subjects is None else frozenset(said.subjects)
     lasts = timedelta(days=said.days)
-    secret = Tokens(asked.context).create(said.name, said.role, lasts, asked.by, subjects)
-    form: dict[str, Json] = {
-        "name": said.name,
-        "role": said.role.value,
-        "subjects": None if subjects is None else list[Json](sorted(subjects)),
-        "endsAt": instant(asked.by.at + lasts),
-    }
-    return Reply(form, {"token": secret.reveal()})
+    ask = Tokens(asked.context)
+    made = ask.create(said.name, said.role, lasts, asked.by, subjects, said.person)
+    return Reply(TOKENS.form(made.token), {"token": made.secret.reveal()})
 
 
-@endpoints.at("DELETE /tokens/{name}", "Revoke a token", "name state", Action.REVOKE_TOKEN)
+@endpoints.at("DELETE /tokens/{name}", "Revoke a token", "name state ended", Action.REVOKE_TOKEN)
 def revoke_token(asked: Asked) -> Reply:
-    Tokens(asked.context).revoke(asked.name, asked.by)
-    return Reply({"name": asked.name, "state": "revoked"})
+    ended = Tokens(asked.context).revoke(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "revoked", "ended": list[Json](ended)})
 
 
 class AuditQuery(Slice):

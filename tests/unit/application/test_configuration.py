@@ -128,7 +128,7 @@ def test_file_holds_no_secret(tmp_path: Path) -> None:
         token = Tokens(one.context).create("ci", Role.ADMIN, timedelta(days=1), ADA)
         text = file_of(one)
 
-    for secret in (invited, key.key, key.secret, token):
+    for secret in (invited, key.key, key.secret, token.secret):
         assert secret.reveal() not in text
     assert MASK not in text
     assert "password" not in text

@@ -250,10 +250,12 @@ def _let_programs_manage() -> None:
         *needed(token_digest=hash_32, name=word_64, role=word_16),
         *optional(subjects=json),
         *needed(created_at=big, created_by=text, ends_at=big),
-        *optional(last_used_at=big),
+        *optional(last_used_at=big, person_id=row_id, made_with=row_id),
+        sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
         sa.UniqueConstraint("token_digest"),
         sqlite_autoincrement=True,
     )
+    add_index("api_tokens", "person_id")
     op.create_table(
         "api_replies",
         *key(token_id=row_id, request_key=text),

@@ -67,12 +67,13 @@ class Site:
         role: Role = Role.ADMIN,
         name: str = "",
         subjects: frozenset[str] | None = None,
+        person: str | None = None,
     ) -> dict[str, str]:
         """Make a token; return the header that presents it."""
         tokens = Tokens(self.application.context)
         by = Actor("root", self.now())
-        made = tokens.create(name or role.value, role, timedelta(days=30), by, subjects)
-        return {"Authorization": f"Bearer {made.reveal()}"}
+        made = tokens.create(name or role.value, role, timedelta(days=30), by, subjects, person)
+        return {"Authorization": f"Bearer {made.secret.reveal()}"}
 
     def count(self, table: Any) -> int:  # noqa: ANN401 - a table
         with self.store.read() as connection:

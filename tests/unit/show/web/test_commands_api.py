@@ -95,6 +95,15 @@ def test_token_of_some_subjects_runs_their_commands_alone(site: Site) -> None:
     assert run(site, headers, "rules", "list")["status"] == 0
     for other in (("alerts",), ("alerts", "incidents"), ("keys", "list"), ("config", "export")):
         assert "does not open" in run(site, headers, *other)["errors"]
+    for name, narrow, shown in (
+        ("mails", {"notifications"}, ("alerts",)),
+        ("found", {"lookups"}, ("lookup", "--stored", HASH[:12])),
+        ("heard", {"senders"}, ("senders", "rank")),
+        ("tried", {"rules"}, ("rules", "preview", "rejections")),
+        ("still", {"silences"}, ("silences", "preview", "module=HUB")),
+    ):
+        done = run(site, site.token(Role.ADMIN, name, frozenset(narrow)), *shown)
+        assert (done["status"], done["output"]) == (2, ""), shown
     more = run(site, headers, "tokens", "create", "wide")
     assert "makes no token that opens more" in more["errors"]
     assert run(site, headers, "tokens", "create", "w", "--only", "rules")["status"] == 0

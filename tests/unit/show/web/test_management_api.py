@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import select
 
+from dashboard.application.sessions import Device
 from dashboard.application.tokens import Tokens
 from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from dashboard.store import schema
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -80,6 +82,52 @@ def test_token_opens_its_subjects_only_and_makes_none_that_opens_more(site: Site
     assert made(None) == 403
     assert made(["rules", "keys"]) == 403
     assert made(["rules"]) == 200
+
+
+def test_token_of_a_person_does_no_more_than_they_may_and_ends_with_them(site: Site) -> None:
+    people, root, device = site.application.people, Actor("root", A_MOMENT), Device("", "")
+    for name in ("Root", "Ada"):
+        invited = people.invite(name, Role.ADMIN, root).reveal()
+        people.accept(invited, Secret("correct horse battery"), device)
+    header = site.token(Role.ADMIN, "of-ada", person="Ada")
+    body = {"name": "child", "role": "operator", "person": "Root"}
+
+    def status(header: dict[str, str], path: str) -> int:
+        return site.client.get(PREFIX + path, headers=header).status_code
+
+    refused = site.client.post(f"{PREFIX}/tokens", json=body, headers=header)
+    assert "makes tokens of 'Ada' only" in refused.text
+    made = site.client.post(f"{PREFIX}/tokens", json={**body, "person": None}, headers=header)
+    assert made.json()["person"] == "Ada"
+    child = {"Authorization": f"Bearer {made.json()['token']}"}
+    people.change_role("Ada", Role.VIEWER, root)
+    assert [status(header, path) for path in ("/rules", "/shares", "/keys")] == [200, 403, 403]
+    assert status(child, "/shares") == 403
+    people.change_role("Ada", Role.OPERATOR, root)
+    assert (status(header, "/shares"), status(header, "/keys")) == (200, 403)
+
+    assert people.disable("Ada", root) == ["child", "of-ada"]
+    people.enable("Ada", root)
+    assert (status(header, "/rules"), status(child, "/rules")) == (401, 401)
+
+
+def test_token_that_a_token_makes_ends_with_it(site: Site) -> None:
+    header = site.token(Role.ADMIN, "maker")
+
+    def made(name: str, by: dict[str, str], days: int) -> tuple[dict[str, str], datetime]:
+        body = {"name": name, "role": "admin", "days": days}
+        form = site.client.post(f"{PREFIX}/tokens", json=body, headers=by).json()
+        ends_at = datetime.fromisoformat(form["endsAt"])
+        return {"Authorization": f"Bearer {form['token']}"}, ends_at
+
+    child, child_ends_at = made("child", header, 366)
+    grandchild, ends_at = made("grandchild", child, 1)
+    assert (child_ends_at, ends_at) == (A_MOMENT + 30 * A_DAY, A_MOMENT + A_DAY)
+
+    gone = site.client.delete(f"{PREFIX}/tokens/maker", headers=site.token())
+    assert gone.json()["ended"] == ["child", "grandchild", "maker"]
+    for each in (header, child, grandchild):
+        assert site.client.get(f"{PREFIX}/rules", headers=each).status_code == 401
 
 
 def test_secret_is_shown_once_and_stored_nowhere(site: Site) -> None:
@@ -254,6 +302,11 @@ def test_token_says_what_is_wrong_with_it(site: Site) -> None:
         tokens.create("x", Role.VIEWER, A_DAY, by)
     with pytest.raises(InputError, match="admin"):
         tokens.create("y", Role.VIEWER, A_DAY, replace(by, role=Role.OPERATOR))
+    with pytest.raises(InputError, match="'Eve' is nobody who may sign in"):
+        tokens.create("y", Role.VIEWER, A_DAY, by, person="Eve")
+    site.application.people.invite("Eve", Role.SUPPORT, by)
+    with pytest.raises(InputError, match="'Eve' is a support: choose that role at most"):
+        tokens.create("y", Role.OPERATOR, A_DAY, by, person="Eve")
     with pytest.raises(InputError, match="no token"):
         tokens.revoke("z", by)
 
