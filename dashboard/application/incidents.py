@@ -28,7 +28,6 @@ from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.route import (
-    BY_QUIET_HOURS,
     SourceOutage,
     inhibited_rules,
     outage_behind,
@@ -346,7 +345,6 @@ class Incidents(ApplicationSubject):
             directory,
             self._context.settings.domain,
             "" if quiet is None else quiet_hours_of(incident.rule),
-            "" if quiet is None else BY_QUIET_HOURS,
         )
         known = {mailbox_of(each): each for each in notified_of(connection, incident)}
         for each in recipients_called(response.event.owner, directory, rules):

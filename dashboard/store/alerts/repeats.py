@@ -18,7 +18,6 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.alerts.pace import precedence_of_kind
-from dashboard.domain.alerts.route import BY_QUIET_HOURS
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.incidents import incidents_by_id
@@ -119,10 +118,9 @@ def repeat(
 def _repeated_to(
     connection: Connection, incident: Incident, repetition: Repetition, recipient: Recipient
 ) -> dict[str, Any]:
-    release_at, held_for, held_by = repetition.release_at, repetition.held_for, repetition.held_by
+    release_at, held_for = repetition.release_at, repetition.held_for
     if not repetition.is_urgent:
         release_at, held_for = repetition.directory.hold(recipient, release_at, held_for)
-        held_by = f"{held_by} {BY_QUIET_HOURS}" if release_at > repetition.release_at else held_by
     number = f"{repetition.kind}:{incident.version}:{recipient.channel}:{recipient.address}"
     notification_id = uuid5(incident.incident_id, number)
     row = waiting_row(
@@ -130,7 +128,7 @@ def _repeated_to(
         now=repetition.now,
         release_at=release_at,
     )
-    return row | {"held_for": held_for, "held_by": held_by.strip(), "members": 0}
+    return row | {"held_for": held_for, "held_by": repetition.held_by, "members": 0}
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
