@@ -83,7 +83,7 @@ def _scaled(point: ChartPoint, scale: _Scale) -> _Spot:
 
 
 def _draw_segment(rows: list[bytearray], begin: _Spot, end: _Spot, level: float) -> None:
-    for column in range(round(begin.x), min(WIDTH - 1, round(end.x)) + 1):
+    for column in range(round(begin.x), round(end.x) + 1):
         heights = [_height(begin, end, column + half) for half in (-0.5, 0.5)]
         for row in range(round(max(heights)), round(level)):
             if rows[row][column] == 0:

@@ -80,6 +80,13 @@ class HttpTarget:
     port: int
     path: str
 
+    @property
+    def authority(self) -> str:
+        """The host as requests name it, with its port unless that is the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        is_usual = self.port == _PORTS["https" if self.is_tls else "http"]
+        return host if is_usual else f"{host}:{self.port}"
+
     def hides(self, text: str) -> bool:
         """Whether a text quotes a part of the address that may be a key."""
         address = urlsplit(self.url.reveal())
@@ -188,7 +195,7 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
     connection = http.client.HTTPConnection(target.host, target.port)
     connection.auto_open = 0  # never to an address of its own choice
     connection.sock = line
-    common = {"Host": _authority(target), "Connection": "close", "User-Agent": "Linewatch"}
+    common = {"Host": target.authority, "Connection": "close", "User-Agent": "Linewatch"}
     sent = {**common, **headers, "Accept-Encoding": "identity"}
     connection.request(request.method, target.path, body or None, sent)
     with connection.getresponse() as response:
@@ -202,12 +209,6 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
                 response.getheader("Retry-After", ""), response.getheader("Date", "")
             ),
         )
-
-
-def _authority(target: HttpTarget) -> str:
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    is_usual = target.port == _PORTS["https" if target.is_tls else "http"]
-    return host if is_usual else f"{host}:{target.port}"
 
 
 def _is_ip_address(host: str) -> bool:

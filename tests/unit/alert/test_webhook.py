@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.alert.channels.apprise_service import inert
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_exchange import HttpAnswer, HttpRules, judge, parse_target
 from dashboard.alert.channels.webhook import (
     LARGEST_PART,
     WebhookChannel,
@@ -21,7 +21,7 @@ from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import Channel
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import DeliveryBlocked, InputError
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import HASTY, make_pending, notifications, take_worker_lease
 from tests.fake_clock import FakeClock
@@ -74,6 +74,18 @@ def test_change_that_is_larger_than_a_part_is_one_of_its_own() -> None:
     assert [each["data"]["members"] for each in parts] == [[huge], [huge]]
 
 
+@pytest.mark.parametrize(("over", "many"), [(0, 2), (1, 3)])
+def test_part_is_filled_to_its_limit_and_no_further(over: int, many: int) -> None:
+    overhead = len('{"reason":""},')  # with the comma that follows
+    half = {"reason": "x" * (LARGEST_PART // 2 - overhead)}
+    rest = {"reason": "x" * (LARGEST_PART // 2 - overhead + over)}
+
+    first = parts_of({"data": {"members": [half, rest, half]}})
+    later = parts_of({"data": {"members": [half, half, half, rest]}})
+
+    assert len(first) == len(later) == many
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -93,19 +105,28 @@ def test_what_is_no_secret_is_refused_without_being_shown(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "place"),
+    ("url", "place", "authority"),
     [
-        ("https://hooks.example/a/b?c=d", (True, "hooks.example", 443, "/a/b?c=d")),
-        ("http://127.0.0.1:8080", (False, "127.0.0.1", 8080, "/")),
-        ("https://[::1]:8443/x", (True, "::1", 8443, "/x")),
-        ("https://hooks.example?c=d", (True, "hooks.example", 443, "/?c=d")),
-        ("https://hooks.example./", (True, "hooks.example", 443, "/")),
+        (
+            "https://hooks.example/a/b?c=d",
+            (True, "hooks.example", 443, "/a/b?c=d"),
+            "hooks.example",
+        ),
+        ("http://127.0.0.1:8080", (False, "127.0.0.1", 8080, "/"), "127.0.0.1:8080"),
+        ("http://hooks.example", (False, "hooks.example", 80, "/"), "hooks.example"),
+        ("http://hooks.example:443", (False, "hooks.example", 443, "/"), "hooks.example:443"),
+        ("https://[::1]:8443/x", (True, "::1", 8443, "/x"), "[::1]:8443"),
+        ("https://hooks.example?c=d", (True, "hooks.example", 443, "/?c=d"), "hooks.example"),
+        ("https://hooks.example./", (True, "hooks.example", 443, "/"), "hooks.example"),
     ],
 )
-def test_address_of_a_target_is_read(url: str, place: tuple[bool, str, int, str]) -> None:
+def test_address_of_a_target_is_read(
+    url: str, place: tuple[bool, str, int, str], authority: str
+) -> None:
     target = parse_target(Secret(url))
 
     assert (target.is_tls, target.host, target.port, target.path) == place
+    assert target.authority == authority
 
 
 @pytest.mark.parametrize(
@@ -134,6 +155,23 @@ def test_address_that_cannot_be_used_is_refused_without_being_shown(url: str) ->
         parse_target(Secret(url))
 
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "it answered no; check its keys in [channels]"),
+        (403, "it answered no; check its keys in [channels]"),
+        (404, "it answered no; check its url in [channels]"),
+        (500, "it answered no"),
+        (799, "it answered no"),
+    ],
+)
+def test_answer_that_a_setting_explains_says_which(status: int, said: str) -> None:
+    with pytest.raises(DeliveryBlocked) as caught:
+        judge(HttpAnswer(status, "no"))
+
+    assert str(caught.value) == said
 
 
 @pytest.mark.parametrize(
