@@ -13,7 +13,7 @@ OURS = AllowedHosts(
 
 
 def refusal(host: str, origin: str | None = None) -> str | None:
-    headers = [(b"accept", b"*/*"), (b"host", host.encode())]
+    headers = [(b"accept", b"*/*"), (b"host", host.encode()), (b"user-agent", b"a browser")]
     return OURS.refusal([*headers, *([(b"origin", origin.encode())] if origin else [])])
 
 

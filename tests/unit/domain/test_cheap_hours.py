@@ -98,7 +98,7 @@ def test_cheapest_hours_follow_each_other_across_midnight_too() -> None:
 
 
 def test_difference_is_that_of_the_fee_that_is_said() -> None:
-    prices = iter([80, 80, 95, 95] * 3)
+    prices = iter([80, 80, 95, 120] * 3)
     week = usual_week(hours(4, lambda at: next(prices) if at.hour in {3, 4, 5} else 100), UTC, NOW)
 
     assert week.cheapest == CheapHours(3, 0, Wei(95), -0.05)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from fractions import Fraction
 from math import ceil
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,45 @@ def a_window(*base_fees: int, capacity: int = 100) -> FeeWindow:
 def a_block(number: int = 1, base_fee: int = 7, rewards: tuple[int, ...] = ()) -> BlockFees:
     """Rewards stand at the percentiles 10, 20, 30, 50 and 95."""
     return BlockFees(number, Wei(base_fee), 0.5, tuple(map(Wei, rewards)))
+
+
+LARGEST = {"window_blocks": 200_000, "recent_blocks": 1024, "usual_percentile": 100}
+SMALLEST = {"window_blocks": 1, "recent_blocks": 1, "usual_percentile": 0}
+LEVEL = msgspec.structs.asdict(POLICY.low)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *({name: number + 1} for name, number in LARGEST.items()),
+        *({name: number - 1} for name, number in SMALLEST.items()),
+        {"low": {**LEVEL, "priority_fee_share": 0}},
+        {"low": {**LEVEL, "priority_fee_share": 10_001}},
+        {"low": {**LEVEL, "longest_wait": LEVEL["max_wait"]}},
+        {"range_percentiles": [10, 95, 99]},
+        {"window": 200},
+    ],
+)
+def test_policy_beyond_its_limits_or_with_other_names_is_refused(
+    written: dict[str, object],
+) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(written, FeePolicy)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        LARGEST,
+        SMALLEST,
+        {"low": {**LEVEL, "priority_fee_share": 1}},
+        {"low": {**LEVEL, "priority_fee_share": 10_000}},
+    ],
+)
+def test_policy_at_its_limits_is_taken(written: dict[str, object]) -> None:
+    policy = msgspec.to_builtins(msgspec.convert(written, FeePolicy), builtin_types=[timedelta])
+
+    assert policy.items() >= written.items()
 
 
 @pytest.mark.parametrize(

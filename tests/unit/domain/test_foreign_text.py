@@ -35,6 +35,8 @@ def test_plain_text_of_any_script_stays_as_it_is() -> None:
 
 def test_long_text_is_cut_and_says_so() -> None:
     assert visible("abcdef", limit=3) == "abc…"
+    assert visible("abc", limit=3) == "abc"
+    assert visible("x" * 2001) == f"{'x' * 2000}…"
 
 
 @given(st.text(alphabet=st.characters()))
@@ -112,6 +114,9 @@ def test_no_character_that_becomes_a_joint_keeps_a_link() -> None:
         ("Bob bob@ops.example", "Bob bob[@]ops[.]example"),
         ("WWW.bob@evil.example", "WWW[.]bob[@]evil[.]example"),  # some take it for a web site
         ("https://evil.example/@a.b", "https[:]//evil[.]example/[@]a[.]b"),
+        (f"{'b' * 64}@ops7.example", f"{'b' * 64}@ops7.example"),
+        (f"{'b' * 64}@{'c' * 7}.example", f"{'b' * 64}@{'c' * 7}.example"),  # 80 characters
+        (f"{'b' * 64}@{'c' * 8}.example", f"{'b' * 64}[@]{'c' * 8}[.]exampl…"),
     ],
 )
 def test_person_whose_name_is_a_mail_address_is_called_so(name: str, shown: str) -> None:

@@ -99,6 +99,9 @@ def test_resolved_incident_takes_no_response() -> None:
 def test_note_that_is_too_long_is_refused() -> None:
     with pytest.raises(InputError, match="301 characters: write at most 300"):
         declare_resolved(FIRING, ADA, "x" * 301)
+    longest = declare_resolved(FIRING, ADA, "x" * 300).event
+    assert longest is not None
+    assert longest.note == "x" * 300
 
 
 @pytest.mark.parametrize("respond", [acknowledge, lambda each, by: hand_over(each, "bob", by)])

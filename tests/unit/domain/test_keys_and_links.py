@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link, sign
 from dashboard.domain.people.access import (
+    NO_KEYS,
     UNLIMITED,
     ApiKey,
     KeyLimits,
@@ -91,6 +92,10 @@ def test_name_that_would_hide_in_a_list_is_refused_as_printable_text(name: str) 
 
 WALLETS = ApiKey.of("wallets", Secret("k3y-of-wallets"), Secret("s3cret"))
 NODES = ApiKey.of("nodes", Secret("k3y-of-nodes"), network_ids=[NetworkId(59144)])
+
+
+def test_stored_key_without_a_rate_has_no_limit_unless_the_settings_give_one() -> None:
+    assert KeyLimits().rate_in_force(NO_KEYS.default_rate) == (None, None)
 
 
 def test_key_opens_every_network_unless_some_are_named() -> None:

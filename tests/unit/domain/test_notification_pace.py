@@ -162,6 +162,8 @@ def stuck(waiting: int, minutes: float) -> RecipientTraffic:
         pytest.param(due(1), stuck(FEW, 9), [], id="enough wait to be delivered"),
         pytest.param(due(1), stuck(FEW, 10), [[1]], id="one more is tried"),
         pytest.param(due(1), stuck(FEW + 2, 39), [], id="the next trial is later"),
+        pytest.param(due(1), stuck(99, 10 * 1024 - 1), [], id="a trial within the longest wait"),
+        pytest.param(due(1), stuck(99, 10 * 1024), [[1]], id="a trial after the longest wait"),
         pytest.param(due(1), stuck(FEW, -1), [[1]], id="the clock was set back"),
     ],
 )
@@ -363,4 +365,5 @@ def test_what_waited_goes_as_one_mail_with_what_is_said_of_incidents() -> None:
     waited = [replace(each, was_held=True) for each in due(1, 2)]
 
     assert plan([*reminders(3), *waited]) == [[1, 2, 3]]
+    assert plan([*reminders(3), *waited[:1]]) == [[1], [3]]
     assert plan([*reminders(3), *waited], sent_before(*range(1, 13))) == []

@@ -239,6 +239,7 @@ def test_address_is_read(text: str, address: MailAddress) -> None:
         "a@\u0301.example",
         "a\u202eb@example.org",
         "A\r\nBcc: b <a@example.org>",
+        "nnA\u202e <a@example.org>",
         "a@b\r\nBcc: c@d",
         f"{'a' * 81} <ops@example.org>",
         "=?utf-8?q?a?= <ops@example.org>",

@@ -131,6 +131,7 @@ def test_condition_that_ends_within_the_pending_period_never_fires() -> None:
 )
 @example([0, 1, 2, 20, 21, 22, 30], 1, 9, 0, 0)
 @example([5, 5, 6, 6, 9, 12, 12], 4, 7, 3, 0)
+@example([0, 3, 20], 0, 1, 0, 2)
 def test_rate_fires_as_if_it_had_been_measured_each_second(
     arrivals: list[int], more_than: int, window: int, pending: int, keep_firing: int
 ) -> None:
@@ -179,7 +180,7 @@ def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Exces
 def test_minute_is_beyond_a_limit_with_all_of_its_fees_or_with_any(
     measure: FeeMeasure, pending: int, beyond: list[int]
 ) -> None:
-    ranges = [(29, 31), (31, 33), (32, 40), (1, 29), (31, 32)]
+    ranges = [(29, 31), (31, 33), (32, 40), (1, 29), (31, 32), (30, 30)]
     steps = [
         FeeSpread(after(60 * at), after(60 * at + 59), Wei(lowest), Wei(highest))
         for at, (lowest, highest) in enumerate(ranges)
@@ -188,8 +189,8 @@ def test_minute_is_beyond_a_limit_with_all_of_its_fees_or_with_any(
 
     judged = list(judged_steps(steps, rule, measure))
 
-    assert [each.at for each in judged[::2]] == [after(60 * at) for at in range(5)]
-    assert [at for at in range(5) if judged[2 * at].is_beyond and judged[2 * at + 1].is_beyond] == (
+    assert [each.at for each in judged[::2]] == [after(60 * at) for at in range(6)]
+    assert [at for at in range(6) if judged[2 * at].is_beyond and judged[2 * at + 1].is_beyond] == (
         beyond
     )
 

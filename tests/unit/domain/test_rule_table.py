@@ -123,16 +123,16 @@ def rules(draw: st.DrawFn) -> Rule:
 
 @settings(max_examples=40)
 @given(rules())
-@example(Rule("rate", RuleKind.REJECTION_RATE, measure=RateMeasure(5, timedelta(minutes=5))))
+@example(Rule("rate", RuleKind.REJECTION_RATE, measure=RateMeasure(50_000, timedelta(days=1))))
 @example(
     Rule(
         "by-module",
         RuleKind.REJECTION_RATE,
-        measure=RateMeasure(5, timedelta(minutes=5), Dimension.MODULE),
+        measure=RateMeasure(0, timedelta(seconds=10), Dimension.MODULE),
     )
 )
 @example(
-    Rule("budget", RuleKind.CREDITS_SHORT, measure=CreditMeasure(3_000_000, BudgetPeriod.DAY, 80))
+    Rule("budget", RuleKind.CREDITS_SHORT, measure=CreditMeasure(10**15, BudgetPeriod.DAY, 100))
 )
 def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})
@@ -219,6 +219,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("tags", ["a b"], "no tag"),
         ("reports", "any", "choose one of tracked, all"),
         ("recipients", ["ops"], "write a mail address"),
+        ("recipients", ["mail:ops"], "write a mail address"),
         ("recipients", ["a@b\u202e"], "write a mail address"),
         ("keep_firing", 5, "such as 30s, 15m or 12h"),
         ("keep_firing", "36501d", "36501d is too long"),
@@ -259,12 +260,16 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({"kind": "busy", "window": "5m"}, "window", "belongs to rules of kind rejection-rate"),
         ({"kind": "rejection-rate", "window": "5m"}, "", "lacks more_than"),
         ({**RATE, "more_than": -1}, "more_than", "write a number up to 50,000"),
+        ({**RATE, "more_than": 50_001}, "more_than", "write a number up to 50,000"),
         ({**RATE, "more_than": True}, "more_than", "write a number up to 50,000"),
-        ({**RATE, "window": "1s"}, "window", "write 10s to 24h"),
+        ({**RATE, "window": "9999ms"}, "window", "write 10s to 24h"),
+        ({**RATE, "window": "86401s"}, "window", "write 10s to 24h"),
         ({**RATE, "by": "network"}, "by", "leave it out"),
         ({**RATE, "by": "hour"}, "by", "choose one of network, module"),
         ({"kind": "expiry"}, "", "lacks within"),
         ({**BUDGET, "budget": 0}, "budget", "write a number of credits"),
+        ({**BUDGET, "budget": 10**15 + 1}, "budget", "write a number of credits"),
+        ({**BUDGET, "used_percent": 0}, "used_percent", "write 1 to 100"),
         ({**BUDGET, "used_percent": 101}, "used_percent", "write 1 to 100"),
         ({"kind": "fee", "fee": "base fee"}, "", "needs above or below"),
         ({"kind": "fee", "fee": "base fee", "above": "5"}, "above", "1.5gwei or 7wei"),
@@ -279,6 +284,26 @@ def test_what_does_not_go_together_is_named(table: object, key: str, remark: str
     (only,) = found
     assert only.key == key
     assert remark in only.remark
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("labels", ["x" * 80]),
+        ("modules", [f"M{each}" for each in range(1_000)]),
+        ("modules", ["M" * 64]),
+        ("networks", [1, 2**63 - 1]),
+        ("remind_every", "1m"),
+        ("group_wait", "1h"),
+        ("keep_firing", "36500d"),
+        ("recipients", [f"{'a' * 200}@{'b' * 200}"]),
+    ],
+)
+def test_value_at_its_limit_is_taken(key: str, value: object) -> None:
+    rule = read_rule("mine", {"kind": "rejected", key: value})
+
+    assert isinstance(rule, Rule)
+    assert write_rule(rule)[key] == value
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:

@@ -112,16 +112,18 @@ def test_search_takes_so_many_words_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "word"),
+    ("kind", "word", "has_module"),
     [
-        *KIND_NAMES.items(),
-        (ReasonKind.MODULE_UNDEFINED, "module"),
-        (ReasonKind.UNPARSED, "not known to linewatch"),
-        (ReasonKind.OVER_LIMIT, "cannot prove"),
+        *((kind, name, False) for kind, name in KIND_NAMES.items()),
+        (ReasonKind.MODULE_UNDEFINED, "module", True),
+        (ReasonKind.UNPARSED, "not known to linewatch", False),
+        (ReasonKind.OVER_LIMIT, "cannot prove", True),
     ],
 )
-def test_kind_is_found_by_the_words_of_its_page(kind: ReasonKind, word: str) -> None:
-    assert kind in {form.kind for form in forms_shown_with(word)}
+def test_kind_is_found_by_the_words_of_its_page(
+    kind: ReasonKind, word: str, *, has_module: bool
+) -> None:
+    assert (kind, has_module) in {(form.kind, form.has_module) for form in forms_shown_with(word)}
 
 
 @pytest.mark.parametrize("rule", NodeRule)
@@ -136,9 +138,11 @@ def test_rule_is_found_by_what_it_means(rule: NodeRule) -> None:
 
 
 def test_operation_that_cannot_be_proven_is_told_by_its_limit_of_none() -> None:
-    counted = [form for form in forms_shown_with("cannot prove") if form.ending]
+    def counted(words: str) -> list[bool]:
+        return [form.is_barred for form in forms_shown_with(words) if form.ending]
 
-    assert [form.is_barred for form in counted] == [False]
+    assert counted("cannot prove") == [False]
+    assert counted("times the limit") == [True]
 
 
 def test_word_of_no_page_stands_for_nothing() -> None:

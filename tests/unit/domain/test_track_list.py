@@ -109,6 +109,13 @@ def test_line_with_such_a_field_is_tracked_and_says_what_it_lost(header: str) ->
     assert listed.wrong == ()
 
 
+def test_line_with_such_a_field_and_several_hashes_is_not_tracked() -> None:
+    listed = read("hash,label,input", f"{a_hash(1)},{a_hash(2)},{'a' * 131_073}")
+
+    assert [each.why for each in listed.wrong] == ["names several transactions"]
+    assert listed.transactions == ()
+
+
 @pytest.mark.parametrize(
     ("fields", "remark"),
     [
