@@ -160,7 +160,7 @@ def test_json_that_is_no_request_is_an_invalid_request(body: bytes) -> None:
     ],
 )
 def test_text_that_is_no_json_is_a_parse_error(body: bytes) -> None:
-    assert refusal(body) == RpcError.parse_error()
+    assert refusal(body) == RpcError(-32700, "Parse error")
 
 
 @pytest.mark.parametrize("number", [b"1e400000", b"-1e400000", b"9" * 100_000])
@@ -251,6 +251,26 @@ def test_replies_of_a_batch_are_joined_in_an_array() -> None:
                 "code": -32003,
                 "message": "response too large",
                 "data": "ask for the rest in another batch",
+            },
+        ),
+        (
+            RpcError.batch_too_slow(),
+            {
+                "code": -32003,
+                "message": "batch takes too long",
+                "data": "ask for the rest in another batch",
+            },
+        ),
+        (
+            RpcError.not_allowed(),
+            {"code": -32002, "message": "rejected due to project ID settings"},
+        ),
+        (
+            RpcError.rate_exceeded(3, 2.0),
+            {
+                "code": -32005,
+                "message": "project ID request rate exceeded",
+                "data": {"backoff_seconds": 3, "allowed_rps": 2},
             },
         ),
         (RpcError.internal_error(), {"code": -32603, "message": "Internal error"}),

@@ -112,6 +112,16 @@ def test_list_that_cannot_be_read_is_refused_with_its_reason(params: object, mes
     assert message in str(raised.value)
 
 
+def test_arguments_at_their_limits_are_read() -> None:
+    network, module, text = 2**63 - 1, "M" * 64, "x" * 1024
+
+    question = decode_list([{"networkId": f"0x{network:x}", "module": module, "text": text}, 1000])
+
+    assert question.limit == 1000
+    assert question.wanted == RejectionFilter(NetworkId(network), module=module, text=text)
+    assert decode_list([{}, 1]).limit == 1
+
+
 def test_versions_are_asked_by_one_whole_hash() -> None:
     assert decode_versions([HASH]) == decode_versions({"txHash": HASH}) == TxHash.parse(HASH)
 

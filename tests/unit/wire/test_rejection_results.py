@@ -84,7 +84,11 @@ def test_block_number_is_shown_for_the_sequencer_stage_only(
 
 def test_figures_that_a_reason_lacks_come_from_the_overflow_of_its_module() -> None:
     record = a_record(reason_message="TX_MODULE_LINE_COUNT_OVERFLOW(HUB)")
-    overflows = (ModuleOverflow("ADD", 9, 1), ModuleOverflow("HUB", 3, 2))
+    overflows = (
+        ModuleOverflow("ADD", 9, 1),
+        ModuleOverflow("HUB", 3, 2),
+        ModuleOverflow("HUB", 9, 9),
+    )
 
     told = written(ArchivedRejection(a_rejection(record=record, overflows=overflows)))
     untold = written(ArchivedRejection(a_rejection(record=record, overflows=overflows[:1])))
@@ -131,6 +135,8 @@ def test_cursor_is_read_back_by_its_installation_only() -> None:
     assert decode_cursor(cursor, INSTALLATION) == 2**40
     with pytest.raises(WireError, match="is no cursor of this installation"):
         decode_cursor(cursor, an_id(7))
+    with pytest.raises(WireError, match="is no cursor of this installation"):
+        decode_cursor(encode_cursor(1, an_id(7)), INSTALLATION)
 
 
 @pytest.mark.parametrize("value", ["", "abc", 7, "!" * 16, "_" * 17])
@@ -140,5 +146,8 @@ def test_text_that_is_no_cursor_is_refused(value: object) -> None:
 
 
 def test_cursor_beyond_every_place_is_refused() -> None:
+    last = encode_cursor(2**63 - 1, INSTALLATION)
+
+    assert decode_cursor(last, INSTALLATION) == 2**63 - 1
     with pytest.raises(WireError, match="is no cursor of this installation"):
-        decode_cursor("gAAAAP__________", INSTALLATION)
+        decode_cursor(encode_cursor(2**63, INSTALLATION), INSTALLATION)

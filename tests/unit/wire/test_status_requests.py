@@ -120,6 +120,7 @@ def test_usual_message_is_read(body: str) -> None:
         f"[{a_call()},{a_call().replace('linea', 'chain')}]",
         f"[{a_call()},{a_call(text=f'00{HASH[2:]}')}]",
         f"[{a_call()},{a_call(text=f'0y{HASH[2:]}')}]",
+        f"[{a_call()},{a_call(text=f'1x{HASH[2:]}')}]",
         f"[{a_call()},{a_call(text=f'{HASH[:-1]}x')}]",
         f"[{a_call()},{a_call(text=f'{HASH[:-2]}0x')}]",
         f"[{a_call()},{a_call(text=f'{HASH[:-1]} ')}]",
@@ -165,6 +166,9 @@ def test_messages_read_together_are_answered_as_one_by_one(results: dict[int, by
     [
         pytest.param([f"{a_call()},{a_call()}", a_call()[:40], a_call()[40:]], id="cut elsewhere"),
         pytest.param([f"{a_call()},{a_call()}", '{"x":[1', f"2],{a_call()[1:]}"], id="cut a list"),
+        pytest.param(
+            [f'{a_call()},{a_call()[:-1]},"x":[{{}}', "{}]}"], id="cut between objects of a list"
+        ),
         pytest.param([f"{a_call()},{a_call()}"], id="two in one"),
         pytest.param([f"{a_call()}\n,{a_call()}", ""], id="the very mark between"),
         pytest.param(['{"id":"}', f'{{",{a_call()[1:]}'], id="cut within a text"),
