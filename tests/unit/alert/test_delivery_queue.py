@@ -183,10 +183,14 @@ def test_message_that_breaks_the_connection_where_another_just_arrived_rests_by_
 
     waits.failed(tried(1), is_blocked=True)
     rested = not waits.is_paused(ONCALL) and waits.waiting(ONCALL) == [an_id(1)]
+    was_failing = waits.is_failing(ONCALL)
     waits.failed(tried(1, number=3), is_blocked=True)
 
     assert rested
+    assert not was_failing
     assert waits.is_paused(ONCALL), "the second one shows that it is the server"
+    assert waits.is_failing(ONCALL)
+    assert not waits.is_failing(OTHERS)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ def test_messages_of_several_changes_read_as_they_were_reviewed(golden: GoldenTe
         "another record now": with_another_record(),
         "over two days": written([rejected(1), rejected(86_400)]),
         "of two networks": written([rejected(1), rejected(2, network=A_NETWORK)]),
+        "of a simulated network": written([rejected(n, network=A_NETWORK) for n in (1, 2)]),
         "of a rule": written(two, incident=an_incident(rule="night shift")),
         "records not kept": written([rejected(1, rejection=None), rejected(2, rejection=None)]),
         "without a hash": without_hash(),
@@ -183,6 +184,11 @@ def test_only_the_first_changes_of_networks_are_named() -> None:
 
     assert message.text.count("fees changed to busy") == 20
     assert "… and 5 more." in message.text
+    assert message.subject == "Linea: fees changed to busy · 24 other changes · Linea"
+    assert [written([BUSY] * many).subject for many in (3, 4)] == [
+        "Linea: fees changed to busy · busy, busy · Linea",
+        "Linea: fees changed to busy · 3 other changes · Linea",
+    ]
 
 
 def test_table_is_named_after_the_message() -> None:

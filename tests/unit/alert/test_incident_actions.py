@@ -9,10 +9,13 @@ from uuid import UUID
 
 import pytest
 
+from dashboard.alert.compose import Links
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.notification import NotificationKind
@@ -41,6 +44,7 @@ from tests.recording_channel import ONCALL, OTHERS
 def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> None:
     incident_id = watch.begin(replace(PLAIN, recipients=(ONCALL, OTHERS)))
     ask = Incidents(watch.context)
+    watch.clock.wait(seconds(1))
     ask.acknowledge(incident_id, watch.person(OTHERS.address), "looking")
     ask.acknowledge(incident_id, watch.person("Bob"))
     watch.wait(seconds(1))
@@ -53,6 +57,14 @@ def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> No
 
     assert watch.kinds(ONCALL) == ["change", "acknowledged", "unacknowledged", "resolved"]
     assert watch.kinds(OTHERS) == ["change", "handed over", "unacknowledged", "resolved"]
+    writer = MessageWriter(watch.store, load_templates({}, Links()))
+    said = [
+        writer.write(replace(each, incident=watch.incident())).subject.split(":")[0]
+        for each in watch.sent()
+        if each.recipient == ONCALL
+    ]
+    by_others = f"Acknowledged by {OTHERS.address}"
+    assert said[1:] == [by_others, "Unacknowledged", "Resolved by Bob"]
     opening = {each.recipient: each.message_id for each in watch.sent() if not each.in_reply_to}
     assert all(each.in_reply_to in {"", opening[each.recipient]} for each in watch.sent())
 
@@ -228,6 +240,18 @@ def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watc
 
     told = [each.transition.subject.tx_hash for each in watch.sent()]
     assert told == [a_hash(1), a_hash(3)]
+
+
+def test_incident_that_grows_stays_acknowledged(watch: Watch) -> None:
+    reject(watch.store, 1)
+    watch.wait()
+    Incidents(watch.context).acknowledge(watch.incident().incident_id, watch.person("Ann"))
+    reject(watch.store, 2)
+    watch.wait(timedelta(minutes=1))
+
+    grown = watch.incident()
+    assert (grown.state, grown.owner) == (IncidentState.ACKNOWLEDGED, "Ann")
+    assert grown.transitions == 2
 
 
 def test_what_becomes_of_a_transaction_answers_the_message_about_its_rejection(

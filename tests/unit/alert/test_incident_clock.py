@@ -79,18 +79,25 @@ def test_incident_of_a_rule_that_is_gone_ends_with_one_note_to_who_heard_of_it(
     watch: Watch, edit: RuleEdit, why: str
 ) -> None:
     watch.begin(BUSY)
+    watch.wait(HOUR)
+    incident = watch.incident()
     watch.change_rules(edit)
     watch.wait(3 * HOUR)
     watch.turn(2, State.BUSY, State.CALM)
     watch.wait(3 * HOUR)
 
-    of_busy = watch.channel.taken[:2]
-    assert watch.taken()[:2] == [
+    first, _, note = watch.channel.taken[:3]
+    assert watch.taken()[:3] == [
         (ONCALL, NotificationKind.CHANGE),
+        (ONCALL, NotificationKind.REMINDER),
         (ONCALL, NotificationKind.CLOSED),
     ]
-    assert of_busy[1].in_reply_to == of_busy[0].message_id
+    assert note.in_reply_to == first.message_id
     assert watch.story("busy")[-1] == f"resolved by Ann: {why}"
+    message = MessageWriter(watch.store, load_templates({}, Links())).write(
+        replace(watch.sent()[2], incident=incident)
+    )
+    assert "Ann changed the rules, which closed this" in message.text
 
 
 @pytest.mark.parametrize("kind", SilenceKind)

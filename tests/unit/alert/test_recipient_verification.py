@@ -240,6 +240,17 @@ def test_escalation_to_an_unverified_address_is_stored_with_the_reason(watch: Wa
     assert watch.sent() == ["verification", "alert"]
 
 
+def test_escalation_reaches_whoever_is_named_after_an_unverified_address(watch: Watch) -> None:
+    escalated_to = (NEW, ONCALL)
+    watch.rules(replace(RULE, recipients=(), escalate_after=HOUR / 6, escalate_to=escalated_to))
+    reject(watch.store, 1)
+    watch.work()
+    watch.clock.wait(timedelta(minutes=11))
+    watch.work()
+
+    assert [each.kind.value for each in notifications(watch.store)] == ["escalation", "change"]
+
+
 def test_what_is_pending_to_an_address_that_is_trusted_no_more_is_not_sent(watch: Watch) -> None:
     watch.rules(Rule("rejections", RuleKind.REJECTED, Severity.WARNING))
     watch.notifier = replace(watch.notifier, configured=ConfiguredRecipients((NEW,)))

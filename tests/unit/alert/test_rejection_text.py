@@ -92,6 +92,9 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "reason that nobody knows": describe_rejection(
             a_change(rejection=version("out of luck")), LINEA
         ),
+        "reason with a share": describe_rejection(
+            a_change(rejection=version(r"see \\host\share")), LINEA
+        ),
         "no hash": describe_rejection(a_change(transition=nameless), LINEA),
         "no hash, but a label": describe_rejection(
             a_change(transition=nameless, label="Case 1742"), LINEA

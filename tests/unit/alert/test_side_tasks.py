@@ -113,7 +113,9 @@ def test_heartbeat_is_sent_while_networks_are_answered_by_a_worker_with_its_leas
         assert receiver.requests == []
         beat.work(always)
 
-    assert [(each.method, each.path) for each in receiver.requests] == [("GET", "/ping/canary-key")]
+    [request] = receiver.requests
+    assert (request.method, request.path) == ("GET", "/ping/canary-key")
+    assert request.headers["Host"] == f"127.0.0.1:{port}"
 
 
 def test_heartbeat_is_withheld_while_nobody_asks_or_answers(

@@ -25,7 +25,11 @@ from dashboard.domain.people.recipients import OffCause, mailbox_of
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.recipients import list_addresses_off, list_suspect_addresses
+from dashboard.store.alerts.recipients import (
+    end_suspicion,
+    list_addresses_off,
+    list_suspect_addresses,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import incidents
 from dashboard.store.schema import notifications as table
@@ -95,6 +99,8 @@ def test_bounce_in_a_maildir_makes_its_address_suspect_on_record_and_no_more(
 
     assert without_lease == off(store) == []
     assert suspects(store) == [(mailbox_of(OPS), sent_ids[0])]
+    with store.write() as connection:
+        assert [end_suspicion(connection, OPS) for _ in range(2)] == [True, False]
     assert sorted(each.name for each in (maildir / "cur").iterdir()) == [
         "1.bounce:2,S",
         "2.again:2,S",

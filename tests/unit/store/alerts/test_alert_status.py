@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import resolve
 from dashboard.domain.alerts.incident_timers import IncidentTimers
+from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -17,8 +21,14 @@ from dashboard.store.alerts.alert_status import (
     pending_conditions,
 )
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
+from dashboard.store.alerts.incidents import (
+    all_open_incidents,
+    open_incidents_of_rule,
+    save_incident,
+)
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.repeats import Repetition, repeat
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
@@ -66,23 +76,77 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
             assert record_transition(connection, news, None)
         set_turning_since(connection, other, A_MOMENT + seconds(30))
         set_turning_since(connection, GAS_API, A_MOMENT + seconds(30))
-        reported, pending, _, _ = pending_expansion(connection, 10)
-        recipients = trusting([OPS])
+        reported, pending, _, stale = pending_expansion(connection, 10)
+        recipients = trusting([OPS, DEV])
         lasting = IncidentTimers(pending=seconds(60))
         routed = [
             (reported, by_subject(reported.transition, [OPS])),
             (pending, [replace(by_subject(pending.transition, [OPS])[0], timers=lasting)]),
+            (stale, by_subject(stale.transition, [DEV])),
         ]
         expand(connection, routed, A_MOMENT + seconds(30), recipients)
         untold, conditions = notified_incidents(connection, OPS), pending_conditions(connection)
-    [claimed] = claim_due(store, take_lease(store))
+    claimed = {each.recipient: each for each in claim_due(store, take_lease(store))}
     with store.write() as connection:
-        mark_sent(connection, claimed.notification_id, "200 OK", A_MOMENT + seconds(31))
-        found, others = (notified_incidents(connection, each) for each in (OPS, DEV))
+        mark_sent(connection, claimed[OPS].notification_id, "200 OK", A_MOMENT + seconds(31))
+        first = [notified_incidents(connection, each) for each in (OPS, DEV)]
+        mark_sent(connection, claimed[DEV].notification_id, "200 OK", A_MOMENT + seconds(31))
+        both = [notified_incidents(connection, each) for each in (OPS, DEV)]
 
-    assert [each.subject for each in found] == [GAS_API]
-    assert untold == others == []
+    assert [[each.subject.kind for each in found] for found in first] == [[GAS_API.kind], []]
+    assert [[each.subject.kind for each in found] for found in both] == [
+        [GAS_API.kind],
+        [SubjectKind.FEES],
+    ]
+    assert untold == []
     assert conditions == [PendingCondition(other, A_MOMENT + seconds(30))]
+
+
+def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> None:
+    outages = [Subject(SubjectKind.GAS_API, each) for each in (A_NETWORK, ANOTHER_NETWORK)]
+    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, trusting([OPS, DEV]))
+    with store.write() as connection:
+        for number, subject in enumerate(outages, 1):
+            silent = a_transition(number, subject=subject, after=State.SILENT)
+            assert record_transition(connection, silent, None)
+        entries = pending_expansion(connection, 10)
+        routed = [(each, by_subject(each.transition, [])) for each in entries]
+        expand(connection, routed, A_MOMENT, trusting([]))
+        opened = {each.group[0][1]: each for each in all_open_incidents(connection, 9)}
+        for subject, recipient in zip(outages, (OPS, DEV), strict=True):
+            assert repeat(connection, opened[subject.key()], escalated, [recipient]) == [recipient]
+    claimed = claim_due(store, take_lease(store))
+    with store.write() as connection:
+        for each in claimed:
+            mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
+        found = [notified_incidents(connection, each) for each in (OPS, DEV)]
+
+    assert [[each.subject for each in some] for some in found] == [[each] for each in outages]
+
+
+@pytest.mark.parametrize("resolved", ["one", "another"])
+def test_who_heard_of_what_a_person_resolved_is_not_reminded_by_another_rule(
+    store: Store, resolved: str
+) -> None:
+    rules = {"one": OPS, "another": DEV}
+    with store.write() as connection:
+        silent = a_transition(1, subject=GAS_API, after=State.SILENT)
+        assert record_transition(connection, silent, None)
+        [entry] = pending_expansion(connection, 10)
+        routes = [replace(by_subject(silent, [each])[0], rule=rule) for rule, each in rules.items()]
+        expand(connection, [(entry, routes)], A_MOMENT, trusting([OPS, DEV]))
+    for each in claim_due(store, take_lease(store)):
+        with store.write() as connection:
+            mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
+    with store.write() as connection:
+        [incident] = open_incidents_of_rule(connection, resolved)
+        before = ends_of(connection, [GAS_API])
+        save_incident(connection, resolve(incident, A_MOMENT + seconds(90)))
+        found = {rule: notified_incidents(connection, each) for rule, each in rules.items()}
+        after = ends_of(connection, [GAS_API])
+
+    assert {rule for rule, some in found.items() if some} == rules.keys() - {resolved}
+    assert (before, after) == ({}, {GAS_API: A_MOMENT + seconds(90)})
 
 
 def test_what_was_wrong_is_over_when_it_ended(store: Store) -> None:

@@ -8,13 +8,17 @@ from itertools import pairwise
 from dashboard.detect.routing import routes_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState
-from dashboard.domain.alerts.notification import Notification
+from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES, GROUP_WAIT
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.incident_list import open_incident_stories
+from dashboard.store.alerts.incident_list import (
+    NotifiedRecipient,
+    incident_story,
+    open_incident_stories,
+)
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.notification_claims import (
@@ -199,8 +203,13 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
     assert calm.incident.state is IncidentState.RESOLVED
     with store.read() as connection:
         incident_id = busy.incident.incident_id
-        story = incident_events_of(connection, {incident_id})[incident_id]
-    assert [each.kind.value for each in story] == ["opened", "grew", "resolved"]
+        story = incident_story(connection, incident_id)
+    assert story is not None
+    assert [each.kind.value for each in story.events] == ["opened", "grew", "resolved"]
+    assert story.notified == tuple(
+        NotifiedRecipient(each, {NotificationState.SENT: 2}, A_MOMENT + timedelta(minutes=3))
+        for each in (DEV, OPS)
+    )
 
 
 def test_what_ends_and_begins_again_in_one_batch_is_another_incident(store: Store) -> None:

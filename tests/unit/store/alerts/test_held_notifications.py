@@ -141,7 +141,10 @@ def test_what_was_given_up_is_pending_again_and_tried_as_often_as_new(store: Sto
             mark_dead(connection, notification, "550 by mistake", A_MOMENT)
         one = recent_notifications(connection, 1)[0].notification_id
 
-        assert count_dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
+        both = {DEV.address: 2, OPS.address: 2}
+        assert count_dead_by_address(connection, A_MOMENT - seconds(1)) == both
+        assert count_dead_by_address(connection, A_MOMENT) == both
+        assert count_dead_by_address(connection, A_MOMENT + seconds(1)) == {}
         assert resend(connection, one, A_MOMENT) == 1
         assert resend(connection, one, A_MOMENT) == 0
         assert (

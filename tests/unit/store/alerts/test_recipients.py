@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import Rule, Severity
@@ -23,6 +24,7 @@ from dashboard.domain.people.recipients import (
 )
 from dashboard.domain.people.verification import Verification, delivered, request_mail, verified
 from dashboard.store.alerts.catch_up import catch_up
+from dashboard.store.alerts.incidents import all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.recipients import (
     last_sent_to,
@@ -121,6 +123,17 @@ def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> 
         assert set(pending_to(connection)) == {OPS, NEW}
         assert last_sent_to(connection, NEW) is None
     assert found[NEW] == 2
+
+
+def test_verified_recipient_hears_nothing_of_what_is_silenced_meanwhile(store: Store) -> None:
+    reject(store, 1)
+    take_in(store, known=ConfiguredRecipients((OPS,)))
+    with store.write() as connection:
+        [incident] = all_open_incidents(connection, 9)
+        save_incident(connection, replace(incident, state=IncidentState.SILENCED))
+        directory = read_directory(connection, TRUSTED)
+
+        assert catch_up(connection, NEW, directory, A_MOMENT, "example.org") == 0
 
 
 AT_20 = A_MOMENT.replace(hour=20)

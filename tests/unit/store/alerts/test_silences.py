@@ -76,17 +76,18 @@ def test_repeated_request_finds_what_the_first_one_made(store: Store) -> None:
 
 
 def test_silence_is_ended_once_by_the_person_who_is_named(store: Store) -> None:
-    made = make(store, 1)
+    made, over = make(store, 1), make(store, 2, ends_at=BOB.at)
 
     with store.write() as connection:
         window = end_silence(connection, SilenceKind.MAINTENANCE, made.silence_id, BOB)
         ended = end_silence(connection, SilenceKind.SILENCE, made.silence_id, BOB)
         again = end_silence(connection, SilenceKind.SILENCE, made.silence_id, BOB)
         unknown = end_silence(connection, SilenceKind.SILENCE, 99, BOB)
+        late = end_silence(connection, SilenceKind.SILENCE, over.silence_id, BOB)
 
     assert ended is not None
     assert (ended.ended_by, ended.over_at) == ("bob", BOB.at)
-    assert (window, again, unknown) == (None, None, None)
+    assert (window, again, unknown, late) == (None, None, None, None)
 
 
 def test_those_to_come_are_listed_and_those_that_are_over_are_told_apart(store: Store) -> None:
@@ -97,10 +98,13 @@ def test_those_to_come_are_listed_and_those_that_are_over_are_told_apart(store: 
 
     with store.read() as connection:
         unfinished = unfinished_silences(connection, BOB.at)
+        at_its_end = unfinished_silences(connection, A_MOMENT + HOUR / 4)
+        over_then = finished_silences(connection, A_MOMENT + HOUR / 4, 9)
         finished = finished_silences(connection, BOB.at, 9)
         latest = finished_silences(connection, BOB.at, 1)
 
-    assert _ids(unfinished) == [later.request.request_id]
+    assert _ids(unfinished) == _ids(at_its_end) == [later.request.request_id]
+    assert over_then == [second]
     assert finished == [ended, second]
     assert latest == [ended]
 

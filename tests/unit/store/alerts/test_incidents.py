@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from dashboard.domain.alerts.condition import Condition, Opening, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import (
     current_condition,
     record_transition,
@@ -128,6 +132,7 @@ def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Sto
 
     assert not rejection.incident.troubled
     assert [each.incident_id for each in due] == [lasting.incident.incident_id]
+    assert due[0].version > lasting.incident.version
     assert [each.transition.after for each in entries] == [State.BUSY, State.CALM]
     assert entries[0].transition == first.transition
 
@@ -203,8 +208,62 @@ def test_pages_of_incidents_hold_each_once_though_all_opened_and_ended_at_once(
     assert [each.incident_id for each in named] == [an_id(21)]
 
 
-def group_of(number: int) -> tuple[tuple[str, str], ...]:
-    return ("network", str(A_NETWORK)), ("label", str(number))
+def group_of(number: int, network: NetworkId = A_NETWORK) -> tuple[tuple[str, str], ...]:
+    return ("network", str(network)), ("label", str(number))
+
+
+def test_what_needs_somebody_most_comes_first(store: Store) -> None:
+    taken = {"state": IncidentState.ACKNOWLEDGED, "owner": "Ada"}
+    fields: list[dict[str, Any]] = [
+        {"severity": "critical", "opened_at": LATER, **taken},
+        {},
+        {"opened_at": LATER},
+        taken,
+    ]
+    with store.write() as connection:
+        for number, each in reversed([*enumerate(fields, 1)]):
+            made = {"incident_id": an_id(10 - number), "group": group_of(number)}
+            insert_incident(connection, an_incident(**made, **each))
+        found = [each.incident for each in open_incident_stories(connection, 9)]
+        unattended = unattended_incidents(connection, 9)
+
+    assert [each.incident_id.int for each in found] == [9, 8, 7, 6]
+    assert [each.incident_id.int for each in unattended] == [8, 7]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (FinishedFilter(), [4, 3, 2, 1]),
+        (FinishedFilter(since=LATER), [4, 3, 2]),
+        (FinishedFilter(since=LATER + seconds(1)), []),
+        (FinishedFilter(rule="payouts"), [2]),
+        (FinishedFilter(severity="critical"), [3]),
+        (FinishedFilter(network_id=ANOTHER_NETWORK), [4]),
+    ],
+)
+def test_what_is_over_is_found_by_each_of_its_properties(
+    store: Store, wanted: FinishedFilter, numbers: list[int]
+) -> None:
+    fields: list[dict[str, Any]] = [
+        {"resolved_at": A_MOMENT},
+        {"rule": "payouts"},
+        {"severity": "critical"},
+        {"group": group_of(4, ANOTHER_NETWORK)},
+    ]
+    with store.write() as connection:
+        for number, each in enumerate(fields, 1):
+            over = {
+                "state": IncidentState.RESOLVED,
+                "resolved_at": LATER,
+                "group": group_of(number),
+            }
+            insert_incident(connection, an_incident(**over | each, incident_id=an_id(10 - number)))
+        found = [each.incident for each in finished_incident_stories(connection, 9, wanted)]
+        many = count_finished_incidents(connection, wanted)
+
+    assert [10 - each.incident_id.int for each in found] == numbers
+    assert many == len(numbers)
 
 
 def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Store) -> None:
