@@ -89,7 +89,7 @@ class Accounts(ApplicationSubject):
             if person.issuer is not None:
                 raise InputError(
                     f"the groups of {shorten(person.name)} at {shorten(person.issuer)} give the "
-                    "role: change them there, or what they may do in [sign_in.issuers]"
+                    "role: change them there, or what they may do in [sign_in]"
                 )
             _give_role(connection, person, role)
 

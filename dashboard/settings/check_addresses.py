@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Final
 from urllib.parse import urlsplit
 
+from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath
@@ -16,14 +17,22 @@ from dashboard.settings.schema import (
     IssuerSettings,
     MailSettings,
     NetworkSettings,
+    ProxySettings,
     Settings,
     StoreSettings,
 )
-from dashboard.settings.values import host_of, is_loopback, is_wildcard
+from dashboard.settings.values import host_of, is_loopback, is_wildcard, network_of
 
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 _ISSUER_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+_HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
+_OTHER_HEADERS: Final = frozenset(
+    {"authorization", "cookie", "host", "origin", "referer", "user-agent", "x-linewatch-session"}
+)
+"""Headers that mean something else here, or that browsers set."""
+
+_SIGN_OUT_URL: Final = re.compile(r"(https?:/)?/[!#-;=?-~]{1,500}", re.ASCII)
 _ROLES: Final = ("pages", "serve", "devnet")
 _PUBLIC_URL: Final = re.compile(
     r"https?://(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(:\d{1,5})?(/[^\s?#]*)?", re.ASCII
@@ -47,8 +56,9 @@ def _check_pages_host(settings: Settings) -> Iterator[Remark]:
     if not is_loopback(settings.pages.host) and not settings.sign_in.is_on:
         message = (
             f"is {shorten(settings.pages.host)}, and nobody has to sign in: set accounts = true in "
-            "[sign_in], or add an issuer to it; or keep 127.0.0.1, and let people come through a "
-            "reverse proxy that asks them to sign in, or through an SSH tunnel"
+            "[sign_in], or add an issuer or the addresses of a proxy to it; or keep 127.0.0.1, and "
+            "let people come through a reverse proxy that asks them to sign in, or through an SSH "
+            "tunnel"
         )
         yield ("pages", "host"), message
 
@@ -62,13 +72,45 @@ def _check_sign_in(settings: Settings) -> Iterator[Remark]:
             "proxy serve it over TLS"
         )
         yield ("pages", "public_url"), message
-    if given.is_on and not url and (given.issuers or not is_loopback(settings.pages.host)):
+    from_elsewhere = given.issuers or given.proxy.addresses or not is_loopback(settings.pages.host)
+    if given.is_on and not url and from_elsewhere:
         message = "is needed where people sign in from other machines: the https address they use"
         yield ("pages", "public_url"), message
     if given.longest < given.idle:
         yield ("sign_in", "longest"), "is shorter than sign_in.idle: give it at least that"
     for name, issuer in given.issuers.items():
         yield from _check_issuer(name, issuer)
+    yield from _check_proxy(given.proxy)
+
+
+def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
+    """Find what would let nobody in by a proxy, or anybody."""
+    path = ("sign_in", "proxy")
+    for each in proxy.addresses:
+        try:
+            network_of(each)
+        except ValueError as error:
+            yield (*path, "addresses"), f"holds {error}"
+    if proxy.roles and not proxy.addresses:
+        yield (*path, "addresses"), "is empty: say from where the proxy connects"
+    if proxy.addresses and not proxy.roles:
+        yield (*path, "roles"), 'is empty, so that nobody has a role: write { "*" = "viewer" }, say'
+    if set(proxy.roles) - {EVERYBODY} and not proxy.groups_header:
+        yield (*path, "groups_header"), "is empty, and roles name groups: say which header has them"
+    if proxy.groups_header and proxy.groups_header.lower() == proxy.header.lower():
+        yield (*path, "groups_header"), "is that of the person: groups have a header of their own"
+    for name in ("header", "groups_header"):
+        text: str = getattr(proxy, name)
+        is_given = text or name == "header"
+        if is_given and (text.lower() in _OTHER_HEADERS or not _HEADER.fullmatch(text)):
+            message = (
+                f"is {shorten(text)}: write the name of a header that the proxy alone sets, such "
+                "as Remote-User"
+            )
+            yield (*path, name), message
+    if proxy.sign_out_url and not _SIGN_OUT_URL.fullmatch(proxy.sign_out_url):
+        message = f"is {shorten(proxy.sign_out_url)}: write https://… or a path such as /logout"
+        yield (*path, "sign_out_url"), message
 
 
 def _check_issuer(name: str, issuer: IssuerSettings) -> Iterator[Remark]:

@@ -80,18 +80,34 @@ class IssuerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     groups: Annotated[str, Meta(min_length=1)] = "groups"
 
 
+class ProxySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[sign_in.proxy]: a reverse proxy that says in a header who somebody is.
+
+    `addresses` are those from which it connects, none: no header is believed. `groups_header`
+    lists groups with `groups_separator` between them, `roles` gives them roles; "*" is everybody.
+    """
+
+    addresses: list[str]
+    header: str
+    groups_header: str
+    groups_separator: Annotated[str, Meta(min_length=1, max_length=1)]
+    roles: dict[str, Role]
+    sign_out_url: str
+
+
 class SignInSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[sign_in]: who may open the pages, and for how long one sign-in lasts."""
 
     accounts: bool
     issuers: dict[str, IssuerSettings]
+    proxy: ProxySettings
     idle: timedelta
     longest: timedelta
 
     @property
     def is_on(self) -> bool:
         """Whether pages are shown only to people who sign in."""
-        return self.accounts or bool(self.issuers)
+        return self.accounts or bool(self.issuers or self.proxy.addresses)
 
 
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from datetime import timedelta, tzinfo
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +21,9 @@ from dashboard.errors import InputError, SettingsError
 from dashboard.settings.layers import read_text
 
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
+_WIDEST_NETWORK: Final = 8
+"""Bits that all addresses of a network have in common, at least."""
+
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
 
 
@@ -185,6 +189,22 @@ def origin_of(url: str) -> str:
     usual = {"http": 80, "https": 443}.get(scheme)
     port = "" if address.port in {None, usual} else f":{address.port}"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
+def network_of(text: str) -> IPv4Network | IPv6Network:
+    """Read the address of a machine or of a network; ValueError says what is expected."""
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError:
+        msg = (
+            f"{shorten(text)}, which is no network: write an address such as 10.0.0.5, or "
+            "a network such as 10.0.0.0/24"
+        )
+        raise ValueError(msg) from None
+    if network.prefixlen < _WIDEST_NETWORK:
+        msg = f"{network}, which is too wide: name the addresses of the proxy alone"
+        raise ValueError(msg)
+    return network
 
 
 def is_loopback(host: str) -> bool:

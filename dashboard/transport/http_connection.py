@@ -27,6 +27,12 @@ from dashboard.transport.websocket_connection import (
 )
 from dashboard.wire.gas import encode_error
 
+PEER: Final = "linewatch.peer"
+"""Holds, in the state that ASGI hands an app, the address from which a connection really comes.
+
+That of `client` may be what a proxy said in X-Forwarded-For.
+"""
+
 _MOST_HEADERS: Final = 100
 """A header of two bytes is kept in a hundred, so their number is bounded beside their size."""
 _LONGEST_PIPELINE: Final = 200
@@ -105,7 +111,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]  # asyncio passes a Transport
         self.flow = _SequentialFlow(self.transport, self.pipeline)
-        self._address = client_prefix(self.client[0]) if self.client else ""
+        peer = self.client[0] if self.client else ""
+        self._address = client_prefix(peer)
+        self.app_state = {**self.app_state, PEER: peer}
         is_admitted = self._connection_limiter.admit(self, self._address)
         if is_admitted is None:
             self.transport.abort()

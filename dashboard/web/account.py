@@ -20,7 +20,7 @@ from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
-from dashboard.domain.people.sign_in import SHORTEST_PASSWORD, Issuer
+from dashboard.domain.people.sign_in import PROXY, SHORTEST_PASSWORD, Issuer
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.people import Person, Session
@@ -43,12 +43,13 @@ from dashboard.web.plain_page import (
     read_form,
     text_field,
 )
+from dashboard.web.proxy import proxy_link, signed_out_page
 from dashboard.web.session_cookie import COOKIE, KEPT, device_of, known_place, signed_in
 
 INVITATION: Final = "/invitation/"
 """What the path of an invitation begins with; its token follows."""
 
-_SIGN_IN: Final = "/sign-in"
+SIGN_IN: Final = "/sign-in"
 _SIGN_OUT: Final = "/sign-out"
 _ACCOUNT: Final = "/account"
 
@@ -65,7 +66,7 @@ _Result = TypeVar("_Result")
 
 def is_about_accounts(path: str) -> bool:
     """Whether a path is one that `answer_account` answers."""
-    return path in {_SIGN_IN, _SIGN_OUT, _ACCOUNT} or path.startswith((INVITATION, PASSKEYS))
+    return path in {SIGN_IN, _SIGN_OUT, _ACCOUNT} or path.startswith((INVITATION, PASSKEYS))
 
 
 async def answer_account(people: People, session: Session | None, request: Request) -> Response:
@@ -83,7 +84,7 @@ async def answer_account(people: People, session: Session | None, request: Reque
         response = await answer_script(people, session, request)
     elif path.startswith(INVITATION):
         response = await _accept(people, form, request)
-    elif path == _SIGN_IN:
+    elif path == SIGN_IN:
         response = await _sign_in(people, session, form, request)
     elif session is None:
         response = RedirectResponse("sign-in", 303)
@@ -156,7 +157,9 @@ async def _sign_out(people: People, session: Session, form: Form | None) -> Resp
     if form is None:
         return RedirectResponse("account", 303)
     await _end(people, session, session.session_id)
-    response = RedirectResponse("sign-in", 303)
+    response: Response = RedirectResponse("sign-in", 303)
+    if session.person.issuer == PROXY:
+        response = signed_out_page(None if people.policy is None else people.policy.proxy)
     response.delete_cookie(COOKIE, secure=True, httponly=True, samesite="lax")
     return response
 
@@ -213,6 +216,8 @@ def _sign_in_page(people: People, place: str, name: str = "", mistake: str = "")
     policy = people.policy
     issuers = () if policy is None else policy.issuers.values()
     ways = [_issuer_link(each, place) for each in issuers]
+    if policy is not None and policy.proxy is not None:
+        ways.append(proxy_link(policy.proxy, quote(place, safe="")))
     if policy is None or policy.accounts:
         ways += [_password_form(place, name), sign_in_by_passkey(place)]
     return plain_page("Sign in to Linewatch", mistake_line(mistake), *ways)

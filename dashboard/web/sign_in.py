@@ -18,14 +18,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dashboard.application import application
 from dashboard.application.people import People
 from dashboard.domain.markup import element
+from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
-from dashboard.web.account import answer_account, is_about_accounts
+from dashboard.web.account import SIGN_IN, answer_account, is_about_accounts
 from dashboard.web.files import PAGES
 from dashboard.web.issuers import PREFIX, Issuers
 from dashboard.web.plain_page import plain_page, starting_page
+from dashboard.web.proxy import ProxyHeaders, Visitor, sign_in_by_proxy, without_headers_of
 from dashboard.web.session_cookie import COOKIE
 
 IDENTITY: Final = b"x-linewatch-session"
@@ -51,6 +53,7 @@ class SignInGate:
         """Stand in front of the app; `issuers` answers for those of the settings."""
         self._app = app
         self._issuers = issuers
+        self._proxy_headers = ProxyHeaders()
         self._open: dict[UUID, set[asyncio.Event]] = defaultdict(set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,25 +77,39 @@ class SignInGate:
             await starting_page()(scope, receive, send)
             return
         people = application.current().people
-        if not people.must_sign_in:
+        if people.policy is None:
             await self._app(_identified(scope, None), receive, send)
             return
         session = None
         try:
-            session = await _session(people, scope)
-            response = await self._own_answer(people, session, Request(scope, receive))
+            visitor = await self._visitor(people, people.policy, scope)
+            session = visitor.session
+            response = await self._own_answer(people, visitor, Request(scope, receive))
         except StoreError as trouble:
             _log.error("nobody can be let in", why=str(trouble))
             response = _NO_STORE
         if response is None:
+            scope = without_headers_of(people.policy.proxy, scope)
             await self._app(_identified(scope, session), receive, send)
         else:
             await response(scope, receive, send)
 
+    async def _visitor(self, people: People, policy: SignInPolicy, scope: Scope) -> Visitor:
+        secret = HTTPConnection(scope).cookies.get(COOKIE)
+        stored = None
+        if secret is not None:
+            stored = await run_in_threadpool(people.session, Secret(secret))
+        return self._proxy_headers.visitor(policy.proxy, scope, stored)
+
     async def _own_answer(
-        self, people: People, session: Session | None, request: Request
+        self, people: People, visitor: Visitor, request: Request
     ) -> Response | None:
         """Return what the gate itself answers, None for what is behind it."""
+        session = visitor.session
+        if session is None and request.url.path == SIGN_IN:
+            answer = await sign_in_by_proxy(people, visitor, request)
+            if answer is not None:
+                return answer
         if self._issuers is not None and request.url.path.startswith(PREFIX):
             answer = await self._issuers.answer(people, session, request)
             if answer is not None:
@@ -113,11 +130,13 @@ class SignInGate:
             await _refuse(scope, send)
             return
         people = application.current().people
-        if not people.must_sign_in:
+        if people.policy is None:
             await self._app(_identified(scope, None), receive, send)
             return
         with contextlib.suppress(StoreError):
-            if (session := await _session(people, scope)) is not None:
+            session = (await self._visitor(people, people.policy, scope)).session
+            if session is not None:
+                scope = without_headers_of(people.policy.proxy, scope)
                 await self._converse_until_the_end(session, scope, receive, send)
                 return
         await _refuse(scope, send)
@@ -181,11 +200,6 @@ class _UntilTheEnd:
         """Pass on what is sent before the end."""
         if not self._ended.is_set():
             await self._send(message)
-
-
-async def _session(people: People, scope: Scope) -> Session | None:
-    secret = HTTPConnection(scope).cookies.get(COOKIE)
-    return None if secret is None else await run_in_threadpool(people.session, Secret(secret))
 
 
 def _identified(scope: Scope, session: Session | None) -> Scope:

@@ -21,7 +21,7 @@ from dashboard.application.context import (
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
-from dashboard.domain.people.sign_in import Issuer, SignInPolicy, Site
+from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy, Site
 from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
@@ -37,8 +37,8 @@ from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.pasted import check_pasted
 from dashboard.settings.presets import FOLDER
-from dashboard.settings.schema import IssuerSettings
-from dashboard.settings.values import host_of, origin_of
+from dashboard.settings.schema import IssuerSettings, ProxySettings
+from dashboard.settings.values import host_of, network_of, origin_of
 from dashboard.wiring.networks import (
     Network,
     condition_rules,
@@ -78,7 +78,26 @@ def sign_in_policy(settings: Settings) -> SignInPolicy | None:
     public_url = settings.pages.public_url.rstrip("/")
     here = public_url or f"http://localhost:{settings.pages.port}"
     site = Site(origin_of(here), host_of(here) or "")
-    return SignInPolicy(given.idle, given.longest, given.accounts, issuers, public_url, site)
+    return SignInPolicy(
+        given.idle,
+        given.longest,
+        given.accounts,
+        issuers,
+        public_url,
+        site,
+        _proxy(given.proxy) if given.proxy.addresses else None,
+    )
+
+
+def _proxy(given: ProxySettings) -> Proxy:
+    return Proxy(
+        tuple(map(network_of, given.addresses)),
+        given.header.lower(),
+        given.groups_header.lower(),
+        given.groups_separator,
+        given.roles,
+        given.sign_out_url,
+    )
 
 
 def _issuer(name: str, given: IssuerSettings) -> Issuer:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from base64 import b32encode
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Network, IPv6Network
 from typing import Final, TypeAlias
 
-from dashboard.domain.addresses import client_prefix
+from dashboard.domain.addresses import client_prefix, peer_address
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
@@ -22,7 +23,7 @@ _FEWEST_CHARACTERS: Final = 5
 
 
 EVERYBODY: Final = "*"
-"""Stands for a group that everybody of an issuer belongs to."""
+"""Stands for a group to which everybody belongs whom an issuer, or the proxy, names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,96 @@ class Issuer:
 
     def role_of(self, groups: Collection[str]) -> Role | None:
         """Return the highest role that these groups give, None if they give none."""
-        given = {self.roles[each] for each in (*groups, EVERYBODY) if each in self.roles}
-        return next((role for role in reversed(Role) if role in given), None)
+        return _highest(self.roles, groups)
+
+
+PROXY: Final = "proxy"
+"""Stands in place of the address of an issuer for people whom a reverse proxy names."""
+
+_LONGEST_HEADER: Final = 4_000
+_LONGEST_SUBJECT: Final = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A reverse proxy in front of the pages that says in headers who somebody is.
+
+    Only what comes from one of the `networks` is believed. The headers are in lower case;
+    `separator` stands between groups. People sign out at `sign_out_url`, if there is one.
+    """
+
+    networks: Sequence[IPv4Network | IPv6Network]
+    header: str
+    groups_header: str
+    separator: str
+    roles: Mapping[str, Role]
+    sign_out_url: str = ""
+    label: str = "the proxy"
+    url: str = PROXY
+
+    def role_of(self, groups: Collection[str]) -> Role | None:
+        """Return the highest role that these groups give, None if they give none."""
+        return _highest(self.roles, groups)
+
+    def is_at(self, peer: str) -> bool:
+        """Whether a connection from this address is one of the proxy."""
+        address = peer_address(peer)
+        return address is not None and any(address in each for each in self.networks)
+
+    def identity(self, headers: Sequence[tuple[bytes, bytes]]) -> Identity | None:
+        """Return whom headers of the proxy name, None where they name nobody.
+
+        InputError for what may be somebody else's: a header that comes twice, or holds a list or
+        what is no text.
+        """
+        subject = _only(headers, self.header)
+        if not subject:
+            return None
+        if "," in subject or len(subject) > _LONGEST_SUBJECT:
+            raise InputError(
+                f"the proxy names nobody: {self.header} is a list, or longer than "
+                f"{_LONGEST_SUBJECT} characters. Let the proxy replace what browsers send"
+            )
+        listed = _only(headers, self.groups_header) if self.groups_header else ""
+        groups = frozenset(each.strip() for each in listed.split(self.separator))
+        return Identity(self, subject, subject, groups - {""})
+
+
+def _only(headers: Sequence[tuple[bytes, bytes]], name: str) -> str:
+    """Return the one value of a header; empty where there is none."""
+    values = [value for each, value in headers if each == name.encode()]
+    if not values:
+        return ""
+    if len(values) > 1:
+        raise InputError(
+            f"{name} came {len(values)} times: let the proxy replace what browsers send"
+        )
+    try:
+        text = values[0].decode().strip(" \t")
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not UTF-8 text: let the proxy send it so") from None
+    if len(text) > _LONGEST_HEADER or not text.isprintable():
+        raise InputError(
+            f"{name} is longer than {_LONGEST_HEADER} characters, or holds some that cannot be "
+            "printed: let the proxy send plain text"
+        )
+    return text
+
+
+def _highest(roles: Mapping[str, Role], groups: Collection[str]) -> Role | None:
+    given = {roles[each] for each in (*groups, EVERYBODY) if each in roles}
+    return next((role for role in reversed(Role) if role in given), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom an issuer says somebody is; foreign text but for `issuer`.
+    """Whom an issuer, or the proxy, says somebody is; foreign text but for `issuer`.
 
     `subject` never changes, `name` is for people, `sid` names the session at the issuer if it
     tells it.
     """
 
-    issuer: Issuer
+    issuer: Issuer | Proxy
     subject: str
     name: str
     groups: frozenset[str]
@@ -77,8 +155,9 @@ class SignInPolicy:
     """Who lets people in, and for how long.
 
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
-    `accounts`: with passwords of ours. Issuers send people back to addresses below `public_url`,
-    and passkeys are bound to its `site`; without one, to where the pages are on this machine.
+    `accounts`: with passwords of ours; `proxy`: with headers of a reverse proxy. Issuers send
+    people back to addresses below `public_url`, and passkeys are bound to its `site`; without one,
+    to where the pages are on this machine.
     """
 
     idle: timedelta
@@ -87,6 +166,7 @@ class SignInPolicy:
     issuers: Mapping[str, Issuer] = field(default_factory=dict)
     public_url: str = ""
     site: Site = Site("http://localhost:8501", "localhost")
+    proxy: Proxy | None = None
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:

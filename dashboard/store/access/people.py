@@ -36,7 +36,8 @@ from dashboard.store.schema import (
 class Person:
     """Somebody who may sign in: with a password, once an invitation is accepted, or by an issuer.
 
-    `issuer` is the identifier of who says that it is them, None for accounts of our own.
+    `issuer` is the identifier of who says that it is them, None for accounts of our own; `subject`
+    is what the issuer calls them.
     `has_app`: their password takes a code of an authenticator app as well.
     `is_disabled`: they are kept out until they are enabled again.
     """
@@ -50,6 +51,7 @@ class Person:
     has_app: bool = False
     passkeys: int = 0
     is_disabled: bool = False
+    subject: str | None = None
 
     @property
     def factors(self) -> list[str]:
@@ -304,6 +306,7 @@ _WITH_PEOPLE: Select[Any] = select(
     people.c.role,
     people.c.password_hash,
     people.c.issuer,
+    people.c.subject,
     people.c.created_at.label("met"),
     people.c.totp_key,
     people.c.disabled_at,
@@ -353,6 +356,7 @@ def _person(row: Row[Any], created_at: datetime | None = None) -> Person:
         row.totp_key is not None,
         row.passkeys,
         row.disabled_at is not None,
+        row.subject,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from ipaddress import ip_network
 
 import pytest
 
@@ -11,6 +12,7 @@ from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import (
     AttemptThrottle,
     Issuer,
+    Proxy,
     bare_code,
     recovery_code,
     refuse_weak_password,
@@ -170,6 +172,7 @@ def test_recovery_code_is_compared_however_it_is_typed(typed: str) -> None:
 def test_attempts_of_strangers_take_bounded_memory() -> None:
     throttle = AttemptThrottle()
     throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+    throttle.attempt_code("ada", "192.0.2.1", A_MOMENT)
     for number in range(15_000):
         throttle.attempt(f"name {number}", f"address {number}", A_MOMENT + timedelta(1))
 
@@ -194,3 +197,64 @@ def test_highest_role_of_the_groups_counts(groups: tuple[str, ...], role: Role |
 
     assert strict.role_of(groups) is role
     assert open_to_all.role_of(groups) is (role or Role.VIEWER)
+
+
+PROXY = Proxy(
+    (ip_network("10.0.0.5"), ip_network("2001:db8::/64")),
+    "remote-user",
+    "remote-groups",
+    "|",
+    {"on-call": Role.OPERATOR},
+)
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_there"),
+    [
+        ("10.0.0.5", True),
+        ("::ffff:10.0.0.5", True),
+        ("2001:db8::7", True),
+        ("10.0.0.6", False),
+        ("::ffff:10.0.0.6", False),
+        ("2001:db8:0:1::7", False),
+        ("10.0.0.5, 10.0.0.6", False),
+        ("", False),
+    ],
+)
+def test_proxy_is_where_its_networks_are(peer: str, is_there: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert PROXY.is_at(peer) is is_there
+
+
+def test_proxy_names_a_person_and_their_groups() -> None:
+    sent = [(b"remote-user", b" ada\t"), (b"remote-groups", b"staff | on-call||a,b")]
+    found = PROXY.identity(sent)
+    without_groups = replace(PROXY, groups_header="").identity(sent)
+
+    assert found is not None
+    assert (found.subject, found.name) == ("ada", "ada")
+    assert found.groups == {"staff", "on-call", "a,b"}
+    assert PROXY.role_of(found.groups) is Role.OPERATOR
+    assert without_groups is not None
+    assert without_groups.groups == frozenset()
+
+
+@pytest.mark.parametrize("sent", [[], [(b"remote-user", b"")], [(b"remote_user", b"ada")]])
+def test_proxy_that_sends_no_name_names_nobody(sent: list[tuple[bytes, bytes]]) -> None:
+    assert PROXY.identity([*sent, (b"remote-groups", b"on-call")]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([b"ada", b"ada"], "came 2 times"),
+        ([b"ada, root"], "is a list"),
+        ([b"a" * 251], "longer than 250"),
+        ([b"a" * 4_001], "longer than 4000"),
+        ([b"\xff"], "not UTF-8"),
+        ([b"a\x7fda"], "cannot be printed"),
+        (["a\u202eda".encode()], "cannot be printed"),
+    ],
+)
+def test_name_that_may_be_forged_is_none(values: list[bytes], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        PROXY.identity([(b"remote-user", value) for value in values])

@@ -11,6 +11,7 @@ from tests.unit.settings.configuration_files import loaded, read
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
 KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"
 DATABASE = "[store]\nurl = 'postgresql:///lw?host=/run/postgresql'\n"
+PROXY = "[pages]\npublic_url = 'https://watch.example'\n[sign_in.proxy]\n"
 MISTAKES = {
     "an address of the pages that is none": (
         "[pages]\npublic_url = 'not a url'\n",
@@ -19,6 +20,48 @@ MISTAKES = {
     "an address of the pages with a login": (
         "[pages]\npublic_url = 'https://me:pw@linewatch.example'\n",
         ("pages.public_url", "holds a login, which no browser opens"),
+    ),
+    "no network of a proxy": (
+        PROXY + "addresses = ['proxy.lan']\nroles = { '*' = 'viewer' }\n",
+        ("sign_in.proxy.addresses", "holds 'proxy.lan', which is no network: write an address"),
+    ),
+    "a network of a proxy with an address in it": (
+        PROXY + "addresses = ['10.0.0.5/24']\nroles = { '*' = 'viewer' }\n",
+        ("sign_in.proxy.addresses", "holds '10.0.0.5/24', which is no network"),
+    ),
+    "a proxy that is anybody": (
+        PROXY + "addresses = ['0.0.0.0/0']\nroles = { '*' = 'viewer' }\n",
+        ("sign_in.proxy.addresses", "holds 0.0.0.0/0, which is too wide"),
+    ),
+    "a proxy nowhere": (
+        PROXY + "roles = { '*' = 'viewer' }\n",
+        ("sign_in.proxy.addresses", "is empty: say from where the proxy connects"),
+    ),
+    "a proxy without roles": (
+        PROXY + "addresses = ['10.0.0.5']\n",
+        ("sign_in.proxy.roles", "is empty, so that nobody has a role"),
+    ),
+    "groups of a proxy in no header": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { staff = 'viewer' }\n",
+        ("sign_in.proxy.groups_header", "is empty, and roles name groups"),
+    ),
+    "groups in the header of the person": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
+        "groups_header = 'remote-user'\n",
+        ("sign_in.proxy.groups_header", "is that of the person"),
+    ),
+    "a header that browsers set": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\nheader = 'Cookie'\n",
+        ("sign_in.proxy.header", "is 'Cookie': write the name of a header that the proxy alone"),
+    ),
+    "a header that is none": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\nheader = ''\n",
+        ("sign_in.proxy.header", "such as Remote-User"),
+    ),
+    "a script to sign out": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
+        "sign_out_url = 'javascript:alert(1)'\n",
+        ("sign_in.proxy.sign_out_url", "write https://", "a path such as /logout"),
     ),
     "two roles on one port": (
         "[pages]\nport = 8502\n",
@@ -80,6 +123,11 @@ def test_address_that_cannot_work_is_refused(
         NETWORK + "[devnet]\nport = 8501\n",
         "[pages]\npublic_url = 'https://linewatch.example/pages/'\n",
         "[pages]\npublic_url = 'http://[::1]:8501'\n",
+        PROXY + "addresses = ['10.0.0.5', '10.1.0.0/24', 'fd00::/64']\nroles = { '*' = 'viewer' }\n"
+        "sign_out_url = 'https://id.example/out?rd=/'\n[sign_in]\naccounts = false\n",
+        PROXY + "addresses = ['10.0.0.5']\nroles = { ops = 'admin' }\ngroups_header = 'X-Groups'\n",
+        PROXY.replace("[sign", "host = '0.0.0.0'\n[sign")
+        + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n",
     ],
 )
 def test_address_that_works_is_taken(tmp_path: Path, text: str) -> None:
