@@ -31,6 +31,9 @@ from dashboard.store.access.tokens import end_tokens_of
 from dashboard.store.engine.connection import Connection
 
 INVITED_FOR: Final = timedelta(hours=72)
+INVITATION: Final = "/invitation/"
+"""What the path of an invitation begins with; its token follows."""
+
 _TOKEN_BYTES: Final = 32
 
 
@@ -63,6 +66,12 @@ class Accounts(ApplicationSubject):
         return [
             Account(each, uses.get(each.person_id), valid.get(each.person_id)) for each in people
         ]
+
+    def invitation(self, name: str, role: Role, by: Actor, here: str) -> str:
+        """Invite somebody and return the link; `here` is where the pages are if nobody said so."""
+        token = self.invite(name, role, by)
+        address = self._context.settings.public_url or here
+        return f"{address.rstrip('/')}{INVITATION}{token.reveal()}"
 
     def invite(self, name: str, role: Role, by: Actor) -> Secret:
         """Invite somebody, with a new password and this role also who is there already.

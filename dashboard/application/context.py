@@ -130,19 +130,25 @@ class ShownSetting:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """What a restart would change: a setting as it is in force, and as it would be then.
+    """What a reload would change: a setting as it is in force, and as it would be then.
 
     Both are texts, empty where there is no such setting; what may be secret is masked in both.
+    `needs_restart`: a reload refuses it.
     """
 
     name: str
     running: str
     after: str
+    needs_restart: bool = False
+
+
+LONGEST_SETTINGS: Final = 100_000
+"""Characters of a text that is checked as settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """What is wrong with a text of settings, and what a restart with it would change.
+    """What is wrong with a text of settings, and what a reload with it would change.
 
     `unread` names the settings that refer to files and variables which were not looked at.
     """

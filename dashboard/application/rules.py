@@ -46,7 +46,8 @@ from dashboard.domain.alerts.rule_text import (
     written,
 )
 from dashboard.domain.formatting import counted, moment
-from dashboard.domain.people.access import Action, Actor, Detail, Way
+from dashboard.domain.markup import visible
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Detail, Way
 from dashboard.domain.tables import write_toml
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -58,8 +59,10 @@ from dashboard.store.alerts.incidents import (
     save_incident,
 )
 from dashboard.store.alerts.rules import (
+    RemovedRule,
     StoredRule,
     note_file,
+    read_removed,
     read_rules,
     rules_in_force,
     save_rules,
@@ -116,15 +119,29 @@ class AlertRules(ApplicationSubject):
     def edited_as_file(self) -> str:
         """Return the rules that people changed since a file said them; empty where there are none.
 
-        A rule is not edited as long as it is the default one, or as a file said it last.
+        A rule is not edited as long as it is the default one, or as a file said it last. Those
+        that were removed since are comments at the end.
         """
         edited = [each.rule for each in self.in_force() if is_edited(each)]
-        return rule_file(edited) if edited else ""
+        return (rule_file(edited) if edited else "") + "".join(
+            f"# {each.name} was removed on {moment(each.removed_at)} by "
+            f"{visible(each.removed_by, LONGEST_NAME)}\n"
+            for each in self.removed()
+        )
+
+    def removed(self) -> list[RemovedRule]:
+        """Return the rules that people removed since a file was imported last."""
+        with self._context.store.read() as connection:
+            return read_removed(connection)
 
     def document(self, *, only_edited: bool = False) -> dict[str, Json]:
-        """Return the rules in force as programs read them and write them back."""
+        """Return the rules in force as programs read them and write them back.
+
+        With `only_edited`, also the names of those that people removed.
+        """
         shown = [each for each in self.in_force() if is_edited(each) or not only_edited]
-        return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}}
+        gone = {"removed": [each.name for each in self.removed()]} if only_edited else {}
+        return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}, **gone}
 
     def read_file(self, text: str) -> tuple[Rule, ...]:
         """Return the rules that a file says; InputError names every mistake with its line."""

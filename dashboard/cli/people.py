@@ -8,7 +8,7 @@ from dashboard.application.accounts import INVITED_FOR
 from dashboard.application.listing import Json
 from dashboard.application.people import People
 from dashboard.application.people_listings import PEOPLE, SESSIONS
-from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.installation import open_installation
 from dashboard.cli.options import Parsed, as_json
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_name
@@ -39,8 +39,9 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     password, and their present one works until then.
     """
     with open_installation() as here:
-        token = People(here.source).invite(name, Role(role), here.user())
-        link = f"{_address(here)}/invitation/{token.reveal()}"
+        pages = here.settings.pages
+        own = f"http://{pages.host}:{pages.port}"
+        link = People(here.source).invitation(name, Role(role), here.user(), own)
     hours = int(INVITED_FOR.total_seconds()) // 3600
     lines = [
         f"Send this link to {name}, and to nobody else. It works once, for {hours} hours:",
@@ -154,9 +155,3 @@ def sign_out(*, session: str | None, name: str | None, as_json: bool) -> None:
     name = found.person.name
     said: dict[str, Json] = {"sessionId": str(found.session_id), "name": name, "state": "ended"}
     answer(said, f"{name} is signed out there.", as_json=as_json)
-
-
-def _address(here: Installation) -> str:
-    """Return where people open the pages."""
-    pages = here.settings.pages
-    return pages.public_url.rstrip("/") or f"http://{pages.host}:{pages.port}"

@@ -71,11 +71,18 @@ def changed_settings(before: Configuration, after: Configuration) -> list[Settin
             return ""
         return value_text(_shown(path, values[path], location_of(path, of.layers)))
 
+    differ = [path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)]
+    fixed = set(_FIXED)
+    if bool(before.merged.get("networks")) is not bool(after.merged.get("networks")):
+        fixed |= {path for path in differ if path[0] == "networks"}
     return [
-        SettingChange(named(path), told(path, before, old), told(path, after, new))
-        for path in sorted(old.keys() | new.keys())
-        if old.get(path) != new.get(path)
+        SettingChange(named(path), told(path, before, old), told(path, after, new), path in fixed)
+        for path in differ
     ]
+
+
+_FIXED: Final = (("store", "url"), ("devnet", "mode"))
+"""What a reload refuses; so it does the first network, and the removal of the last one."""
 
 
 def value_text(value: object) -> str:

@@ -13,6 +13,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from dashboard.application.accounts import INVITATION
 from dashboard.application.factors import CodeAsked
 from dashboard.application.people import People
 from dashboard.application.sessions import NewSession
@@ -45,9 +46,6 @@ from dashboard.web.plain_page import (
 )
 from dashboard.web.proxy import proxy_link, signed_out_page
 from dashboard.web.session_cookie import COOKIE, KEPT, device_of, known_place, signed_in
-
-INVITATION: Final = "/invitation/"
-"""What the path of an invitation begins with; its token follows."""
 
 SIGN_IN: Final = "/sign-in"
 _SIGN_OUT: Final = "/sign-out"

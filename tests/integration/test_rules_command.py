@@ -74,12 +74,17 @@ def test_what_people_change_is_told_from_what_a_file_says(
     of_file = installation.run("rules", "export", "--edited").stdout
     installation.run("rules", "edit", "hub", "--set", "severity=warning")
     edited = installation.run("rules", "export", "--edited").stdout
-    again = installation.run("rules", "import", "-", given=edited)
+    installation.run("rules", "remove", "disk")
+    gone = installation.run("rules", "export", "--edited")
+    named = json.loads(installation.run("rules", "export", "--edited", "--json").stdout)
+    again = installation.run("rules", "import", "-", given=gone.stdout)
     states = json.loads(installation.run("rules", "show", "hub", "--json").stdout)
 
     assert of_file == ""
     assert edited.startswith('[rules.hub]\nkind = "rejected"\nseverity = "warning"')
     assert edited.count("[rules.") == 1
+    assert gone.stdout.startswith(f"{edited}# disk was removed on 20")
+    assert named["removed"] == ["disk"]
     assert again.stdout == "Nothing changes.\n"
     assert states["source"] == "file"
     assert installation.run("rules", "export", "--edited").stdout == ""

@@ -1,4 +1,4 @@
-"""The configuration on a page: what is set where, what a restart would change, a text checked."""
+"""The configuration on a page: what is set where, what a reload would change, a text checked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.context import (
+    LONGEST_SETTINGS,
     CheckedText,
     ConfigurationState,
     SettingChange,
@@ -30,7 +31,12 @@ SEARCH: Final = "setting"
 _MOST_NAMED: Final = 12
 _MOST_CHANGES: Final = 50
 _LONGEST: Final = 400
-_LONGEST_TEXT: Final = 100_000
+_RELOAD: Final = join(
+    "Run ",
+    element("code", "systemctl reload linewatch@up"),
+    ", or send SIGHUP to ",
+    element("code", "linewatch up"),
+)
 
 
 def headline(queries: Application) -> str:
@@ -61,24 +67,30 @@ def configuration_part(queries: Application) -> None:
 
 
 def _since_start(found: ConfigurationState) -> None:
-    """Say what the files hold by now that a restart would refuse, or bring."""
+    """Say what the files hold by now that a reload would refuse, or bring."""
     if found.mistakes:
         _mistakes("With the files as they are now, Linewatch does not start again:", found.mistakes)
     elif found.changed:
         many = counted(len(found.changed), "setting")
         notice(
             "busy",
-            f"A restart would change {many}.",
-            "Restart Linewatch to use what the files say now.",
+            f"A reload would change {many}.",
+            join(_RELOAD, f" to use what the files say now.{_restart(found.changed)}"),
         )
         _changes(found.changed, "card-changes")
 
 
+def _restart(found: Sequence[SettingChange]) -> str:
+    """Name what takes more than a reload."""
+    names = ", ".join(visible(each.name, _LONGEST) for each in found if each.needs_restart)
+    return f" Restart it instead for {names}." if names else ""
+
+
 def _changes(found: Sequence[SettingChange], key: str) -> None:
-    """Show each setting as it is in force, and as it would be after a restart."""
+    """Show each setting as it is in force, and as it would be after a reload."""
     with st.container(key=key, gap="small"):
-        section("After a restart")
-        st.html(list_table(_CHANGES, found[:_MOST_CHANGES], "What a restart would change"))
+        section("After a reload")
+        st.html(list_table(_CHANGES, found[:_MOST_CHANGES], "What a reload would change"))
         if len(found) > _MOST_CHANGES:
             st.html(element("p", f"and {len(found) - _MOST_CHANGES} more", class_="lw-quiet"))
 
@@ -104,7 +116,7 @@ def check_part(queries: Application) -> None:
         text = st.text_area(
             "Text of linewatch.toml",
             height=200,
-            max_chars=_LONGEST_TEXT,
+            max_chars=LONGEST_SETTINGS,
             help="It is checked and forgotten: nothing of it is stored or logged.",
         )
         if st.form_submit_button("Check") and text and text.strip():
@@ -116,7 +128,8 @@ def _checked(found: CheckedText) -> None:
         _mistakes("With this text Linewatch would not start:", found.mistakes)
     else:
         many = counted(len(found.changes), "setting") if found.changes else "nothing"
-        notice("calm", "The text is good.", f"A restart with it would change {many}.")
+        said = f"A reload with it would change {many}.{_restart(found.changes)}"
+        notice("calm", "The text is good.", said)
     if found.unread:
         names = ", ".join(visible(each, _LONGEST) for each in found.unread[:_MOST_NAMED])
         said = "The files and variables that these name were not looked at:"
@@ -148,7 +161,14 @@ def _how_to_change(own_file: str) -> None:
                 element("code", "linewatch config try"),
                 " asks every endpoint once.",
             ),
-            "Restart Linewatch.",
+            join(
+                _RELOAD,
+                ". Restart it instead if you changed a variable, ",
+                element("code", "store.url"),
+                " or ",
+                element("code", "devnet.mode"),
+                ", or added the first network.",
+            ),
         )
         st.html(element("ol", *(element("li", each) for each in steps), class_="lw-steps"))
 
@@ -213,6 +233,6 @@ _CHANGES: Final[Listing[SettingChange]] = Listing(
             lambda each: element("span", breakable(visible(each.name, _LONGEST)), class_="lw-mono"),
         ),
         Column("Now", lambda each: _text(each.running)),
-        Column("After a restart", _after),
+        Column("After a reload", _after),
     ),
 )

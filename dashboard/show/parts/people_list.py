@@ -27,6 +27,7 @@ from dashboard.store.access.people import Person, Session
 SEARCH: Final = "person"
 ROWS: Final = 20
 _INVITED: Final = "invitation_made"
+_READ: Final = "people_and_sessions_read"
 _LONGEST: Final = 160
 _UNCHANGED: Final = "Nothing was changed."
 _Item = TypeVar("_Item")
@@ -40,9 +41,10 @@ _BADGES: Final = {
 
 
 def people_headline(queries: Application) -> str:
-    """Say how many people there are, and how many sessions."""
-    people = counted(len(queries.people.all()), "person", "people")
-    return f"{people}, {counted(len(queries.people.sessions()), 'open session')}."
+    """Say how many people there are, and how many sessions; the part below shows the same ones."""
+    known = st.session_state[_READ] = queries.people.all(), queries.people.sessions()
+    people = counted(len(known[0]), "person", "people")
+    return f"{people}, {counted(len(known[1]), 'open session')}."
 
 
 def people_part(queries: Application) -> None:
@@ -56,8 +58,10 @@ def people_part(queries: Application) -> None:
         )
     with filter_bar():
         words = search_filter(SEARCH, "Name, role or device").lower()
-    accounts = [each for each in queries.people.all() if _holds(words, _texts_of(each))]
-    sessions = [each for each in queries.people.sessions() if _holds(words, _texts_at(each))]
+    known = st.session_state.pop(_READ, None)
+    everybody, signed_in = known or (queries.people.all(), queries.people.sessions())
+    accounts = [each for each in everybody if _holds(words, _texts_of(each))]
+    sessions = [each for each in signed_in if _holds(words, _texts_at(each))]
     with st.container(key="card-people", gap="small"):
         section("People", "A change is in force at once, also on pages that are open.")
         _invite(queries)
@@ -225,18 +229,16 @@ def _invite(queries: Application) -> None:
 
 def _make_link(queries: Application, name: str, role: Role) -> None:
     def invite(by: Actor) -> None:
-        token = queries.people.invite(name, role, by)
-        link = f"{_address(queries)}/invitation/{token.reveal()}"
+        link = queries.people.invitation(name, role, by, _here())
         st.session_state[_INVITED] = (" ".join(name.split()), link)
 
     act(invite, queries, "Nobody was invited.")
 
 
-def _address(queries: Application) -> str:
-    """Return where people open these pages: as it is configured, else as this person does."""
+def _here() -> str:
+    """Return where this person opens these pages."""
     here = urlsplit(st.context.url or "")
-    own = f"{here.scheme}://{here.netloc}" if here.netloc else ""
-    return queries.context.settings.public_url.rstrip("/") or own
+    return f"{here.scheme}://{here.netloc}" if here.netloc else ""
 
 
 def _hide_link() -> None:

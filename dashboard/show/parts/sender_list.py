@@ -9,17 +9,26 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.text import age, moment, sentence
 from dashboard.domain.markup import Markup, element, visible
+from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.acting import known_actor
+from dashboard.show.parts.acting import known_actor, may
 from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.notices import change_stored, notice
 from dashboard.store.tracking.senders import WatchedSender
 
 
 def senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
-    """Show the form, and below it who is watched on these networks."""
+    """Show the form to whom may use it, and below it who is watched on these networks."""
+    if may(queries, Action.WATCH_SENDER):
+        _form(queries, network_ids)
+    for each in queries.senders.watched():
+        if set(each.network_ids) & set(network_ids):
+            _row(queries, each)
+
+
+def _form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
     with st.form("watch_sender", border=False):
         text = st.text_input("Address", key="sender_address", placeholder="0x…")
         label = st.text_input(
@@ -30,9 +39,6 @@ def senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None
         )
         if st.form_submit_button("Watch", type="primary"):
             _watch(queries, text, label.strip(), network_ids)
-    for each in queries.senders.watched():
-        if set(each.network_ids) & set(network_ids):
-            _row(queries, each)
 
 
 def _watch(queries: Application, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
@@ -57,7 +63,9 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
 
 def _row(queries: Application, each: WatchedSender) -> None:
     with entry(f"sender-{each.sender}", _sender_markup(queries, each)):
-        if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
+        if may(queries, Action.UNWATCH_SENDER) and st.button(
+            "Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"
+        ):
             change_stored(lambda: queries.senders.unwatch(each.sender, known_actor(queries)))
 
 

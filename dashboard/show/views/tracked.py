@@ -85,8 +85,10 @@ def page() -> None:
 
 
 def _forms(queries: Application) -> None:
-    """Fold the forms away, unless nothing is tracked yet."""
+    """Fold the forms away, unless nothing is tracked yet; a viewer sees who is watched."""
     if not may(queries, Action.TRACK):
+        if queries.senders.watched():
+            _watched(queries, "Watched senders")
         return
     is_new = False
     with suppress(StoreError):  # The list says that the store cannot be read
@@ -96,10 +98,16 @@ def _forms(queries: Application) -> None:
         name_input(queries)
     with tracking, st.expander("Track transactions", expanded=is_new, icon=":material/add:"):
         _track_list_form(queries)
+    with watching:
+        _watched(queries, "Watch a sender")
+
+
+def _watched(queries: Application, label: str) -> None:
+    """Fold away who is watched, on the networks whose nodes report."""
     profiles = [
         profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
     ]
-    with watching, st.expander("Watch a sender", icon=":material/person_search:"):
+    with st.expander(label, icon=":material/person_search:"):
         if profiles:
             st.html(
                 '<p class="lw-quiet">Every rejection of a watched sender is tracked '

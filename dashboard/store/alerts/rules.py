@@ -17,7 +17,7 @@ from dashboard.errors import SchemaMismatch
 from dashboard.store.alerts.incidents import make_all_due
 from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
-from dashboard.store.schema import rules, transitions
+from dashboard.store.schema import removed_rules, rules, transitions
 
 MOST_TRANSITIONS: Final = 20_000
 """Transitions that are read at most, the latest ones."""
@@ -34,6 +34,15 @@ class StoredRule:
     changed_at: datetime | None = None
     changed_by: str | None = None
     source: Way | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRule:
+    """A rule that is not in force any more, and who removed it when; the name is foreign."""
+
+    name: str
+    removed_at: datetime
+    removed_by: str
 
 
 def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
@@ -64,16 +73,32 @@ def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
 def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> None:
     """Let exactly these rules be in force from now on; the author of an unchanged one stays.
 
-    All open incidents become due: when people hear of them next may have changed.
+    Those that are removed are noted. All open incidents become due: when people hear of them next
+    may have changed.
     """
     held = {each.rule.name: each for each in read_rules(connection)}
     connection.execute(delete(rules))
     upsert(connection, rules, [_row(at, rule, held, by) for at, rule in enumerate(wanted)])
+    gone = held.keys() - {each.name for each in wanted}
+    back = removed_rules.c.name.in_([each.name for each in wanted])
+    connection.execute(delete(removed_rules).where(back))
+    said = {"removed_at": by.at, "removed_by": by.name}
+    upsert(connection, removed_rules, [{"name": each, **said} for each in sorted(gone)])
     make_all_due(connection, by.at)
 
 
+def read_removed(connection: Connection) -> list[RemovedRule]:
+    """Return the rules that people removed since a file was imported last, by name."""
+    query = select(removed_rules).order_by(removed_rules.c.name)
+    return [RemovedRule(*row) for row in connection.execute(query)]
+
+
 def note_file(connection: Connection, names: Collection[str]) -> None:
-    """Note that a file says these rules as they are, whoever changed them last."""
+    """Note that a file says these rules as they are, whoever changed them last.
+
+    What it does not name is in no file any more, so that its removal is no difference.
+    """
+    connection.execute(delete(removed_rules))
     these = rules.c.name.in_(names)
     connection.execute(update(rules).where(these).values(source=Way.FILE.value))
 

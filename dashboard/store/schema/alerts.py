@@ -256,6 +256,14 @@ rules = table(
     Column("source", String(16)),
 )
 
+# What people removed since a file of rules was imported last.
+removed_rules = table(
+    "removed_rules",
+    key("name", String(64)),
+    needed("removed_at", Moment),
+    needed("removed_by", ForeignText),
+)
+
 
 # It lasts only in the hours `weekly` of every week, in `zone`; without any it lasts throughout.
 # `request_id` is chosen by the caller, so that a repeated request finds what the first one made.

@@ -149,8 +149,7 @@ class NewRole(Fields):
 def invite(asked: Asked) -> Reply:
     said: Invitation = asked.body
     name = parse_name(said.name)
-    token = asked.application.people.invite(name, said.role, asked.by)
-    link = f"{asked.address}/invitation/{token.reveal()}"
+    link = asked.application.people.invitation(name, said.role, asked.by, asked.address)
     return Reply({"name": name, "role": said.role.value}, {"link": link})
 
 

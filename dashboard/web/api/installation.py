@@ -7,9 +7,10 @@ from typing import Annotated, Final
 import msgspec
 
 from dashboard.application.attention import attention_form
+from dashboard.application.context import LONGEST_SETTINGS, SettingChange
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import READS_ACCESS, Action
 from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
     Asked,
@@ -99,9 +100,7 @@ def settings(asked: Asked) -> Reply:
         raise NotFound("settings are not shown here")
     state = read()
     mistakes = list[Json](state.mistakes)
-    changed: list[Json] = [
-        {"name": each.name, "running": each.running, "after": each.after} for each in state.changed
-    ]
+    changed = list(map(_change, state.changed))
     values: list[Json] = [
         {
             "name": each.name,
@@ -114,3 +113,39 @@ def settings(asked: Asked) -> Reply:
         for each in state.settings
     ]
     return Reply({"settings": values, "changedSinceStart": changed, "mistakes": mistakes})
+
+
+class SettingsText(Fields):
+    """The text of a file of settings, which is checked and forgotten."""
+
+    text: Annotated[str, msgspec.Meta(max_length=LONGEST_SETTINGS)]
+
+
+@endpoints.at(
+    "POST /settings/check",
+    "Check a text before it is saved as linewatch.toml",
+    "mistakes changes unread",
+    body=SettingsText,
+    least=READS_ACCESS,
+)
+def check_settings(asked: Asked) -> Reply:
+    check = asked.context.settings.check_text
+    if check is None:
+        raise NotFound("settings are not checked here")
+    found = check(asked.body.text)
+    return Reply(
+        {
+            "mistakes": list[Json](found.mistakes),
+            "changes": list(map(_change, found.changes)),
+            "unread": list[Json](found.unread),
+        }
+    )
+
+
+def _change(each: SettingChange) -> Json:
+    return {
+        "name": each.name,
+        "running": each.running,
+        "after": each.after,
+        "needsRestart": each.needs_restart,
+    }

@@ -133,6 +133,6 @@ def test_changed_settings_are_named_without_what_they_hold(tmp_path: Path) -> No
 
     assert changed_settings(before, after) == [
         SettingChange("mail.password", MASK, MASK),
-        SettingChange("networks.mine.network_id", "5", ""),
+        SettingChange("networks.mine.network_id", "5", "", needs_restart=True),  # the last one
     ]
     assert changed_settings(after, after) == []

@@ -34,6 +34,7 @@ TITLE = ShownSetting("networks.x.title", "<b>*x*</b>", "linewatch.toml, line 9",
 ZONE = ShownSetting("mail.time_zone", "UTC", "default", is_default=True, meaning="zone of mails")
 HOST = ShownSetting("mail.smtp_host", "", "default", is_default=True)
 PORT_CHANGE = SettingChange("pages.port", "9000", "9001")
+MODE_CHANGE = SettingChange("devnet.mode", "auto", "on", needs_restart=True)
 STATE = ConfigurationState((PORT, TITLE, ZONE, HOST), "/srv/linewatch.toml", NOW)
 
 
@@ -92,14 +93,18 @@ def test_changes_and_mistakes_since_the_start_are_named(store: Store) -> None:
 
     changed = page_of(store, replace(STATE, changed=changes))
     broken = page_of(store, replace(STATE, changed=changes, mistakes=many))
+    refused = page_of(store, replace(STATE, changed=(PORT_CHANGE, MODE_CHANGE)))
 
-    assert "A restart would change 58 settings." in changed
+    assert "A reload would change 58 settings." in changed
+    assert "systemctl reload linewatch@up" in changed
+    assert "Restart it instead for" not in changed
+    assert "Restart it instead for devnet.mode." in refused
     assert "and 8 more" in changed
     for each in ("9001", "another secret", "empty", "&lt;b&gt;x&lt;/b&gt;"):
-        assert each in changed.partition("After a restart")[2].partition("Set here")[0]
+        assert each in changed.partition("After a reload")[2].partition("Set here")[0]
     assert "Linewatch does not start again" in broken
     assert "and 2 more" in broken
-    assert "A restart would change" not in broken
+    assert "A reload would change" not in broken
 
 
 def test_process_without_a_configuration_says_so(store: Store) -> None:
@@ -122,7 +127,7 @@ def test_text_is_checked_and_nothing_of_it_is_shown(store: Store) -> None:
     assert "With this text Linewatch would not start:" in words
     assert "&lt;i&gt;wrong&lt;/i&gt;" in words
     assert "were not looked at: mail.password;" in words
-    assert "What a restart would change" in words
+    assert "What a reload would change" in words
     assert "canary" not in words
 
 
@@ -139,6 +144,7 @@ def test_people_are_invited_changed_disabled_and_signed_out(store: Store) -> Non
     (ada,) = queries.people.all()
     assert (ada.person.role, ada.state) == (Role.ADMIN, "invited")
     assert "Ada &lt;b&gt;" in words_of(page)
+    assert "1 person, 0 open sessions." in words_of(page)
     page.button(key="hide-link").click().run()
     assert not page.code
     with store.read() as connection:

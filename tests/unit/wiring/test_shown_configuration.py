@@ -96,6 +96,15 @@ def test_pasted_text_is_checked_as_the_file_would_be(own: Path) -> None:
     assert own.read_text("utf-8").count("9000") == 1
 
 
+def test_change_that_a_reload_refuses_is_told_from_others(own: Path) -> None:
+    text = f"{own.read_text('utf-8')}[devnet]\nmode = 'off'\n[networks.x]\nnetwork_id = 5\n"
+
+    changes = configuration(own.parent).check(text.replace("9000", "9002")).changes
+
+    found = {each.name: each.needs_restart for each in changes}
+    assert found == {"devnet.mode": True, "networks.x.network_id": True, "pages.port": False}
+
+
 def test_pasted_text_reads_no_file_and_no_variable_that_is_not_in_use(own: Path) -> None:
     secret = own.with_name("secret")
     secret.write_text("canary", "utf-8")

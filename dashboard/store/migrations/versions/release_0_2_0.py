@@ -279,6 +279,7 @@ def _share_cases() -> None:
 
 def _say_where_rules_were_changed() -> None:
     op.add_column("rules", sa.Column("source", word_16))
+    op.create_table("removed_rules", *key(name=word_64), *needed(removed_at=big, removed_by=text))
 
 
 def _keep_what_is_said_of_purges() -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from starlette.applications import Starlette
 
 from dashboard.application.application import Application, register
-from dashboard.application.context import PageSettings
+from dashboard.application.context import CheckedText, PageSettings, SettingChange
 from dashboard.application.tokens import Tokens
 from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import Actor, Role
@@ -43,6 +43,12 @@ PATHS = {
 }
 
 
+def checked(text: str) -> CheckedText:
+    """Stand in for what checks a text of settings."""
+    change = SettingChange("devnet.mode", "auto", "off", needs_restart=True)
+    return CheckedText((f"{len(text)} characters",), (change,), ("mail.password",))
+
+
 @dataclass(slots=True)
 class Site:
     """The API over a seeded store, at a moment that a test moves."""
@@ -59,7 +65,9 @@ class Site:
         return self._application(self.now)
 
     def _application(self, clock: Clock) -> Application:
-        settings = PageSettings(sign_in=POLICY, public_url="https://watch.example")
+        settings = PageSettings(
+            sign_in=POLICY, public_url="https://watch.example", check_text=checked
+        )
         return Application(self.store, (SIMULATED, SILENT), None, clock, settings=settings)
 
     def token(

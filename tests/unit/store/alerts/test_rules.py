@@ -12,8 +12,10 @@ from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severit
 from dashboard.domain.people.access import Actor, Way
 from dashboard.errors import SchemaMismatch
 from dashboard.store.alerts.rules import (
+    RemovedRule,
     StoredRule,
     note_file,
+    read_removed,
     read_rules,
     rules_in_force,
     save_rules,
@@ -63,6 +65,23 @@ def test_rule_says_where_it_was_changed_and_a_file_that_says_the_same_counts(
         StoredRule(BUSY, by.at, by.name, Way.PAGE),
         StoredRule(ODD, by.at, by.name, Way.FILE),
     )
+
+
+def test_removed_rule_is_noted_until_it_is_back_or_a_file_is_imported(store: Store) -> None:
+    with store.write() as connection:
+        save_rules(connection, [BUSY], ANA)
+        gone = {each.name for each in read_removed(connection)}
+        save_rules(connection, [], BEN)
+        [busy] = [each for each in read_removed(connection) if each.name == "busy"]
+        save_rules(connection, [BUSY, ODD], ANA)
+        rest = {each.name for each in read_removed(connection)}
+        note_file(connection, [ODD.name])
+        after = read_removed(connection)
+
+    assert gone == {each.name for each in DEFAULT_RULES} - {"busy"}
+    assert busy == RemovedRule("busy", BEN.at, BEN.name)
+    assert rest == gone
+    assert after == []
 
 
 def test_default_rule_that_nobody_changed_names_nobody(store: Store) -> None:
