@@ -27,7 +27,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.verification import Verification, request_mail
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from tests.builders import (
     A_MOMENT,
     ANOTHER_NETWORK,
@@ -56,7 +56,7 @@ TO: Final = "oncall@watch.example"
 TX_HASH: Final = TxHash.parse("0x2d6a" + "4be1" * 14 + "800e")
 _LIMITS: Final = ModuleLimits("Linea limits", "1.4", "", {"MMU": 2_097_152})
 TEMPLATES: Final = load_templates(
-    {ANOTHER_NETWORK: NetworkName("Linea", module_limits=_LIMITS)},
+    {ANOTHER_NETWORK: NetworkName("Linea", line_limits=LineLimits((_LIMITS,)))},
     Links("https://watch.example", b"a key of the samples only"),
     ZoneInfo("Europe/Zurich"),
 )

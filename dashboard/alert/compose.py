@@ -34,7 +34,7 @@ from dashboard.domain.fees.spells import BusyContext
 from dashboard.domain.formatting import moment_in, unnamed_network
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines whose values are hexadecimal."""
@@ -42,11 +42,11 @@ _CODE: Final = frozenset({"Transaction", "Sender"})
 
 @dataclass(frozen=True, slots=True)
 class NetworkName:
-    """The title of a network, whether its data is simulated, and its table of limits."""
+    """The title of a network, whether its data is simulated, and its line limits."""
 
     title: str
     is_simulated: bool = False
-    module_limits: ModuleLimits | None = None
+    line_limits: LineLimits = NO_TABLES
 
 
 NetworkNames: TypeAlias = Mapping[NetworkId, NetworkName]
@@ -286,9 +286,9 @@ def text_of(
     """Say what a change means in a message over `channel`; times are in UTC and in `zone`."""
     title = visible(network.title)
     if change.transition.subject.kind is SubjectKind.TRANSACTION:
-        return describe_rejection(change, RejectionContext(title, network.module_limits, zone))
+        return describe_rejection(change, RejectionContext(title, network.line_limits, zone))
     if change.transition.subject.kind is SubjectKind.INCLUSION:
-        return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
+        return describe_inclusion(change, RejectionContext(title, network.line_limits, zone))
     grounds = change.transition.grounds
     told = DescribedChange(change.transition, title, change.opened_at, zone, change.ended)
     if isinstance(grounds, DeliveryGrounds) and change.transition.subject.dimension == channel:

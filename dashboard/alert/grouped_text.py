@@ -109,7 +109,8 @@ class _Grouped:
         cause, stage = _UNRECORDED, ""
         if change.rejection is not None:
             record = change.rejection.record
-            cause = cause_of(parse_reason(record.reason_message, network.module_limits))
+            limits = network.line_limits.at(record.timestamp)
+            cause = cause_of(parse_reason(record.reason_message, limits))
             stage = str(record.tx_rejection_stage)
         self.causes[Cause(visible(network.title), cause, stage)] += 1
         if len(self.lines) < FIRST_MEMBERS:
@@ -334,7 +335,7 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
     if change.rejection is None:
         return (*about, *[None] * (len(_HEADER) - len(about)))
     record = change.rejection.record
-    reason = parse_reason(record.reason_message, network.module_limits)
+    reason = parse_reason(record.reason_message, network.line_limits.at(record.timestamp))
     times = overrun(reason)
     return (
         *about,

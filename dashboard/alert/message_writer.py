@@ -51,6 +51,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
 from dashboard.store.evidence.evidence import with_ends, with_labels, with_previous
 from dashboard.store.gas import latest_fees
+from dashboard.store.rejections.limits_end import known_limits
 
 _PORTION: Final = 500
 _MANY: Final = 500
@@ -130,7 +131,15 @@ class MessageWriter:
         with self.store.read() as connection:
             zone = read_directory(connection, self.recipients).zone(recipient)
             key = link_key(connection) or b""  # a person may have renewed it
-        return replace(self.templates, zone=zone, links=replace(self.templates.links, key=key))
+            named = self.templates.networks
+            limits = known_limits(
+                connection, {which: each.line_limits for which, each in named.items()}
+            )
+        networks = {
+            which: replace(each, line_limits=limits[which]) for which, each in named.items()
+        }
+        links = replace(self.templates.links, key=key)
+        return replace(self.templates, zone=zone, links=links, networks=networks)
 
     def _beside(self, notification: Notification) -> list[Incident]:
         """Read the incidents that a summary is about although nothing changed of them."""

@@ -14,7 +14,7 @@ from dashboard.domain.formatting import moment, moment_in, short_hash
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.rejections.reasons import (
-    ModuleLimits,
+    LineLimits,
     Reason,
     ReasonKind,
     advise,
@@ -22,6 +22,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     parse_reason,
 )
+from dashboard.domain.tracking.verdict import EndedLimits
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""
@@ -43,11 +44,11 @@ _NOTHING: Final = "–"
 class RejectionContext:
     """What a text about a rejection needs to know: the network's name, made visible, and more.
 
-    `limits` is the table of the network for reasons that name none; times are in UTC and `zone`.
+    `limits` are those of the network, for reasons that name none; times are in UTC and `zone`.
     """
 
     network: str
-    limits: ModuleLimits | None
+    limits: LineLimits
     zone: tzinfo
 
 
@@ -58,14 +59,16 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
     changed = _changed(change, context)
     happened = "now has another record" if change.is_changed_record else "was rejected"
     kicker = "Record changed" if change.is_changed_record else "Rejected"
+    limits = _ended(change, context)
+    explained = ("" if reason is None else explain(reason), "" if limits is None else limits.note)
     is_lost = change.is_changed_record and change.previous is None
     return IncidentText(
         headline=said[0].upper() + said[1:],
         opening=f"{_subject_of_sentence(change)} {happened} on {context.network}: {said}.",
         page="lookup",
         rows=(*_identity(change), *_record_rows(change, context)),
-        explanation="" if reason is None else explain(reason),
-        next_steps=_next_steps(reason, change.rejection),
+        explanation=" ".join(filter(None, explained)),
+        next_steps=_next_steps(reason, change.rejection, limits),
         **_quote(reason),
         kicker=f"{kicker} on {context.network}",
         subject=f"{_reported(change, said, changed)} · {name_of(change)} · {context.network}",
@@ -218,7 +221,7 @@ def _reason_rows(
 ) -> Iterator[tuple[str, str]]:
     """Yield what another record of the same transaction may say otherwise, without empty lines."""
     record = rejection.record
-    reason = parse_reason(record.reason_message, context.limits)
+    reason = _read(rejection, context)
     if reason.module is not None:
         yield "Module", reason.module
     if reason.count is not None:
@@ -242,7 +245,7 @@ def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[s
         return ()
     versions = (change.previous, change.rejection)
     old, new = (dict(_compared_rows(each, context)) for each in versions)
-    limits = {parse_reason(each.record.reason_message, context.limits).limit for each in versions}
+    limits = {_read(each, context).limit for each in versions}
     labels = [each for each in new | old if each != "Limit" or len(limits) > 1]
     pairs = ((each, old.get(each, _NOTHING), new.get(each, _NOTHING)) for each in labels)
     return tuple(pair for pair in pairs if pair[1] != pair[2])
@@ -251,7 +254,7 @@ def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[s
 def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Rows:
     """Return the fields of a record; a reason that names no module is compared as it was sent."""
     record = rejection.record
-    reason = parse_reason(record.reason_message, context.limits)
+    reason = _read(rejection, context)
     said = (("Reason", unlinked(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
     dated = ("Dated", moment(record.timestamp))
     sender = (("Sender", str(record.sender)), ("Nonce", str(record.nonce)))
@@ -259,12 +262,25 @@ def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Row
 
 
 def _reason_of(rejection: StoredRejection | None, context: RejectionContext) -> Reason | None:
-    if rejection is None:
+    return None if rejection is None else _read(rejection, context)
+
+
+def _read(rejection: StoredRejection, context: RejectionContext) -> Reason:
+    record = rejection.record
+    return parse_reason(record.reason_message, context.limits.at(record.timestamp))
+
+
+def _ended(change: NotifiedChange, context: RejectionContext) -> EndedLimits | None:
+    """Return the line limits that ended, as of the change."""
+    if change.rejection is None:
         return None
-    return parse_reason(rejection.record.reason_message, context.limits)
+    ended_at = context.limits.ended_at(change.transition.at)
+    return EndedLimits.of(ended_at, change.rejection.record.timestamp)
 
 
-def _next_steps(reason: Reason | None, rejection: StoredRejection | None) -> tuple[str, ...]:
+def _next_steps(
+    reason: Reason | None, rejection: StoredRejection | None, limits: EndedLimits | None
+) -> tuple[str, ...]:
     if reason is None or rejection is None:
         return ()
-    return advise(reason, rejection.record.nonce)
+    return advise(reason, rejection.record.nonce, limits=limits)

@@ -131,7 +131,8 @@ class FindingGroup:
     def steps(self) -> tuple[str, ...]:
         """Return what the customer can do next."""
         nonce = 0 if self.newest is None else self.newest.record.nonce
-        return plain_steps(self.kind, self.reason, nonce, self.finding.evidence.follow_up)
+        known = self.finding.evidence
+        return plain_steps(self.kind, self.reason, nonce, known.follow_up, known.ended_limits)
 
 
 def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:

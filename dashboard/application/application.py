@@ -158,7 +158,7 @@ class Application(ApplicationSubject):
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given; never from the cache."""
         with self._store.read() as connection:
-            return tuple(read_transaction_summaries(connection, self.networks, hashes))
+            return tuple(read_transaction_summaries(connection, self.networks, hashes, self.now()))
 
     def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what was known of many hashes up to `RECENT` ago, whoever read it."""

@@ -26,7 +26,7 @@ from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.answer_template import AnswerFile
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.rejections.reasons import ModuleLimits, Reason, parse_reason
+from dashboard.domain.rejections.reasons import NO_TABLES, ModuleLimits, Reason, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError, SettingsError
 from dashboard.store.alerts.alert_status import open_incidents
@@ -298,8 +298,8 @@ class ApplicationContext:
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read a rejection's reason, with the limit that its network has where it names none."""
         profile = self.profile(stored.network_id)
-        limits = None if profile is None else profile.module_limits
-        return parse_reason(stored.record.reason_message, limits)
+        limits = NO_TABLES if profile is None else profile.line_limits
+        return parse_reason(stored.record.reason_message, limits.at(stored.record.timestamp))
 
 
 class ApplicationSubject:

@@ -88,7 +88,7 @@ class Lookups(ApplicationSubject):
             each for each in self._context.networks if network_id in {None, each.network_id}
         ]
         with self._context.store.read() as connection:
-            return read_transaction_summaries(connection, profiles, hashes)
+            return read_transaction_summaries(connection, profiles, hashes, self._context.now())
 
     def ask(
         self, look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None

@@ -26,7 +26,7 @@ from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
@@ -47,7 +47,7 @@ class NetworkProfile:
 
     `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
     `threshold_period` how often percentile and threshold are, `history_period` how often the
-    base fees of past blocks. `module_limits` hold the limits that reasons leave out.
+    base fees of past blocks. `line_limits` hold the limits that reasons leave out, and their end.
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
     `question_credits` what one question about a hash costs. `block_time` is the usual time between
@@ -64,7 +64,7 @@ class NetworkProfile:
     has_exclusion: bool = True
     gas_source: str = "the gas API"
     sees_all_reports: bool = False
-    module_limits: ModuleLimits | None = None
+    line_limits: LineLimits = NO_TABLES
     history_period: timedelta = timedelta(minutes=10)
     planned_credits: int = 0
     question_credits: int = 0

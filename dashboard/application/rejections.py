@@ -27,6 +27,7 @@ from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import (
+    LineLimits,
     ModuleLimits,
     Named,
     Reason,
@@ -210,15 +211,16 @@ class Rejections(ApplicationSubject):
 
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
         """Return the tables of module limits: those of the networks first, then the public ones."""
-        own = (each.module_limits for each in self._context.networks)
-        found = [*(each for each in own if each), *self._context.settings.limit_tables]
+        own = (table for each in self._context.networks for table in each.line_limits.tables)
+        found = [*own, *self._context.settings.limit_tables]
         return tuple({each.title: each for each in found}.values())
 
     def limits_of(self, network_id: NetworkId | None) -> ModuleLimits | None:
-        """Return the table that a network has; of all networks, that of the first with one."""
-        profiles = self._context.networks
-        chosen = [each for each in profiles if network_id in {None, each.network_id}]
-        return next((each.module_limits for each in chosen if each.module_limits), None)
+        """Return the table that a network has, or had last; of all, that of the first with one."""
+        now, profiles = self._context.now(), self._context.networks
+        chosen = [each.line_limits for each in profiles if network_id in {None, each.network_id}]
+        tables = (LineLimits(each.tables).at(now) for each in chosen)
+        return next((each for each in tables if each is not None), None)
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
         """Return the texts of reasons that could not be read, ever, the commonest first."""

@@ -93,7 +93,9 @@ class Sharing(ApplicationSubject):
             link = share_link_of_digest(connection, digest(secret.reveal()), now)
             if link is None:
                 return None
-            [summary] = read_transaction_summaries(connection, context.networks, [link.tx_hash])
+            [summary] = read_transaction_summaries(
+                connection, context.networks, [link.tx_hash], now
+            )
         templates = AnswerTexts(context).state().templates
         groups = finding_groups(summary)
         text = answer_text(summary, Voice.CUSTOMER, AnswerContext(now, link.case_id, "", templates))

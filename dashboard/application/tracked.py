@@ -312,7 +312,9 @@ class TrackedTransactions(ApplicationSubject):
         self, connection: Connection, found: Sequence[TrackedTransaction]
     ) -> tuple[TrackedEntry, ...]:
         hashes = [each.tx_hash for each in found]
-        known = read_transaction_summaries(connection, self._context.networks, hashes)
+        known = read_transaction_summaries(
+            connection, self._context.networks, hashes, self._context.now()
+        )
         return tuple(map(TrackedEntry, found, known))
 
     def _hashes(self, connection: Connection, chosen: Chosen) -> Sequence[TxHash]:

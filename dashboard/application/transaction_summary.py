@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from dashboard.application.line_limits import with_known_ends
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -42,14 +43,17 @@ class NetworkFinding:
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read the reason of a version, with this network's limit where the reason names none."""
-        return parse_reason(stored.record.reason_message, self.profile.module_limits)
+        limits = self.profile.line_limits.at(stored.record.timestamp)
+        return parse_reason(stored.record.reason_message, limits)
 
     def next_steps(self) -> tuple[str, ...]:
         """Return what the sender can do; nothing once the transaction was included or replaced."""
         if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
             return ()
         newest = self.versions[0]
-        return advise(self.reason_of(newest), newest.record.nonce, self.evidence.follow_up)
+        known = self.evidence
+        reason, nonce = self.reason_of(newest), newest.record.nonce
+        return advise(reason, nonce, known.follow_up, known.ended_limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +147,24 @@ def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime)
 
 
 def read_transaction_summaries(
-    connection: Connection, profiles: Sequence[NetworkProfile], hashes: Sequence[TxHash]
+    connection: Connection,
+    profiles: Sequence[NetworkProfile],
+    hashes: Sequence[TxHash],
+    now: datetime,
 ) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
     A network that can be asked no more still has what it answered before.
     """
     found = []
+    known = with_known_ends(connection, profiles)
     for some in portions(hashes):
         evidence, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
             TransactionSummary(
                 each,
-                tuple(_findings(profiles, each, evidence[each], stored[each])),
+                tuple(_findings(known, each, evidence[each], stored[each], now)),
                 each in watched,
                 watched.get(each, ""),
             )
@@ -170,10 +178,12 @@ def _findings(
     tx_hash: TxHash,
     evidence: Sequence[Evidence],
     stored: Sequence[StoredRejection],
+    now: datetime,
 ) -> Iterator[NetworkFinding]:
     by_network = {each.network_id: each for each in evidence}
     for profile in profiles:
         if profile.has_exclusion or profile.network_id in by_network:
             known = by_network.get(profile.network_id, Evidence(profile.network_id, tx_hash))
+            known = replace(known, limits_ended_at=profile.line_limits.ended_at(now))
             of_network = tuple(each for each in stored if each.network_id == profile.network_id)
             yield NetworkFinding(profile, known, conclude(known), of_network)

@@ -21,7 +21,7 @@ from dashboard.settings.dkim import check_dkim
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
-from dashboard.settings.presets import limits_of
+from dashboard.settings.presets import line_limits_of, usual_limits_of
 from dashboard.settings.schema import (
     MailSettings,
     NetworkSettings,
@@ -234,6 +234,7 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
         yield from _check_second_nodes(name, network)
         yield from _check_gas_key(name, network)
         yield from _check_module_limits(name, network)
+        yield from _check_limits_end(name, network)
 
 
 def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
@@ -271,9 +272,24 @@ def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Remark]:
 
 def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark]:
     try:
-        limits_of(network)
+        usual_limits_of(network)
     except SettingsError as error:
         yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+        return
+    try:
+        line_limits_of(network)
+    except SettingsError as error:
+        yield ("networks", name, "limit_periods"), f"cannot be used: {error}"
+
+
+def _check_limits_end(name: str, network: NetworkSettings) -> Iterator[Remark]:
+    if network.line_limits_end_block is None:
+        return
+    path = ("networks", name, "line_limits_end_block")
+    if network.line_limits_end is not None:
+        yield path, "stands beside line_limits_end: say when line limits end in one of the two"
+    if not network.all_nodes:
+        yield path, "needs a node that says when the block comes: add node, or set line_limits_end"
 
 
 def _check_own_serve(settings: Settings) -> Iterator[Remark]:

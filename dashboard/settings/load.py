@@ -33,11 +33,13 @@ from dashboard.settings.schema import Settings
 from dashboard.settings.values import (
     ByteSize,
     KeptFor,
+    PointInTime,
     PriceOfCoin,
     Rate,
     parse_duration,
     parse_fee,
     parse_kept_for,
+    parse_point_in_time,
     parse_price,
     parse_rate_setting,
     parse_secret,
@@ -57,6 +59,7 @@ _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     Wei: parse_fee,
     Rate: parse_rate_setting,
     KeptFor: parse_kept_for,
+    PointInTime: parse_point_in_time,
     PriceOfCoin: parse_price,
 }
 _LISTS: Final = (

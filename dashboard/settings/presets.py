@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from dashboard.domain.quantity import shorten
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits, ModuleLimits
 from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
-from dashboard.settings.schema import NetworkSettings
+from dashboard.settings.schema import LimitPeriodSettings, NetworkSettings
 from dashboard.wire.module_limits import decode_module_limits
 
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -90,24 +92,55 @@ def public_tables() -> tuple[ModuleLimits, ...]:
     return tuple(sorted(tables, key=lambda each: (not each.network_ids, each.title.lower())))
 
 
-def limits_of(network: NetworkSettings) -> ModuleLimits | None:
-    """Return the table that is named, or else the one for the network's id, if there is one.
+def line_limits_of(network: NetworkSettings) -> LineLimits:
+    """Return the tables of a network: those of its periods, then the one outside of them; the end.
 
-    A name with a slash is that of a file, such as the one that a node of the network reads.
-    SettingsError says what is wrong with it.
+    SettingsError says what is wrong with them.
     """
-    named = network.module_limits
+    end = None
+    if network.line_limits_end is not None or network.line_limits_end_block is not None:
+        written = network.line_limits_end
+        end = LimitsEnd(None if written is None else written.at, network.line_limits_end_block)
+    usual = usual_limits_of(network)
+    return LineLimits((*_periods(network), *([] if usual is None else [usual])), end)
+
+
+def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
+    last: datetime | None = None
+    for number, each in enumerate(sorted(network.limit_periods, key=_begin)):
+        since, until = (None if at is None else at.at for at in (each.since, each.until))
+        if since is not None and until is not None and until <= since:
+            raise SettingsError(f"the period of {shorten(each.table)} ends before it begins")
+        if number and (last is None or since is None or since < last):
+            raise SettingsError(
+                f"the period of {shorten(each.table)} overlaps the one before: end that one first"
+            )
+        last = until
+        yield replace(_table_named(each.table), since=since, until=until)
+
+
+def _begin(period: LimitPeriodSettings) -> datetime:
+    return datetime.min.replace(tzinfo=UTC) if period.since is None else period.since.at
+
+
+def usual_limits_of(network: NetworkSettings) -> ModuleLimits | None:
+    """Return the table that is named, or else the one for the network's id, if there is one."""
+    if network.module_limits:
+        return _table_named(network.module_limits)
+    own = (table for table in _ours().values() if network.network_id in table.network_ids)
+    return next(own, None)
+
+
+def _table_named(named: str) -> ModuleLimits:
+    """Return a table; a name with a slash is that of a file, such as the one that a node reads."""
     if named in table_names():
         return _ours()[named]
     if "/" in named:
         return _read(Path(named).expanduser())
-    if named:
-        raise SettingsError(
-            f"{shorten(named)} is no table of module limits: write one of "
-            f"{', '.join(table_names())}, or the path of a file"
-        )
-    own = (table for table in _ours().values() if network.network_id in table.network_ids)
-    return next(own, None)
+    raise SettingsError(
+        f"{shorten(named)} is no table of module limits: write one of "
+        f"{', '.join(table_names())}, or the path of a file"
+    )
 
 
 @cache

@@ -15,7 +15,7 @@ from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.mail import BounceSettings, RecipientSettings
-from dashboard.settings.values import ByteSize, KeptFor, PriceOfCoin, Rate
+from dashboard.settings.values import ByteSize, KeptFor, PointInTime, PriceOfCoin, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -175,6 +175,7 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     networks: Annotated[int, Meta(ge=1, le=3)]
     key: Secret
+    line_limits_end: PointInTime | None = None
 
 
 class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -258,6 +259,20 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return self.url.reveal() == OWN_SERVE
 
 
+BlockNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class LimitPeriodSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[[networks.NAME.limit_periods]]: the table of module limits from `since` on, before `until`.
+
+    `table` is written as `module_limits` is.
+    """
+
+    table: Annotated[str, Meta(min_length=1)]
+    since: PointInTime | None = None
+    until: PointInTime | None = None
+
+
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
 
@@ -266,7 +281,9 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     those of [poll] where they are None. `nodes` stand by for `node`, in this order: one that is
     `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
     is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
-    any, and serves their fees. `module_limits` names a table of config/module_limits, or a file.
+    any, and serves their fees. `module_limits` names a table of config/module_limits, or a file; it
+    holds outside of the `limit_periods`. Line limits end at a time or with a block; `after_limits`
+    says how often those are asked about that were first seen after that.
     Pages show costs in `coin`, and in money where `coin_price` says what one coin costs. Of `fees`
     it says what differs from [fees].
     """
@@ -286,6 +303,10 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     threshold_period: timedelta | None = None
     serve_fees: bool = True
     module_limits: str = ""
+    limit_periods: list[LimitPeriodSettings] = []
+    line_limits_end: PointInTime | None = None
+    line_limits_end_block: BlockNumber | None = None
+    after_limits: Literal["seldom", "never"] = "seldom"
     coin: Coin = USUAL_COIN
     coin_price: PriceOfCoin | None = None
     fees: FeePolicy | None = None

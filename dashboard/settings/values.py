@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from datetime import timedelta, tzinfo
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,17 @@ class ByteSize(int):
     """A number of bytes, written as a whole number and a unit: 512B, 64kB, 1MB."""
 
 
+class PointInTime:
+    """A moment, written as a date-time with its offset, as a date, or in Unix seconds.
+
+    No dataclass, as `KeptFor`.
+    """
+
+    def __init__(self, at: datetime) -> None:
+        """Take the moment, in UTC."""
+        self.at: Final = at
+
+
 class PriceOfCoin:
     """What one coin costs, written as an amount and a currency: 3150 USD.
 
@@ -71,6 +83,37 @@ def parse_price(text: object) -> PriceOfCoin:
         return PriceOfCoin(read_coin_price(text))
     except InputError as error:
         raise ValueError(str(error)) from error
+
+
+_UNIX_SECONDS: Final = range(10**9, 10**10)
+
+
+def parse_point_in_time(written: object) -> PointInTime:
+    """Read a moment; ValueError says what is expected."""
+    if isinstance(written, str):
+        written = _moment_of_text(written)
+    if isinstance(written, int) and written in _UNIX_SECONDS:
+        return PointInTime(datetime.fromtimestamp(written, UTC))
+    if isinstance(written, datetime) and written.tzinfo is not None:
+        return PointInTime(written.astimezone(UTC))
+    if isinstance(written, date) and not isinstance(written, datetime):
+        return PointInTime(datetime(written.year, written.month, written.day, tzinfo=UTC))
+    raise ValueError(_no_moment(written))
+
+
+def _moment_of_text(text: str) -> object:
+    """Return what TOML would have made of it without quotes."""
+    for read in (int, date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text)
+    return text
+
+
+def _no_moment(written: object) -> str:
+    return (
+        f"{shorten(str(written))} is no moment; write one such as 2027-01-15T12:00:00Z, a date, or "
+        "seconds since 1970 as the sequencer's option has them"
+    )
 
 
 def parse_duration(text: object, most: timedelta = LONGEST) -> timedelta:

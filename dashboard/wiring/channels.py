@@ -37,7 +37,7 @@ from dashboard.settings.values import zone_of
 from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, module_limits, shown_networks
+from dashboard.wiring.networks import Network, line_limits, shown_networks
 from dashboard.wiring.recipients import configured_recipients, message_domain
 
 
@@ -149,7 +149,7 @@ def open_notifier(
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:
     """Return how messages call each network."""
     return {
-        each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
+        each.network_id: NetworkName(each.title, each.is_simulated, line_limits(each))
         for each in networks
     }
 

@@ -15,7 +15,7 @@ from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.observation import Cost
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.poll.cadence import (
     CadencePolicy,
@@ -24,7 +24,7 @@ from dashboard.poll.cadence import (
     gas_calls_per_day,
 )
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
-from dashboard.settings.presets import limits_of
+from dashboard.settings.presets import line_limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,7 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
         gas=own,
         node=EndpointSettings(url=node),
         block_time=timedelta(seconds=BLOCK_SECONDS),
+        line_limits_end=settings.devnet.line_limits_end,
     )
 
 
@@ -120,11 +121,13 @@ def is_own_serve(endpoint: EndpointSettings, settings: Settings) -> bool:
     return endpoint.url.reveal().rstrip("/") == _own_serve(settings)
 
 
-def module_limits(network: Network) -> ModuleLimits | None:
-    """Return the table of limits that reasons on this network leave out, if one is known."""
+def line_limits(network: Network) -> LineLimits:
+    """Return the limits that reasons on this network leave out, as far as known, and their end."""
+    found = line_limits_of(network.endpoints)
     if network.is_simulated:
-        return ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
-    return limits_of(network.endpoints)
+        own = ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
+        return LineLimits((own,), found.end)
+    return found
 
 
 def gas_periods(network: Network, settings: Settings) -> GasPeriods:

@@ -45,7 +45,7 @@ from dashboard.wiring.networks import (
     cost_of,
     gas_periods,
     is_own_serve,
-    module_limits,
+    line_limits,
     sees_all_reports,
 )
 from dashboard.wiring.recipients import configured_recipients, message_domain
@@ -263,7 +263,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.base_fee_history,
-        module_limits=module_limits(network),
+        line_limits=line_limits(network),
         block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
         question_credits=CREDITS_PER_CALL if is_charged else 0,

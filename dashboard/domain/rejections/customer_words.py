@@ -10,7 +10,7 @@ from dashboard.domain.markup import unlinked
 from dashboard.domain.rejections.exclusion import REPORTING_DELAY
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun
-from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
+from dashboard.domain.tracking.verdict import EndedLimits, Evidence, FollowUp, VerdictKind
 
 _RECENT: Final = " The newest blocks can still be replaced, so look again in 15 minutes."
 _SEND_SAFELY: Final = (
@@ -27,6 +27,9 @@ _NEVER_THERE: Final = (
     "If it does not, it may never have reached the network. Send it again with the same nonce, "
     "so that it cannot be carried out twice."
 )
+_IN_SPITE: Final = (
+    " This should not happen any more, since the network ended its line limits on {}."
+)
 _WAIT: Final = (
     "Do not send it again with a new nonce before this is known: it could be carried out twice."
 )
@@ -42,7 +45,11 @@ def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
 
 def _rejected(evidence: Evidence, network: str) -> str:
     when = "" if evidence.is_dated_ahead else f" on {moment(evidence.records[0].timestamp)}"
-    return f"{network} rejected this transaction{when}.{_not_in_a_block(evidence.follow_up)}"
+    limits = evidence.ended_limits
+    note = (
+        "" if limits is None or not limits.is_in_spite else _IN_SPITE.format(moment(limits.since))
+    )
+    return f"{network} rejected this transaction{when}.{_not_in_a_block(evidence.follow_up)}{note}"
 
 
 def _rejected_first(evidence: Evidence, network: str) -> str:
@@ -112,6 +119,16 @@ def _no_record(evidence: Evidence, network: str) -> str:
     return f"{said}{silent}{not_seen} That does not prove that it was accepted{_late(evidence)}"
 
 
+def _no_limits(evidence: Evidence, network: str) -> str:
+    since = "" if evidence.limits_ended_at is None else f" since {moment(evidence.limits_ended_at)}"
+    older = "" if evidence.attempted_at else " if it was sent after that"
+    not_seen = _not_in_a_block(evidence.follow_up)
+    return (
+        f"{network} has had no line limits{since}, so it does not reject this transaction for "
+        f"them{older}.{not_seen} That does not prove that it was accepted."
+    )
+
+
 def _late(evidence: Evidence) -> str:
     if evidence.attempted_at is None or evidence.last_answered_at is None:
         return ", and a rejection may be reported up to two hours late."
@@ -127,6 +144,7 @@ _ANSWERS: Final[Mapping[VerdictKind, Callable[[Evidence, str], str]]] = {
     VerdictKind.INCLUDED: _included,
     VerdictKind.REPLACED: _replaced,
     VerdictKind.NO_REJECTION_ON_RECORD: _no_record,
+    VerdictKind.NO_LINE_LIMITS: _no_limits,
     VerdictKind.CANNOT_TELL: _cannot_tell,
     VerdictKind.CANNOT_CHECK: _cannot_check,
 }
@@ -169,16 +187,25 @@ def _over_limit(reason: Reason) -> str:
 
 
 def plain_steps(
-    kind: VerdictKind, reason: Reason | None, nonce: int, end: FollowUp | None
+    kind: VerdictKind,
+    reason: Reason | None,
+    nonce: int,
+    end: FollowUp | None,
+    limits: EndedLimits | None = None,
 ) -> tuple[str, ...]:
     """Return what the customer can do next, in order; nothing if nothing is left to do.
 
-    `reason` and `nonce` are those of the newest record, `end` is what the network's node says.
+    `reason` and `nonce` are those of the newest record, `end` is what the network's node says,
+    `limits` are line limits that ended.
     """
     match kind:
         case VerdictKind.REJECTED if reason is not None:
-            return (first_step(reason), _nonce_step(nonce, end), _SEND_SAFELY)
-        case VerdictKind.NO_REJECTION_ON_RECORD | VerdictKind.CANNOT_TELL:
+            return (first_step(reason, limits), _nonce_step(nonce, end), _SEND_SAFELY)
+        case (
+            VerdictKind.NO_REJECTION_ON_RECORD
+            | VerdictKind.NO_LINE_LIMITS
+            | VerdictKind.CANNOT_TELL
+        ):
             return (_IN_BLOCK, _NEVER_THERE)
         case VerdictKind.CANNOT_CHECK | VerdictKind.NOT_CHECKED_YET:
             return (_WAIT,)

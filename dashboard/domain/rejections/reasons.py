@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.node_rule_messages import NodeRule, rule_of, words_of
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
 
 _OVER_LIMIT: Final = re.compile(
     r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
@@ -58,6 +59,11 @@ class Reason:
     limit_from: str | None = None
     rule: NodeRule | None = None
 
+    @property
+    def is_of_line_limit(self) -> bool:
+        """Whether it is about counting lines."""
+        return self.kind not in {ReasonKind.OTHER_RULE, ReasonKind.UNPARSED}
+
 
 def parse_reason(text: str, limits: ModuleLimits | None = None) -> Reason:
     """Read a reason message; an unknown form is kept whole as UNPARSED.
@@ -101,7 +107,8 @@ class ModuleLimits:
     """One table of limits as it stood at one time.
 
     Limits change with each release of the nodes, so a limit is shown with `name` and
-    `version`. `network_ids` are the networks that use this table by default.
+    `version`. `network_ids` are the networks that use this table by default. It holds from `since`
+    on, before `until`; None is without a bound.
     """
 
     name: str
@@ -109,15 +116,77 @@ class ModuleLimits:
     source: str
     limits: Mapping[str, int] = field(hash=False)
     network_ids: tuple[NetworkId, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
 
     @property
     def title(self) -> str:
-        """Return the name and version of the table."""
-        return f"{self.name}, {self.version}" if self.version else self.name
+        """Return the name and version of the table, and its period, if that has bounds."""
+        since = "" if self.since is None else f"from {self.since:%Y-%m-%d}"
+        until = "" if self.until is None else f"until {self.until:%Y-%m-%d}"
+        period = " ".join(filter(None, (since, until)))
+        return ", ".join(filter(None, (self.name, self.version, period)))
 
     def limit_of(self, module: str) -> int | None:
         """Return the limit of a module, or None if the table does not name it."""
         return self.limits.get(module)
+
+    def holds_at(self, at: datetime) -> bool:
+        """Whether it holds at a moment."""
+        return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+
+
+ANNOUNCED_BEFORE: Final = timedelta(days=7)
+"""How long before line limits end pages say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsEnd:
+    """When the line limits of a network end: at a time, or with a block.
+
+    `at` is the time of the block once that is known; while it `is_expected`, the block has not come
+    and `at` is an estimate.
+    """
+
+    at: datetime | None = None
+    block_number: int | None = None
+    is_expected: bool = False
+
+    def ended_at(self, now: datetime) -> datetime | None:
+        """Return since when there are no line limits; None while they hold, as far as is known."""
+        return None if self.at is None or self.is_expected or now < self.at else self.at
+
+    def in_words(self, now: datetime) -> str:
+        """Say it as one sentence, from `ANNOUNCED_BEFORE` on; empty before that."""
+        if (ended_at := self.ended_at(now)) is not None:
+            return f"No line limits since {moment(ended_at)}."
+        if self.at is None or self.at - now > ANNOUNCED_BEFORE:
+            return ""
+        if self.block_number is None:
+            return f"Line limits end on {moment(self.at)}."
+        near = f", expected around {moment(self.at)}" if self.at > now else ", which is due"
+        return f"Line limits end with block {self.block_number:,}{near}."
+
+
+@dataclass(frozen=True, slots=True)
+class LineLimits:
+    """The line limits of a network: `tables` by period, the first that holds counts; their end."""
+
+    tables: tuple[ModuleLimits, ...] = ()
+    end: LimitsEnd | None = None
+
+    def at(self, at: datetime) -> ModuleLimits | None:
+        """Return the table for a rejection dated then; None if there is none, or no limits held."""
+        if self.ended_at(at) is not None:
+            return None
+        return next((each for each in self.tables if each.holds_at(at)), None)
+
+    def ended_at(self, now: datetime) -> datetime | None:
+        """Return since when there are no line limits; None while they hold, as far as is known."""
+        return None if self.end is None else self.end.ended_at(now)
+
+
+NO_TABLES: Final = LineLimits()
 
 
 _PURPOSES: Final = {
@@ -250,15 +319,29 @@ _REMEMBERED_REASONS: Final = (
     "The node remembers this very transaction and refuses it without counting again: "
     "change it before you send it. "
 )
+_AFTER_END: Final = (
+    "Line limits of this network ended on {}: if nothing was sent with this nonce since, send the "
+    "same signed transaction again."
+)
+_AGAINST_END: Final = (
+    "This network should have no line limits any more, so this points at the node: send the "
+    "transaction through another node, or tell the operator."
+)
 
 
-def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str, ...]:
+def advise(
+    reason: Reason,
+    nonce: int,
+    end: FollowUp | None = None,
+    limits: EndedLimits | None = None,
+) -> tuple[str, ...]:
     """Return the next steps in order, each one a sentence or two without foreign text.
 
     `end` is the last answer of the network's node, if there is one: it shows whether the nonce is
-    stuck or waits behind others. Without it the steps say that this is unknown.
+    stuck or waits behind others. Without it the steps say that this is unknown. `limits` are those
+    that ended since, or had ended before.
     """
-    return (first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
+    return (first_step(reason, limits), _nonce_step(nonce, end), _NOT_FINAL)
 
 
 def _nonce_step(nonce: int, end: FollowUp | None) -> str:
@@ -270,8 +353,10 @@ def _nonce_step(nonce: int, end: FollowUp | None) -> str:
     return step.format(nonce=nonce, next_nonce=end.next_nonce, at=moment(end.answered_at))
 
 
-def first_step(reason: Reason) -> str:
+def first_step(reason: Reason, limits: EndedLimits | None = None) -> str:
     """Return what to do about the reason itself, without foreign text."""
+    if limits is not None and reason.is_of_line_limit:
+        return _AGAINST_END if limits.is_in_spite else _AFTER_END.format(moment(limits.since))
     if reason.kind is ReasonKind.OVER_LIMIT:
         return _fit_the_limit(reason)
     if reason.rule is not None:

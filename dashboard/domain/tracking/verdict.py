@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.health.observation import Failure
@@ -130,8 +130,8 @@ class VerdictKind(StrEnum):
     """What can be said of a hash; there is no "not rejected", since nobody can know that.
 
     With several networks, the first of these leads: known events, then what is unknown, and last
-    that no rejection is on record. Otherwise this would read as "not rejected" while another
-    network may have the rejection.
+    that no rejection is on record, or none was possible. Otherwise this would read as "not
+    rejected" while another network may have the rejection.
     """
 
     REJECTED = "rejected"
@@ -142,6 +142,7 @@ class VerdictKind(StrEnum):
     NOT_CHECKED_YET = "not checked yet"
     CANNOT_TELL = "cannot tell"
     NO_REJECTION_ON_RECORD = "no rejection on record"
+    NO_LINE_LIMITS = "no line limits"
 
     @property
     def is_unknown(self) -> bool:
@@ -157,6 +158,29 @@ _UNKNOWN: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class EndedLimits:
+    """Line limits that ended, as a rejection sees them; `is_in_spite`: it is dated after that."""
+
+    since: datetime
+    is_in_spite: bool
+
+    @classmethod
+    def of(cls, ended_at: datetime | None, dated: datetime) -> Self | None:
+        """Return them for a rejection dated then; None while limits hold."""
+        return None if ended_at is None else cls(ended_at, dated >= ended_at)
+
+    @property
+    def note(self) -> str:
+        """What is to be said beside the rejection; empty for one from before the end."""
+        if not self.is_in_spite:
+            return ""
+        return (
+            f"It is dated after the line limits of this network ended on {moment(self.since)}, and "
+            "still counts."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that the store holds about one hash on one network.
 
@@ -165,7 +189,9 @@ class Evidence:
     `last_answered_at` are the times of answers (a record or null); `failing_since` is the
     time of the first failed question after the last answer, with its `failure`. `follow_up` is
     what the network's node says, None if there is no node or it gave no answer; if it does
-    not answer now, `receipt_failure` says since when and why.
+    not answer now, `receipt_failure` says since when and why. `tracked_at` is when the network was
+    first to be asked about it. `limits_ended_at` is since when the network has no line limits, None
+    while they hold.
     """
 
     network_id: NetworkId
@@ -179,6 +205,22 @@ class Evidence:
     follow_up: FollowUp | None = None
     receipt_failure: tuple[datetime, Failure] | None = None
     is_dated_ahead: bool = False
+    tracked_at: datetime | None = None
+    limits_ended_at: datetime | None = None
+
+    @property
+    def ended_limits(self) -> EndedLimits | None:
+        """The line limits that ended, as the newest record sees them."""
+        if not self.records:
+            return None
+        return EndedLimits.of(self.limits_ended_at, self.records[0].timestamp)
+
+    @property
+    def is_after_end(self) -> bool:
+        """Whether it was first seen after line limits ended; what nobody ever saw is seen now."""
+        moments = (self.attempted_at, self.tracked_at, self.first_answered_at, self.failing_since)
+        ended_at = self.limits_ended_at
+        return ended_at is not None and all(each is None or each >= ended_at for each in moments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +258,12 @@ def conclude(evidence: Evidence) -> Verdict:
         return _replaced(evidence, end)
     if evidence.records:
         return _rejected(evidence)
+    if evidence.is_after_end and evidence.limits_ended_at is not None:
+        return _no_limits(evidence, evidence.limits_ended_at)
+    return _unrecorded(evidence)
+
+
+def _unrecorded(evidence: Evidence) -> Verdict:
     if evidence.first_answered_at is None or evidence.last_answered_at is None:
         return _unanswered(evidence)
     if _first_answer_came_too_late(evidence):
@@ -268,9 +316,11 @@ def _record_seen(evidence: Evidence) -> str:
     versions = len(evidence.records)
     count = "" if versions == 1 else f" {versions} versions of the record were seen."
     wrong = f" {CLOCK_IS_WRONG}." if evidence.is_dated_ahead else ""
+    limits = evidence.ended_limits
+    note = "" if limits is None or not limits.is_in_spite else f" {limits.note}"
     return (
         f"Rejected at the {newest.tx_rejection_stage} stage, "
-        f"dated {moment(newest.timestamp)}.{wrong}{count}"
+        f"dated {moment(newest.timestamp)}.{wrong}{count}{note}"
     )
 
 
@@ -308,6 +358,23 @@ def _first_answer_came_too_late(evidence: Evidence) -> bool:
     if evidence.attempted_at is None or evidence.first_answered_at is None:
         return False
     return evidence.first_answered_at - evidence.attempted_at > QUERYABLE_WINDOW
+
+
+def _no_limits(evidence: Evidence, ended_at: datetime) -> Verdict:
+    """Say what holds of a transaction after the end; one that may be older is not let off."""
+    known = "" if evidence.attempted_at is None else ", before this transaction was attempted"
+    rests_on = f"No line limits since {moment(ended_at)}{known}."
+    answered_at = evidence.last_answered_at
+    if answered_at is not None:
+        rests_on += f" Asked {moment(answered_at)}: no rejection on record."
+    if evidence.failing_since is not None:
+        rests_on += f" The API has given no answer since {moment(evidence.failing_since)}."
+    follows = "Nothing can be rejected for line limits any more; other rules of nodes still hold."
+    if evidence.attempted_at is None:
+        follows += (
+            " When it was attempted is not known: before that moment, it may have been rejected."
+        )
+    return Verdict(VerdictKind.NO_LINE_LIMITS, rests_on + _no_receipt(evidence), follows)
 
 
 def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:

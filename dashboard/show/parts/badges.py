@@ -30,6 +30,7 @@ _VERDICTS: Final = {
     VerdictKind.INCLUDED: ("calm", "✓"),
     VerdictKind.REPLACED: ("mute", "⇄"),
     VerdictKind.NO_REJECTION_ON_RECORD: ("mute", "○"),
+    VerdictKind.NO_LINE_LIMITS: ("mute", "○"),
     VerdictKind.CANNOT_TELL: ("mute", "?"),
     VerdictKind.NOT_CHECKED_YET: ("mute", "…"),
     VerdictKind.CANNOT_CHECK: ("busy", "!"),

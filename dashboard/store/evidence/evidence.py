@@ -50,8 +50,10 @@ def read_evidence_of_many(
     found = {}
     for tx_hash in ends:
         own = tracked.get(tx_hash)
-        rows = asked[tx_hash] | ({} if own is None else watched[own.cohort_id])
         held = _by_network(stored[tx_hash])
+        watched_on = {} if own is None else watched[own.cohort_id]
+        watched_at = {each: row.watched_at for each, row in watched_on.items()}
+        rows = asked[tx_hash] | watched_on
         known = Evidence(NetworkId(0), tx_hash, (), None if own is None else own.attempted_at)
         found[tx_hash] = [
             _evidence(
@@ -62,6 +64,7 @@ def read_evidence_of_many(
                     is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
                     follow_up=ends[tx_hash].get(each),
                     receipt_failure=failing.get((tx_hash, each)),
+                    tracked_at=watched_at.get(each),
                 ),
                 rows.get(each),
             )

@@ -51,6 +51,7 @@ from dashboard.store.schema.monitoring import (
     coverage,
     coverage_gaps,
     credit_ledger,
+    limits_end_blocks,
     standing_failures,
     store_sizes,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "invitations",
     "last_answers",
     "leases",
+    "limits_end_blocks",
     "mail_outages",
     "metadata",
     "notification_incidents",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, String
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String
 
 from dashboard.domain.health.observation import LIMITS
 from dashboard.store.schema.columns import (
@@ -88,4 +88,14 @@ standing_failures = table(
     needed("last_failed_at", Moment),
     needed("failure_kind", String(20)),
     needed("failure_message", ForeignText),
+)
+
+# When a block comes with which line limits end; until then, when it `is_expected`.
+limits_end_blocks = table(
+    "limits_end_blocks",
+    key("network_id", Network),
+    key("block_number", BigInteger),
+    needed("at", Moment),
+    needed("is_expected", Boolean),
+    sqlite_with_rowid=False,
 )

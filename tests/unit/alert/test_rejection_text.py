@@ -20,13 +20,19 @@ from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import (
+    NO_TABLES,
+    LimitsEnd,
+    LineLimits,
+    ModuleLimits,
+)
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_rejection, a_transition, seconds
 from tests.golden_texts import GoldenTexts
 
+ENDED = LimitsEnd(A_MOMENT - timedelta(days=1))
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
-LINEA = RejectionContext("Linea", None, UTC)
-IN_ZURICH = RejectionContext("Linea", None, ZoneInfo("Europe/Zurich"))
+LINEA = RejectionContext("Linea", NO_TABLES, UTC)
+IN_ZURICH = RejectionContext("Linea", NO_TABLES, ZoneInfo("Europe/Zurich"))
 
 
 def over_limit(module: str = "ADD", count: int = 676_000) -> str:
@@ -87,7 +93,10 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "without a label, read in Zurich": describe_rejection(overnight, IN_ZURICH),
         "no figures": describe_rejection(of_mmu, LINEA),
         "limit from the table of the network": describe_rejection(
-            of_mmu, RejectionContext("Linea", limits, UTC)
+            of_mmu, RejectionContext("Linea", LineLimits((limits,)), UTC)
+        ),
+        "after the end of line limits": describe_rejection(
+            of_mmu, RejectionContext("Linea", LineLimits((limits,), ENDED), UTC)
         ),
         "reason that nobody knows": describe_rejection(
             a_change(rejection=version("out of luck")), LINEA
@@ -118,7 +127,7 @@ def test_limit_that_only_one_record_names_is_not_changed() -> None:
     limits = ModuleLimits("devnet", "", "", {"MMU": 524_288})
 
     change = a_change(transition=transition, previous=before, rejection=now)
-    text = describe_rejection(change, RejectionContext("Linea", limits, UTC))
+    text = describe_rejection(change, RejectionContext("Linea", LineLimits((limits,)), UTC))
 
     assert [label for label, _, _ in text.changed] == ["Count", "Overrun"]
 

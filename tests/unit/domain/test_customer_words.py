@@ -7,7 +7,13 @@ from datetime import timedelta
 
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
 from dashboard.domain.rejections.reasons import parse_reason
-from dashboard.domain.tracking.verdict import Evidence, FollowUp, Inclusion, VerdictKind
+from dashboard.domain.tracking.verdict import (
+    EndedLimits,
+    Evidence,
+    FollowUp,
+    Inclusion,
+    VerdictKind,
+)
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 from tests.golden_texts import GoldenTexts
 
@@ -52,6 +58,15 @@ ANSWERS = {
         KINDS.NO_REJECTION_ON_RECORD,
         replace(ASKED, failing_since=A_MOMENT),
     ),
+    "rejected in spite of the end of line limits": (
+        KINDS.REJECTED,
+        replace(REJECTED, limits_ended_at=A_MOMENT - HOUR),
+    ),
+    "after line limits": (KINDS.NO_LINE_LIMITS, replace(ASKED, limits_ended_at=A_MOMENT)),
+    "sent after line limits": (
+        KINDS.NO_LINE_LIMITS,
+        replace(ASKED, limits_ended_at=A_MOMENT, attempted_at=A_MOMENT),
+    ),
     "asked too late": (KINDS.CANNOT_TELL, ASKED),
     "cannot be asked": (KINDS.CANNOT_CHECK, ASKED),
     "cannot be asked since": (KINDS.CANNOT_CHECK, replace(ASKED, failing_since=A_MOMENT)),
@@ -93,6 +108,13 @@ def test_customer_reads_what_to_do(golden: GoldenTexts) -> None:
             )
             for title, end in ends.items()
         },
+        "rejected before line limits ended": plain_steps(
+            VerdictKind.REJECTED,
+            parse_reason(OVER),
+            7,
+            None,
+            EndedLimits(A_MOMENT, is_in_spite=False),
+        ),
         **{f"{kind}, no record": plain_steps(kind, None, 0, None) for kind in VerdictKind},
     }
 

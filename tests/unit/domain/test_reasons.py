@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
@@ -18,6 +18,8 @@ from dashboard.domain.rejections.exclusion import (
 )
 from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
 from dashboard.domain.rejections.reasons import (
+    LimitsEnd,
+    LineLimits,
     ModuleLimits,
     ReasonKind,
     advise,
@@ -26,7 +28,7 @@ from dashboard.domain.rejections.reasons import (
     parse_reason,
     purpose_of,
 )
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
 from tests.builders import A_MOMENT, a_rejection, seconds
 from tests.golden_texts import GoldenTexts
 
@@ -59,6 +61,36 @@ def test_table_of_limits_can_be_part_of_a_key() -> None:
     assert one != other
 
 
+def test_rejection_is_read_by_the_table_that_held_when_it_is_dated() -> None:
+    change, end = A_MOMENT, A_MOMENT + timedelta(days=1)
+    first = ModuleLimits("first", "", "", {"MMU": 1}, until=change)
+    second = ModuleLimits("second", "", "", {"MMU": 2}, since=change)
+    limits = LineLimits((first, second), LimitsEnd(end))
+
+    found = [limits.at(at) for at in (change - seconds(1), change, end - seconds(1), end)]
+
+    assert found == [first, second, second, None]
+    assert second.title == "second, from 2026-11-20"
+
+
+def test_end_of_limits_is_announced_a_week_before_and_said_after(golden: GoldenTexts) -> None:
+    day = timedelta(days=1)
+    timed, block = LimitsEnd(A_MOMENT), LimitsEnd(A_MOMENT, 31_000_000, is_expected=True)
+    cases = {
+        "more than a week before": (timed, -8 * day),
+        "a week before": (timed, -7 * day),
+        "then": (timed, timedelta()),
+        "a block that is expected": (block, -day),
+        "a block that is overdue": (block, day),
+        "a block that came": (LimitsEnd(A_MOMENT, 31_000_000), day),
+        "a block of which nothing is known": (LimitsEnd(block_number=31_000_000), day),
+    }
+
+    said = {name: end.in_words(A_MOMENT + after) for name, (end, after) in cases.items()}
+
+    golden.check("end_of_limits", said)
+
+
 MMU_OVER = "Transaction line count for module MMU=2163904 is above the limit 2097152"
 RIPEMD = "Transaction line count for module PRECOMPILE_RIPEMD_BLOCKS=1 is above the limit 0"
 
@@ -82,6 +114,15 @@ def test_advice_reads_as_it_was_reviewed(golden: GoldenTexts) -> None:
         **{text: advise(parse_reason(text), 7) for text in ADVISED},
         "an operation that a table bars": advise(barred, 7),
         "the largest nonce": advise(over, 2**64 - 2),
+        **{
+            f"after line limits ended, in spite {is_in_spite}": advise(
+                over, 7, limits=EndedLimits(A_MOMENT, is_in_spite)
+            )
+            for is_in_spite in (False, True)
+        },
+        "another rule after line limits ended": advise(
+            parse_reason("Gas price too low"), 7, limits=EndedLimits(A_MOMENT, is_in_spite=True)
+        ),
         **{
             f"nonce 7 while the node expects {nonce or 'nobody knows which'}": advise(
                 over, 7, FollowUp(A_MOMENT, next_nonce=nonce)

@@ -79,6 +79,7 @@ def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "rejected, no receipt": concluded(records=record, follow_up=NO_RECEIPT),
         "receipt could not be read": answered(receipt_failure=(NOW, UNREADABLE)),
         **ends(record),
+        **after_limits(record),
     }
 
     golden.check("verdicts", verdicts)
@@ -107,6 +108,36 @@ def ends(record: tuple[RejectedTransaction, ...]) -> dict[str, Verdict]:
     }
 
 
+def after_limits(record: tuple[RejectedTransaction, ...]) -> dict[str, Verdict]:
+    """Return the verdicts on a network whose line limits ended."""
+    hour = timedelta(hours=1)
+    ended: dict[str, Any] = {"limits_ended_at": NOW}
+    return {
+        "after the end, never seen": concluded(**ended),
+        "after the end, attempt known": concluded(attempted_at=NOW, tracked_at=NOW, **ended),
+        "after the end, null, then silence": answered(
+            failing_since=NOW + hour, failure=REFUSED, tracked_at=NOW, **ended
+        ),
+        "after the end, silent": concluded(failing_since=NOW, failure=REFUSED, **ended),
+        "rejected in spite of the end": concluded(records=record, limits_ended_at=NOW - hour),
+        "rejected before the end": concluded(records=record, **ended),
+        "included after the end": concluded(follow_up=IN_BLOCK, **ended),
+    }
+
+
+def test_transaction_from_before_the_end_of_limits_is_judged_as_ever() -> None:
+    earlier = NOW - MOMENT
+    seen: tuple[dict[str, Any], ...] = (
+        {"attempted_at": earlier, "tracked_at": NOW},
+        {"tracked_at": earlier},
+        {"first_answered_at": earlier, "last_answered_at": NOW},
+        {"failing_since": earlier, "failure": REFUSED},
+    )
+
+    for each in seen:
+        assert concluded(limits_ended_at=NOW, **each) == concluded(**each)
+
+
 def test_record_text_is_never_repeated() -> None:
     verdict = concluded(records=(a_record(),))
 
@@ -126,6 +157,6 @@ def test_what_nobody_knows_comes_before_no_rejection_on_record() -> None:
 
     unknown = [each for each in order if each.is_unknown]
 
-    assert order[-1] is VerdictKind.NO_REJECTION_ON_RECORD
-    assert order[-1 - len(unknown) : -1] == unknown
+    assert order[-2:] == [VerdictKind.NO_REJECTION_ON_RECORD, VerdictKind.NO_LINE_LIMITS]
+    assert order[-2 - len(unknown) : -2] == unknown
     assert len(unknown) == 3

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from dashboard.errors import SettingsError
 from dashboard.settings import NetworkSettings
-from dashboard.settings.presets import limits_of, table_names
+from dashboard.settings.presets import line_limits_of, table_names, usual_limits_of
+from dashboard.settings.schema import LimitPeriodSettings
+from dashboard.settings.values import PointInTime
+from tests.builders import A_MOMENT
 
 LINEA = 59144
 
 
 def title_for(network_id: int, named: str = "") -> str | None:
-    limits = limits_of(NetworkSettings(network_id=network_id, module_limits=named))
+    limits = usual_limits_of(NetworkSettings(network_id=network_id, module_limits=named))
     return None if limits is None else limits.title
 
 
@@ -29,7 +33,7 @@ def test_table_for_a_network_is_found_by_its_id(network_id: int, title: str | No
 
 @pytest.mark.parametrize("name", table_names())
 def test_every_table_can_be_named_and_names_its_source(name: str) -> None:
-    limits = limits_of(NetworkSettings(network_id=1, module_limits=name))
+    limits = usual_limits_of(NetworkSettings(network_id=1, module_limits=name))
 
     assert limits is not None
     assert re.search(r"[0-9a-f]{40}$", limits.source)
@@ -37,7 +41,7 @@ def test_every_table_can_be_named_and_names_its_source(name: str) -> None:
 
 def test_tables_hold_what_was_published() -> None:
     mainnet, sepolia, limitless = (
-        limits_of(NetworkSettings(network_id=1, module_limits=f"linea-{name}"))
+        usual_limits_of(NetworkSettings(network_id=1, module_limits=f"linea-{name}"))
         for name in ("mainnet", "sepolia", "limitless")
     )
 
@@ -78,3 +82,41 @@ def test_file_that_is_no_table_is_named(tmp_path: Path, text: bytes) -> None:
 
     with pytest.raises(SettingsError, match=r"limits\.toml cannot be used"):
         title_for(LINEA, str(own))
+
+
+def periods(*bounds: tuple[int, int]) -> list[LimitPeriodSettings]:
+    """Return periods of two tables from hour to hour; zero is no bound."""
+    return [
+        LimitPeriodSettings(
+            f"linea-{name}",
+            *(PointInTime(A_MOMENT + timedelta(hours=hour)) if hour else None for hour in hours),
+        )
+        for name, hours in zip(("sepolia", "limitless"), bounds, strict=True)
+    ]
+
+
+def test_tables_by_period_go_before_the_usual_one() -> None:
+    network = NetworkSettings(network_id=LINEA, limit_periods=periods((0, 1), (1, 2)))
+
+    limits = line_limits_of(network)
+
+    found = [limits.at(A_MOMENT + timedelta(hours=hour)) for hour in range(3)]
+    assert [each and each.name for each in found] == (
+        ["Linea Sepolia", "Linea limitless prover", "Linea mainnet"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        (((2, 1), (3, 4)), "sepolia'? ends before it begins"),
+        (((1, 3), (2, 4)), "limitless'? overlaps the one before"),
+        (((1, 0), (2, 0)), "limitless'? overlaps the one before"),
+        (((0, 2), (0, 3)), "overlaps the one before"),
+    ],
+)
+def test_periods_that_contradict_each_other_are_named(
+    bounds: tuple[tuple[int, int], tuple[int, int]], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        line_limits_of(NetworkSettings(network_id=LINEA, limit_periods=periods(*bounds)))

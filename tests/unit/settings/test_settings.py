@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -313,6 +313,44 @@ def test_two_networks_of_one_title_are_refused(tmp_path: Path) -> None:
 
     assert "networks.other.title" in said
     assert "is 'mine', as mine is called: give each network a title of its own" in said
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("1800000000", "'1800000000'", "2027-01-15T08:00:00Z", "'2027-01-15T09:00:00+01:00'"),
+        *("2027-01-15 08:00:00.000Z",),
+    ],
+)
+def test_end_of_line_limits_is_written_as_sequencers_or_people_write_it(
+    tmp_path: Path, written: str
+) -> None:
+    settings = loaded(tmp_path, f"{NETWORK}line_limits_end = {written}\n")
+
+    end = settings.networks["mine"].line_limits_end
+    assert end is not None
+    assert end.at == datetime(2027, 1, 15, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("line_limits_end = 31000000", "is no moment; write one such as 2027-01-15T"),
+        ("line_limits_end = '2027-01-15T08:00:00'", "is no moment; write one such as"),
+        ("line_limits_end = 'soon'", "is no moment"),
+        ("line_limits_end_block = 31000000", "needs a node that says when the block comes"),
+        (
+            "line_limits_end_block = 31000000\nline_limits_end = 2027-01-15",
+            "stands beside line_limits_end: say when line limits end in one of the two",
+        ),
+        ("limit_periods = [{ table = 'mainet' }]", "is no table of module limits"),
+        ("after_limits = 'often'", "choose one of seldom, never"),
+    ],
+)
+def test_end_of_line_limits_that_nobody_can_mean_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    assert said in mistake(tmp_path, f"{NETWORK}{text}\n")
 
 
 def test_store_keeps_for_a_time_or_forever(tmp_path: Path) -> None:

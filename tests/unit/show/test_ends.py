@@ -13,7 +13,7 @@ from dashboard.application.application import Application
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.answer_template import Voice
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.tracking.verdict import (
     Inclusion,
     InclusionAnswer,
@@ -36,7 +36,7 @@ INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
 
 @pytest.fixture
 def queries(store: Store) -> Application:
-    card = replace(SIMULATED, module_limits=LIMITS)
+    card = replace(SIMULATED, line_limits=LineLimits((LIMITS,)))
     return Application(store, (card, SILENT), None, lambda: NOW)
 
 

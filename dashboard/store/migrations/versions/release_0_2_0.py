@@ -49,6 +49,7 @@ def upgrade() -> None:
     _share_cases()
     _say_where_rules_were_changed()
     _keep_what_is_said_of_purges()
+    _end_line_limits()
 
 
 def _store_busy_spells() -> None:
@@ -286,6 +287,15 @@ def _keep_what_is_said_of_purges() -> None:
     """Let no purge of the audit log delete what says that there was one."""
     for statement in _REPLACED[op.get_bind().dialect.name]:
         op.execute(sa.text(statement))
+
+
+def _end_line_limits() -> None:
+    op.create_table(
+        "limits_end_blocks",
+        *key(network_id=big, block_number=big),
+        *needed(at=big, is_expected=flag),
+        sqlite_with_rowid=False,
+    )
 
 
 _REPLACED = {

@@ -1,0 +1,47 @@
+"""The blocks with which line limits end: when they came, or are expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
+from dashboard.store.engine.upsert import upsert
+from dashboard.store.schema import limits_end_blocks
+
+
+def save_end_block(connection: Connection, network_id: NetworkId, end: LimitsEnd) -> None:
+    """Store the time of the block of an end, in place of what was expected."""
+    row = {
+        "network_id": network_id,
+        "block_number": end.block_number,
+        "at": end.at,
+        "is_expected": end.is_expected,
+    }
+    upsert(connection, limits_end_blocks, [row])
+
+
+def known_end(
+    connection: Connection, network_id: NetworkId, end: LimitsEnd | None
+) -> LimitsEnd | None:
+    """Return the end; one with a block has its time, as far as a worker knows that."""
+    if end is None or end.block_number is None:
+        return end
+    column = limits_end_blocks.c
+    query = select(column.at, column.is_expected).where(
+        column.network_id == network_id, column.block_number == end.block_number
+    )
+    row = connection.execute(query).one_or_none()
+    return end if row is None else replace(end, at=row.at, is_expected=row.is_expected)
+
+
+def known_limits(
+    connection: Connection, limits: Mapping[NetworkId, LineLimits]
+) -> dict[NetworkId, LineLimits]:
+    """Return the line limits of networks, with ends as they are known."""
+    return {
+        key: replace(each, end=known_end(connection, key, each.end)) for key, each in limits.items()
+    }
