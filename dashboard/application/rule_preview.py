@@ -11,7 +11,7 @@ from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
-from dashboard.domain.alerts.kinds.table import subject_kinds
+from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import (
     FeeSpread,
@@ -102,7 +102,7 @@ def _of_changes(
         firings = firings_of_changes(rule, seen)
         return RulePreview(rule, since, until, tuple(firings), len(seen) == MOST_CHANGES)
     changes = past_transitions(connection, subject_kinds(rule.kind), since, until)
-    if rule.kind is RuleKind.INCLUDED:
+    if not KINDS[rule.kind].is_lasting:
         firings = firings_of_changes(rule, changes)
     else:
         found = firings_of_conditions(rule, (each.transition for each in changes))

@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.detect.condition_start_end import Conclusions
-from dashboard.domain.alerts.condition import Reading, State, SubjectKind
+from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
+from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import Operation
+from dashboard.domain.rejections.reasons import LimitsEnd
 
 STALE_AFTER_PERIODS: Final = 2
 """A figure is stale when it is older than this many of its own poll periods."""
@@ -87,15 +89,54 @@ def conclude_exclusion_outage(
     """Conclude whether the exclusion API has an outage; one that was never asked has none.
 
     It may be asked rarely, so an outage needs failures that span the pending time: after a single
-    failure, the time that passes shows nothing.
+    failure, the time that passes shows nothing. Once line limits ended, silence is no outage.
     """
     kind, reading = SubjectKind.EXCLUSION_API, None
+    limits = conclusions.held.get(SubjectKind.LINE_LIMITS)
+    if limits is not None and limits.state is State.NO_LINE_LIMITS:
+        if conclusions.state(kind) is State.SILENT:
+            _change(conclusions, kind, State.ANSWERING, now, EndGrounds(limits.since))
+        return
     if unanswered is None:
         if conclusions.state(kind) is not None:
             reading = Reading(is_trouble=False, at=now)
     elif unanswered.failed_for >= conclusions.rules.of(kind).pending:
         reading = detect_outage(unanswered, None, watching_since, now)
     conclusions.conclude(kind, reading)
+
+
+def conclude_line_limits(
+    conclusions: Conclusions, end: LimitsEnd | None, now: datetime
+) -> datetime | None:
+    """Conclude whether line limits ended, and return since when they did.
+
+    A clock that is set back does not bring them back; another end in the settings does.
+    """
+    kind = SubjectKind.LINE_LIMITS
+    held = conclusions.held.get(kind)
+    ended_before = held is not None and held.state is State.NO_LINE_LIMITS
+    ended_at = None if end is None else end.ended_at(now)
+    if end is not None and held is not None and ended_before and end.ended_at(held.since):
+        ended_at = held.since
+    if ended_at is not None and not ended_before:
+        grounds = EndGrounds(ended_at, None if end is None else end.block_number)
+        _change(conclusions, kind, State.NO_LINE_LIMITS, now, grounds)
+    elif ended_at is None and ended_before:
+        _change(conclusions, kind, State.LINE_LIMITS, now, None)
+    return ended_at
+
+
+def _change(
+    conclusions: Conclusions,
+    kind: SubjectKind,
+    after: State,
+    at: datetime,
+    grounds: EndGrounds | None,
+) -> None:
+    """Take in a state that holds since line limits ended if it is that, and otherwise from now."""
+    since = grounds.ended_at if grounds is not None and kind is SubjectKind.LINE_LIMITS else at
+    conclusions.change(kind, after, at, grounds, since)
+    conclusions.held[kind] = Condition(after, since)
 
 
 def detect_outage(

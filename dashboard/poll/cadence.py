@@ -36,6 +36,15 @@ class CadencePolicy:
     last_age: timedelta = QUERYABLE_WINDOW + REPORTING_DELAY
 
 
+SELDOM: Final = CadencePolicy(
+    shortest_interval=timedelta(days=1),
+    longest_retry=timedelta(days=1),
+    late_retry=timedelta(days=1),
+)
+"""How often to ask about what was first seen after line limits ended: it may be older than known,
+and the end may have been put off."""
+
+
 def next_check(
     age: timedelta, policy: CadencePolicy, *, is_rejected: bool = False
 ) -> timedelta | None:

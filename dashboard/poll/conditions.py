@@ -28,6 +28,7 @@ from dashboard.detect.outage import (
     conclude_coverage,
     conclude_exclusion_outage,
     conclude_gas,
+    conclude_line_limits,
 )
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
@@ -37,6 +38,7 @@ from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.poll.lease import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
     current_condition,
@@ -55,6 +57,7 @@ from dashboard.store.monitoring.coverage import (
     covered,
     save_coverage,
 )
+from dashboard.store.rejections.limits_end import known_end
 
 _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
@@ -110,7 +113,7 @@ class Conditions:
     what was reported and what is too old. A conclusion about busyness needs a fee and a fresh
     threshold; where there is none for long, it is not known. Where the clock was set, waiting
     begins again: that is no news of a network. The periods say how often suggested fees and the
-    busy threshold are asked.
+    busy threshold are asked, `limits_end` when line limits end as the settings have it.
     """
 
     network_id: NetworkId
@@ -119,6 +122,7 @@ class Conditions:
     rules: ConditionRules
     clocks: Clocks
     new_id: Callable[[], UUID]
+    limits_end: LimitsEnd | None = None
     recent_fees: BusyWindow = field(init=False)
     set_clock: SetClock = field(init=False)
     _stored: StoredConditions = field(init=False)
@@ -170,8 +174,15 @@ class Conditions:
         """Conclude from what is stored whether the exclusion API has an outage."""
         self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)
-        with self._stored.concluding(connection, SubjectKind.EXCLUSION_API) as conclusions:
+        concerned = SubjectKind.EXCLUSION_API, SubjectKind.LINE_LIMITS
+        with self._stored.concluding(connection, *concerned) as conclusions:
             conclude_exclusion_outage(conclusions, unanswered, self.set_clock.since, now)
+
+    def update_line_limits(self, connection: Connection, now: datetime) -> datetime | None:
+        """Conclude whether line limits ended, and return since when they did."""
+        end = known_end(connection, self.network_id, self.limits_end)
+        with self._stored.concluding(connection, SubjectKind.LINE_LIMITS) as conclusions:
+            return conclude_line_limits(conclusions, end, now)
 
     def _measure_busyness(
         self, connection: Connection, fees: SuggestedGasFees, now: datetime
@@ -225,8 +236,11 @@ class CoverageWatch:
     clocks: Clocks
     visited_at: timedelta | None = None
 
-    def visit(self, connection: Connection) -> timedelta:
-        """Store what this visit changes; return its time, for `kept` once it is on disk."""
+    def visit(self, connection: Connection, limits_ended_at: datetime | None = None) -> timedelta:
+        """Store what this visit changes; return its time, for `kept` once it is on disk.
+
+        Once line limits ended, no rejection is missed, whoever asks or answers.
+        """
         at, elapsed = self.clocks.now(), self.clocks.elapsed()
         since_last = None if self.visited_at is None else elapsed - self.visited_at
         failures = {
@@ -239,8 +253,13 @@ class CoverageWatch:
             if failure is not None and _has_lasted(failure):
                 visit = Visit(at, since_last, failure.failing_since, failure.failure.message)
             before = held.get(watched)
+            ended_at = limits_ended_at if watched is Watched.REJECTIONS else None
             if before is None:
                 change = CoverageChange(Covered(self.network_id, watched, at, at))
+            elif ended_at is not None and before.until >= ended_at:
+                change = conclude_coverage(replace(before, until=at), Visit(at, timedelta()))
+            elif ended_at is not None:
+                change = conclude_coverage(as_last_seen(connection, before), Visit(ended_at))
             else:
                 seen = as_last_seen(connection, before) if since_last is None else before
                 change = conclude_coverage(seen, visit)

@@ -17,7 +17,7 @@ from dashboard.detect.rejection import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.cadence import CadencePolicy, next_check, next_try
+from dashboard.poll.cadence import SELDOM, CadencePolicy, next_check, next_try
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
@@ -26,6 +26,7 @@ from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import cohorts_among, record_poll, save_polled
 from dashboard.store.monitoring.answer_counts import read_standing_failures
+from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.tracking.cohorts import (
     Cohort,
     PollResult,
@@ -38,25 +39,36 @@ _UNIT: Final = timedelta(milliseconds=1)
 _TIME_BITS: Final = 48
 _ID_BITS: Final = 48
 _SIZE_BITS: Final = 16
+_AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
+"""A flag above the size, which is at most `LARGEST_COHORT`."""
+
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 """Added to a time, which may lie before this process began, so that it is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledCohort:
-    """A cohort of at most `size` hashes; `born` is when its age began, in elapsed time."""
+    """A cohort of at most `size` hashes; `born` is when its age began, in elapsed time.
+
+    `is_after_limits`: that was after line limits ended.
+    """
 
     cohort_id: int
     born: timedelta
     size: int
+    is_after_limits: bool = False
 
 
 class ExclusionQueue:
-    """A heap of cohorts by due time, all in elapsed time, to the millisecond."""
+    """A heap of cohorts by due time, all in elapsed time, to the millisecond.
 
-    def __init__(self, policy: CadencePolicy) -> None:
+    What was born after line limits ended is asked about by `after_limits`; without that, never.
+    """
+
+    def __init__(self, policy: CadencePolicy, after_limits: CadencePolicy | None = SELDOM) -> None:
         """Begin with nothing to ask."""
         self._policy = policy
+        self._after_limits = after_limits
         self._heap: list[int] = []
 
     def __len__(self) -> int:
@@ -69,12 +81,15 @@ class ExclusionQueue:
 
         One that should have been asked before `now`, while this process was down, is due at once.
         """
+        policy = self._after_limits if cohort.is_after_limits else self._policy
+        if policy is None:
+            return
         asked = min(asked, now)  # stored by a clock that was ahead
         age = asked - cohort.born
         if last.is_answered:
-            wait = next_check(age, self._policy, is_rejected=last.is_rejected)
+            wait = next_check(age, policy, is_rejected=last.is_rejected)
         else:
-            wait = next_try(age, self._policy)
+            wait = next_try(age, policy)
         if wait is not None:
             self.put(cohort, max(asked + wait, now))
 
@@ -93,9 +108,16 @@ class ExclusionQueue:
             self.put(each, at)
 
     def put(self, cohort: ScheduledCohort, due: timedelta) -> None:
-        """Schedule a cohort for that time."""
-        about = cohort.cohort_id << _SIZE_BITS | cohort.size
+        """Schedule a cohort for that time, unless it is never asked about."""
+        if cohort.is_after_limits and self._after_limits is None:
+            return
+        size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits
+        about = cohort.cohort_id << _SIZE_BITS | size
         heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._heap.clear()
 
 
 def _number(time: timedelta) -> int:
@@ -111,7 +133,8 @@ def _unpacked(entry: int) -> ScheduledCohort:
     about = entry >> _TIME_BITS
     size = about & ((1 << _SIZE_BITS) - 1)
     cohort_id = about >> _SIZE_BITS & ((1 << _ID_BITS) - 1)
-    return ScheduledCohort(cohort_id, born * _UNIT, size)
+    is_after_limits = bool(size & _AFTER_LIMITS)
+    return ScheduledCohort(cohort_id, born * _UNIT, size % _AFTER_LIMITS, is_after_limits)
 
 
 _RULES: Final = PollRules(
@@ -154,16 +177,29 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         self._conditions = conditions
         self._new_id = new_id
         self._last_cohort_id = 0
+        self._limits_ended_at: datetime | None = None
         self._has_outage = False
 
     def load(self) -> None:
-        """Schedule new cohorts: of newly tracked hashes, and those split off since."""
+        """Schedule new cohorts: of newly tracked hashes, and those split off since.
+
+        All of them once more where the time became known of the block that ends line limits.
+        """
+        network_id, conditions = self.store.network_id, self._conditions
         with self.store.read() as connection:
-            found = watched_after(connection, self.store.network_id, self._last_cohort_id)
+            end = known_end(connection, network_id, conditions.limits_end)
+            ended_at = None if end is None or end.is_expected else end.at
+            if ended_at != self._limits_ended_at:
+                self._schedule.clear()
+                self._last_cohort_id, self._limits_ended_at = 0, ended_at
+            found = watched_after(connection, network_id, self._last_cohort_id)
         now = self.clocks.elapsed()
         for each in found:
             cohort = ScheduledCohort(
-                each.cohort_id, self.clocks.elapsed_at(each.born_at), each.size
+                each.cohort_id,
+                self.clocks.elapsed_at(each.born_at),
+                each.size,
+                ended_at is not None and each.born_at >= ended_at,
             )
             if each.last_asked_at is None:
                 self._schedule.put(cohort, now)

@@ -16,10 +16,12 @@ from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.poll.cadence import CadencePolicy, GasPeriods
+from dashboard.poll.cadence import SELDOM, CadencePolicy, GasPeriods
 from dashboard.poll.conditions import Conditions, CoverageWatch
+from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
@@ -53,8 +55,9 @@ class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
-    between its blocks, where known. `gas_periods` are its own, where it has some. `meter` counts
-    what all of its clients ask.
+    between its blocks, where known. `gas_periods` are its own, where it has some. `after_limits` is
+    how often it is asked about what was first seen after its line limits ended, None for never;
+    `blocks` dates the block with which they end. `meter` counts what all of its clients ask.
     """
 
     network_id: NetworkId
@@ -64,6 +67,9 @@ class WatchedNetwork:
     gas_from_node: GasAsker | None = None
     gas_periods: GasPeriods | None = None
     inclusion: InclusionAsker | None = None
+    limits_end: LimitsEnd | None = None
+    after_limits: CadencePolicy | None = SELDOM
+    blocks: BlockAsker | None = None
     meter: Meter = field(default_factory=Meter)
 
     @property
@@ -151,6 +157,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         worker.rules,
         clocks,
         worker.new_id,
+        network.limits_end,
     )
     coverage = CoverageWatch(network_id, network.watched, worker.clocks)
     yield Job(
@@ -159,11 +166,15 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         lambda: run_sync(_update_conditions, worker, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        schedule = ExclusionQueue(worker.cadence)
+        schedule = ExclusionQueue(worker.cadence, network.after_limits)
         exclusion = ExclusionPoll(
             network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion, exclusion.tick)
+    end = network.limits_end
+    if end is not None and end.block_number is not None and network.blocks is not None:
+        ending = EndBlockPoll(network.blocks, store, end.block_number, clocks)
+        yield Job(f"end of line limits of {network_id}", EndBlockPoll.period, ending.tick)
     if network.inclusion is not None:
         receipts = ReceiptQueue(FOLLOW_UP_CADENCE)
         inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, worker.new_id)
@@ -187,15 +198,16 @@ async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
 def _update_conditions(
     worker: PollingWorker, term: Term, conditions: Conditions, coverage: CoverageWatch
 ) -> None:
-    """Update from the store alone: silent APIs, stale fees, and gaps of coverage."""
-    now = worker.clocks.now()
+    """Update from the store alone: silent APIs, stale fees, ended limits, gaps of coverage."""
+    now, limits_ended_at = worker.clocks.now(), None
     with worker.store.write() as connection:
         term.check(connection)
         if Watched.FEES in coverage.watched:
             conditions.update_gas(connection, now)
         if Watched.REJECTIONS in coverage.watched:
+            limits_ended_at = conditions.update_line_limits(connection, now)
             conditions.update_exclusion_outage(connection, now)
-        visited_at = coverage.visit(connection)
+        visited_at = coverage.visit(connection, limits_ended_at)
     coverage.kept(visited_at)
 
 

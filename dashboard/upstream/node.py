@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Final, Literal, TypeVar
 
 from msgspec import Raw
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import (
     UpstreamError,
@@ -283,6 +286,56 @@ class FirstThatAnswers:
                 if answer.failure is None:
                     answers[place] = answer
         return answers
+
+
+_MEASURED_BLOCKS: Final = 1000
+_FURTHEST: Final = timedelta(days=3650)
+
+
+class BlockClient:
+    """Says of a block when it came or is expected, by the first node that answers.
+
+    Without a `block_time`, the pace of the last thousand blocks says when one is expected.
+    """
+
+    def __init__(
+        self, nodes: Sequence[NodeClient], network_id: NetworkId, block_time: timedelta | None
+    ) -> None:
+        """Ask nothing yet."""
+        self._nodes = nodes
+        self._network_id = network_id
+        self._block_time = block_time
+
+    async def end_with(self, block_number: int) -> LimitsEnd:
+        """Return the end that comes with a block, dated; raises UpstreamError."""
+        *others, last = self._nodes
+        for node in others:
+            with suppress(UpstreamError):
+                return await self._dated(node, block_number)
+        return await self._dated(last, block_number)
+
+    async def _dated(self, node: NodeClient, block_number: int) -> LimitsEnd:
+        await node.check_network(self._network_id)
+        head = await node.block("latest")
+        if head is None:
+            raise UpstreamUnreadable(f"{node.endpoint.name}: it has no newest block")
+        if head.number >= block_number:
+            found = await node.block(block_number)
+            if found is None:
+                raise UpstreamUnreadable(f"{node.endpoint.name}: it has no block {block_number}")
+            return LimitsEnd(found.timestamp, block_number)
+        pace = await self._pace(node, head)
+        seconds = (block_number - head.number) * pace.total_seconds()
+        away = timedelta(seconds=min(seconds, _FURTHEST.total_seconds()))
+        return LimitsEnd(head.timestamp + away, block_number, is_expected=True)
+
+    async def _pace(self, node: NodeClient, head: BlockHeader) -> timedelta:
+        if self._block_time is not None:
+            return self._block_time
+        earlier = await node.block(max(0, head.number - _MEASURED_BLOCKS))
+        if earlier is None or earlier.number == head.number:
+            return timedelta()
+        return (head.timestamp - earlier.timestamp) / (head.number - earlier.number)
 
 
 def _inclusion(receipt: Receipt) -> Inclusion:

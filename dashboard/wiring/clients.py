@@ -30,7 +30,7 @@ from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.meter import Meter, Note, note_nothing
-from dashboard.upstream.node import FirstThatAnswers, InclusionClient, NodeClient
+from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, is_own_serve, networks_of
@@ -107,6 +107,12 @@ class Clients:
         """Return the client that asks the network's nodes for receipts, if there are nodes."""
         clients = [InclusionClient(node, network.network_id) for node in self.nodes(network)]
         return None if not clients else FirstThatAnswers(clients)
+
+    def blocks(self, network: Network) -> BlockClient | None:
+        """Return the client that dates blocks, if there are nodes."""
+        nodes = self.nodes(network)
+        endpoints = network.endpoints
+        return BlockClient(nodes, network.network_id, endpoints.block_time) if nodes else None
 
     def follower(self, network: Network, fees: FeePolicy) -> FailoverFollower | None:
         """Return the follower that reads fees from the nodes of the network, if there are any."""

@@ -37,7 +37,7 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.cadence import CadencePolicy, GasPeriods
+from dashboard.poll.cadence import SELDOM, CadencePolicy, GasPeriods
 from dashboard.poll.gas import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
@@ -56,7 +56,13 @@ from dashboard.wiring.channels import (
 )
 from dashboard.wiring.clients import Clients, open_clients, tls_servers
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, condition_rules, gas_periods, networks_of
+from dashboard.wiring.networks import (
+    Network,
+    condition_rules,
+    gas_periods,
+    line_limits,
+    networks_of,
+)
 from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.store import open_role_store
 
@@ -113,6 +119,9 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         if follower is None
         else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
         gas_periods=gas_periods(network, settings),
+        limits_end=line_limits(network).end,
+        after_limits=SELDOM if network.endpoints.after_limits == "seldom" else None,
+        blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],
     )
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
 
-import msgspec
 import pytest
 
-from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
-from dashboard.settings import NetworkSettings
-from dashboard.settings.presets import table_names
+from dashboard.domain.rejections.reasons import LimitsEnd, ReasonKind, parse_reason
+from dashboard.settings.presets import line_limits_of, table_names
 from tests.house.sources import ROOT
+from tests.unit.settings.configuration_files import loaded
 
 PAGE = (ROOT / "docs/reasons.md").read_text(encoding="utf-8")
 FORMS = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
@@ -47,9 +47,14 @@ def test_page_lists_every_table_of_limits() -> None:
     assert sorted(re.findall(r"module_limits/([\w.-]+)\.toml", PAGE)) == list(table_names())
 
 
-def test_configuration_on_the_page_is_accepted() -> None:
-    [block] = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+def test_configuration_on_the_page_is_accepted(tmp_path: Path) -> None:
+    own, periods, end = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    table = tmp_path / "limits.toml"
+    table.write_text("[traces-limits]\nADD = 5\n", encoding="utf-8")
+    text = own + end.removeprefix("[networks.mine]\n") + periods
+    text = re.sub(r'"/[^"]+"', f'"{table}"', text)
 
-    networks = tomllib.loads(block)["networks"]
+    network = loaded(tmp_path, text).networks["mine"]
 
-    assert msgspec.convert(networks["mine"], NetworkSettings).module_limits.startswith("/")
+    assert network.module_limits == str(table)
+    assert line_limits_of(network).end == LimitsEnd(datetime(2027, 1, 15, 12, tzinfo=UTC))

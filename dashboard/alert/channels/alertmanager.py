@@ -43,6 +43,7 @@ _NAMES: Final = {
     SubjectKind.FEES: "LinewatchFeesStale",
     SubjectKind.GAS_API: "LinewatchGasApiSilent",
     SubjectKind.EXCLUSION_API: "LinewatchExclusionApiSilent",
+    SubjectKind.LINE_LIMITS: "LinewatchLineLimitsEnded",
     SubjectKind.DISK: "LinewatchDiskFilling",
     SubjectKind.REJECTION_RATE: "LinewatchRejectionRate",
     SubjectKind.FEE_LIMIT: "LinewatchFeeLimit",

@@ -42,6 +42,7 @@ class SubjectKind(StrEnum):
     EXPIRY = "expiry"
     ADDRESS = "address"
     DIGEST = "digest"
+    LINE_LIMITS = "line limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class State(StrEnum):
     LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
     more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
     NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken, or come back.
+    NO_LINE_LIMITS: those of the network ended; nothing is wrong.
     """
 
     UNREPORTED = "unreported"
@@ -111,6 +113,8 @@ class State(StrEnum):
     DELIVERING = "delivering"
     FAILING = "failing"
     REPORTED = "reported"
+    LINE_LIMITS = "line limits"
+    NO_LINE_LIMITS = "no line limits"
 
     @property
     def is_open(self) -> bool:
@@ -122,6 +126,10 @@ _OPEN: Final = frozenset(
     {State.REJECTED, State.BUSY, State.STALE, State.SILENT, State.LOW_ON_SPACE}
     | {State.BEYOND_LIMITS, State.NOT_WATCHED, State.FAILING}
 )
+
+
+_GOOD_NEWS: Final = frozenset({State.INCLUDED, State.NO_LINE_LIMITS})
+"""States of which people are notified although nothing is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +172,7 @@ class Transition:
     def is_notifiable(self) -> bool:
         """Whether it opens, changes or ends something that people are notified of."""
         was_open = self.before is not None and self.before.is_open
-        return was_open or self.after.is_open or self.after is State.INCLUDED
+        return was_open or self.after.is_open or self.after in _GOOD_NEWS
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,5 +210,6 @@ DEFAULT_RULES: Final = (
         remind_every=timedelta(hours=6),
         pierces=True,
     ),
+    Rule("limits-end", RuleKind.LIMITS_END, Severity.INFO),
 )
 """The rules of an installation that has none of its own."""

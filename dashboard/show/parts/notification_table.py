@@ -61,6 +61,7 @@ _CONDITION_STATES: Final = {
     State.DELIVERING: ("calm", "●", "Delivering again"),
     State.BEYOND_LIMITS: ("bad", "▲", "Beyond its limit"),
     State.WITHIN_LIMITS: ("calm", "●", "Within its limit"),
+    State.NO_LINE_LIMITS: ("mute", "○", "No line limits"),
 }
 _DELIVERY_STATES: Final = {
     NotificationState.SENT: ("calm", "✓", "Sent"),
@@ -139,6 +140,7 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.FEES: f"fees of {network}",
         SubjectKind.GAS_API: f"gas API of {network}",
         SubjectKind.EXCLUSION_API: f"exclusion API of {network}",
+        SubjectKind.LINE_LIMITS: f"on {network}",
         SubjectKind.DISK: f"disk of {network}",
         SubjectKind.REJECTION_RATE: f"rejections on {network}",
         SubjectKind.FEE_LIMIT: f"fee of {network}",

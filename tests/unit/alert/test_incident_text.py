@@ -28,6 +28,7 @@ from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange
+from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification
@@ -114,6 +115,15 @@ def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "fees never given": message(FEES, State.STALE, MISSING),
         "fees fresh": message(FEES, State.FRESH),
         "fees fresh, since nobody knows when": from_before_incidents_were_kept(),
+        "line limits ended": message(
+            SubjectKind.LINE_LIMITS, State.NO_LINE_LIMITS, EndGrounds(A_MOMENT)
+        ),
+        "line limits ended with a block": message(
+            SubjectKind.LINE_LIMITS, State.NO_LINE_LIMITS, EndGrounds(A_MOMENT, 31_000_000)
+        ),
+        "exclusion API is not awaited any more": message(
+            SubjectKind.EXCLUSION_API, State.ANSWERING, EndGrounds(A_MOMENT)
+        ),
         "disk has space": message(SubjectKind.DISK, State.ENOUGH_SPACE, SPACE, INSTALLATION),
     }
 

@@ -9,6 +9,7 @@ from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.cadence import GasPeriods
 from dashboard.poll.conditions import Conditions
@@ -29,7 +30,7 @@ THRESHOLD = 20
 SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
 
 
-def conditions_of(fake_clock: FakeClock) -> Conditions:
+def conditions_of(fake_clock: FakeClock, limits_end: LimitsEnd | None = None) -> Conditions:
     """Return what concludes on `A_NETWORK` for a worker that starts now, with usual periods."""
     return Conditions(
         A_NETWORK,
@@ -38,6 +39,7 @@ def conditions_of(fake_clock: FakeClock) -> Conditions:
         ConditionRules(),
         fake_clock.clocks,
         uuid4,
+        limits_end,
     )
 
 

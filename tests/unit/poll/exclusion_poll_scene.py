@@ -8,9 +8,10 @@ from uuid import uuid4
 
 from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.cadence import SELDOM, CadencePolicy
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import current_state
@@ -29,12 +30,18 @@ POLICY = CadencePolicy(shortest_interval=seconds(2))
 NewPoll = Callable[[], ExclusionPoll]
 
 
-def a_poll(store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock) -> ExclusionPoll:
+def a_poll(
+    store: Store,
+    upstream: ScriptedExclusion,
+    fake_clock: FakeClock,
+    limits_end: LimitsEnd | None = None,
+    after_limits: CadencePolicy | None = SELDOM,
+) -> ExclusionPoll:
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    own, schedule = NetworkStore(store, A_NETWORK, term), ExclusionQueue(POLICY)
-    conditions = conditions_of(fake_clock)
+    own, schedule = NetworkStore(store, A_NETWORK, term), ExclusionQueue(POLICY, after_limits)
+    conditions = conditions_of(fake_clock, limits_end)
     return ExclusionPoll(upstream, own, schedule, fake_clock.clocks, conditions, uuid4)
 
 

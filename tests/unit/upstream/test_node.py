@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -14,7 +16,8 @@ from dashboard.errors import (
     UpstreamUnavailable,
     UpstreamUnreadable,
 )
-from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node import BlockClient, NodeClient
+from tests.builders import A_NETWORK
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
@@ -51,6 +54,20 @@ async def test_headers_come_in_the_order_of_the_question() -> None:
     headers = await node.blocks([3, 1, 2])
 
     assert [header.number for header in headers] == [3, 1, 2]
+
+
+async def test_block_is_dated_by_itself_or_by_the_pace_of_the_chain() -> None:
+    silent = a_node(lambda calls: [fault(-32000, calls[0])])
+    chain = NodeClient(ScriptedAsker(a_chain(5).answer))
+    with_pace = BlockClient([silent, chain], A_NETWORK, None)
+    with_setting = BlockClient([chain], A_NETWORK, timedelta(seconds=30))
+    [first, *_, head] = await chain.blocks(range(5))
+    pace = (head.timestamp - first.timestamp) / 4
+
+    assert await with_pace.end_with(3) == LimitsEnd(first.timestamp + 3 * pace, 3)
+    assert await with_pace.end_with(6) == LimitsEnd(first.timestamp + 6 * pace, 6, is_expected=True)
+    assert (await with_setting.end_with(6)).at == head.timestamp + timedelta(minutes=1)
+    assert (await with_setting.end_with(2**62)).at == head.timestamp + timedelta(days=3650)
 
 
 async def test_missing_header_is_unreadable() -> None:

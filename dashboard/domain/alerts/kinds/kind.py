@@ -38,6 +38,7 @@ class RuleKind(StrEnum):
     UPSTREAM_SILENT = "upstream-silent"
     DATA_STALE = "data-stale"
     DISK_FILLING = "disk-filling"
+    LIMITS_END = "limits-end"
 
 
 class Dimension(StrEnum):

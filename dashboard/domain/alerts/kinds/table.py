@@ -15,6 +15,7 @@ from dashboard.domain.alerts.kinds.disk import DISK_FILLING
 from dashboard.domain.alerts.kinds.expiry import EXPIRY
 from dashboard.domain.alerts.kinds.fee_limit import FEE
 from dashboard.domain.alerts.kinds.kind import Judged, Kind, RuleKind
+from dashboard.domain.alerts.kinds.limits_end import LIMITS_END
 from dashboard.domain.alerts.kinds.rejection_rate import REJECTION_RATE
 from dashboard.domain.alerts.kinds.rejections import CHANGED, INCLUDED, REJECTED
 from dashboard.domain.alerts.kinds.stale_fees import DATA_STALE
@@ -35,6 +36,7 @@ KINDS: Final[Mapping[RuleKind, Kind]] = {
     RuleKind.UPSTREAM_SILENT: UPSTREAM_SILENT,
     RuleKind.DATA_STALE: DATA_STALE,
     RuleKind.DISK_FILLING: DISK_FILLING,
+    RuleKind.LIMITS_END: LIMITS_END,
 }
 
 JUDGED: Final[Mapping[SubjectKind, Judged]] = {

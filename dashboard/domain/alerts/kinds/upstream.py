@@ -9,6 +9,7 @@ from typing import Final
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
+from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import unlinked
 
@@ -46,7 +47,9 @@ class OutageGrounds(Grounds):
     message: str
 
 
-def _describe(change: DescribedChange, grounds: OutageGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> IncidentText:
+    if isinstance(grounds, EndGrounds):
+        return _not_awaited(change, grounds)
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
@@ -61,7 +64,18 @@ def _describe(change: DescribedChange, grounds: OutageGrounds) -> IncidentText:
     )
 
 
-def _describe_past(change: DescribedChange, _: OutageGrounds) -> str:
+def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
+    """Say that an outage is over since no answer is awaited any more."""
+    said = f"{change.network}: its exclusion API may be silent from now on"
+    return IncidentText(
+        headline=said,
+        opening=f"{said}: there are no line limits since {moment(grounds.ended_at)}.",
+        page="health",
+        rows=change.lasted,
+    )
+
+
+def _describe_past(change: DescribedChange, _: Grounds) -> str:
     source, _consequence = _SOURCES[change.transition.subject.kind]
     return f"{change.network}: {source} was silent {change.when}"
 

@@ -1,0 +1,56 @@
+"""Rules of kind limits-end: the line limits of a network ended, so rejections are over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
+from dashboard.domain.formatting import moment, moment_in
+
+_WHAT_FOLLOWS: Final = (
+    "Transactions that were first seen since then are not rejected for line limits, so silence is "
+    "expected and nobody is notified of it. Earlier rejections stay, and transactions from before "
+    "are asked about as ever. Fees are watched in full."
+)
+_IF_NOT: Final = (
+    "If the network put it off, correct line_limits_end in the settings: what was missed is asked "
+    "for again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndGrounds(Grounds):
+    """When line limits ended; with which block, if it is a block that the settings name."""
+
+    ended_at: datetime
+    block_number: int | None = None
+
+
+def _describe(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
+    block = ""
+    if grounds.block_number is not None:
+        block = f", with block {grounds.block_number:,}"
+    return IncidentText(
+        headline=f"{change.network}: no line limits since {grounds.ended_at:%H:%M} UTC",
+        opening=f"{change.network} has no line limits since {moment(grounds.ended_at)}{block}.",
+        page="rejections",
+        rows=(("Ended", moment_in(grounds.ended_at, change.zone)),),
+        explanation=_WHAT_FOLLOWS,
+        next_steps=(_IF_NOT,),
+        kicker="Line limits ended",
+        preheader="Rejections are over, and silence is expected. Fees are watched in full.",
+    )
+
+
+LIMITS_END: Final = Kind(
+    title="Line limits of {network} ended",
+    when="the line limits of a network end",
+    subjects={SubjectKind.LINE_LIMITS: Judged(State.LINE_LIMITS, State.NO_LINE_LIMITS)},
+    is_lasting=False,
+    grounds={"limits-end": EndGrounds},
+    describe=_describe,
+)

@@ -1,0 +1,70 @@
+"""When the block comes with which the line limits of a network end, asked of its nodes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import ClassVar, Final, Protocol
+
+from anyio.to_thread import run_sync
+
+from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.tracking.verdict import SETTLES_AFTER
+from dashboard.errors import UpstreamError
+from dashboard.logs import get_logger
+from dashboard.poll.lease import Clocks, NetworkStore
+from dashboard.store.rejections.limits_end import save_end_block
+
+_LONGEST: Final = timedelta(hours=1)
+_log = get_logger("poll")
+
+
+class BlockAsker(Protocol):
+    """Says when a block came, or is expected; raises UpstreamError."""
+
+    async def end_with(self, block_number: int) -> LimitsEnd: ...
+
+
+class EndBlockPoll:
+    """Asks ever more often as the block comes near, and once more until it cannot be replaced."""
+
+    period: ClassVar[timedelta] = timedelta(seconds=5)
+
+    def __init__(
+        self, asker: BlockAsker, store: NetworkStore, block_number: int, clocks: Clocks
+    ) -> None:
+        """Ask nothing yet."""
+        self._asker = asker
+        self._store = store
+        self._block_number = block_number
+        self._clocks = clocks
+        self._next_at: timedelta | None = timedelta()
+
+    async def tick(self) -> None:
+        """Ask if it is time, and store what is known then."""
+        if self._next_at is None or self._clocks.elapsed() < self._next_at:
+            return
+        asked_at, self._next_at = self._clocks.now(), self._clocks.elapsed() + timedelta(minutes=1)
+        try:
+            end = await self._asker.end_with(self._block_number)
+        except UpstreamError as error:
+            _log.warning(
+                "the block that ends line limits is not known",
+                network_id=self._store.network_id,
+                why=str(error),
+            )
+            return
+        await run_sync(partial(self._save, end, asked_at))
+        self._next_at = self._after(end, asked_at)
+
+    def _save(self, end: LimitsEnd, asked_at: datetime) -> None:
+        with self._store.write(asked_at) as connection:
+            save_end_block(connection, self._store.network_id, end)
+
+    def _after(self, end: LimitsEnd, asked_at: datetime) -> timedelta | None:
+        """Return when to ask again; None where the block is there for good."""
+        assert end.at is not None  # noqa: S101 - it was just answered
+        away = end.at - asked_at
+        if not end.is_expected:
+            return None if -away > SETTLES_AFTER else self._clocks.elapsed() + timedelta(minutes=1)
+        return self._clocks.elapsed() + min(max(away / 4, self.period), _LONGEST)
