@@ -55,9 +55,9 @@ class NotificationFilter:
 
     `since` and `until`, both included, bound the time at which the notification was made. `after`
     is the state that it reports. `search` is what a person types: it stands in what the page shows
-    of a notification or the rejection behind it; with an @ it is an address or a Message-ID.
-    `beginning` is how the hash begins, or the sender of its rejection. `incident_id` is one of the
-    incidents that it is about.
+    of a notification or the rejection behind it; with an @ it is an address or a Message-ID,
+    whose first part is what webhooks call their id. `beginning` is how the hash begins, or the
+    sender of its rejection. `incident_id` is one of the incidents that it is about.
     """
 
     network_id: NetworkId | None = None
@@ -143,6 +143,7 @@ def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
     identity = _IDENTITY.search(text)
     if identity is not None:
         yield notifications.c.notification_id == UUID(identity[0])
+        yield notifications.c.message_id.startswith(f"<{identity[0]}@")
     if "@" in text:
         return
     yield notifications.c.outcome.icontains(text, autoescape=True)

@@ -6,8 +6,10 @@ import pytest
 
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.store.alerts.incidents import all_open_incidents
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
@@ -38,10 +40,12 @@ FOUND: tuple[tuple[NotificationFilter, set[int]], ...] = (
     (ANY, {1, 2, 3}),
     (NotificationFilter(network_id=A_NETWORK), {1, 2, 3}),
     (NotificationFilter(network_id=ANOTHER_NETWORK), set()),
+    (NotificationFilter(network_id=NetworkId(A_NETWORK + 1)), set()),
     (NotificationFilter(state=NotificationState.PENDING), {1, 3}),
     (NotificationFilter(state=NotificationState.SENT), {2}),
     (NotificationFilter(after=State.REJECTED), {1, 2, 3}),
     (NotificationFilter(after=State.UNREPORTED), set()),
+    (NotificationFilter(after=State.BUSY), set()),
     (NotificationFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
     (NotificationFilter(beginning=HashRange.parse(f"{str(an_address())[:10]}…")), {1, 2, 3}),
     (NotificationFilter(beginning=HashRange.parse("0xbeef")), set()),
@@ -55,8 +59,10 @@ FOUND: tuple[tuple[NotificationFilter, set[int]], ...] = (
     (NotificationFilter(search="00000000…000003"), {3}),
     (NotificationFilter(search="case 17"), {1}),
     (NotificationFilter(search="no such words"), set()),
+    (NotificationFilter(since=A_MOMENT - seconds(1)), {1, 2, 3}),
     (NotificationFilter(since=A_MOMENT), {1, 2, 3}),
     (NotificationFilter(since=A_MOMENT + seconds(1)), set()),
+    (NotificationFilter(until=A_MOMENT + seconds(1)), {1, 2, 3}),
     (NotificationFilter(until=A_MOMENT), {1, 2, 3}),
     (NotificationFilter(until=A_MOMENT - seconds(1)), set()),
 )
@@ -77,3 +83,27 @@ def test_search_finds_the_notifications_that_fit(store: Store) -> None:
             last = (A_MOMENT, ids[number])  # all three were made in one moment
             rest = search_notifications(connection, ANY, before=last)
             assert [each.notification_id for each in rest] == ids[number + 1 :]
+
+
+def test_notification_is_found_by_its_id_its_message_and_its_incident(store: Store) -> None:
+    with store.read() as connection:
+        every = search_notifications(connection, ANY)
+        by_id, by_message = (
+            [search_notifications(connection, NotificationFilter(search=text)) for text in texts]
+            for texts in (
+                [f"error of {each.notification_id}" for each in every],
+                [each.message_id for each in every],
+            )
+        )
+        by_incident = [
+            found
+            for each in all_open_incidents(connection, 9)
+            for found in search_notifications(
+                connection, NotificationFilter(incident_id=each.incident_id)
+            )
+        ]
+
+    assert by_id == by_message == [[each] for each in every]
+    assert sorted(each.notification_id for each in by_incident) == sorted(
+        each.notification_id for each in every
+    )
