@@ -208,8 +208,8 @@ def _chain_id(item: Item) -> NetworkId:
 def _integer(item: Item, name: str, largest: int) -> int:
     if item.is_list or item.content[:1] == b"\0":
         raise WireError(f"{name} is not an integer in its shortest form")
-    value = int.from_bytes(item.content[:33], "big")
-    if value > largest or len(item.content) > 33:  # noqa: PLR2004 - longer than any number here
+    value = int.from_bytes(item.content[:33], "big")  # 33 bytes are larger than any number here
+    if value > largest:
         raise WireError(f"{name} is larger than {largest}")
     return value
 

@@ -74,7 +74,7 @@ class CheapHours:
             )
         local = now.astimezone(zone)
         begins = local.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
-        if begins > local and begins - local > _DAY - CHEAP_LENGTH * _HOUR:
+        if begins > local:
             begins -= _DAY
         if begins + CHEAP_LENGTH * _HOUR <= local:
             begins += _DAY
