@@ -52,6 +52,8 @@ def test_silent_recipient_is_tried_once_a_round_each_time_with_another_message(
 
     results = deliverer.deliver_due(take_worker_lease(store))
     first = attempts_of(store)
+    [next_at] = [each.next_attempt_at for each in notifications(store) if each.attempts]
+    assert next_at == A_MOMENT + RetryRule().first_wait
     fake_clock.wait(RetryRule().first_wait)
     deliverer.deliver_due(take_worker_lease(store))
 

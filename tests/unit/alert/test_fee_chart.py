@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dashboard.alert.fee_chart import HEIGHT, WIDTH, ChartPoint, draw_chart
 
-_NOTHING, _THRESHOLD, _TINT = 0, 1, 2
+_NOTHING, _THRESHOLD, _TINT, _FULL = 0, 1, 2, 17
 _HALVES = st.lists(st.floats(0, 1), min_size=2, max_size=6).map(sorted)
 
 
@@ -28,10 +28,18 @@ def pixels(picture: bytes) -> list[bytes]:
         found[name], place = content, place + 12 + length
     assert list(found) == [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"]
     assert struct.unpack(">IIBBBBB", found[b"IHDR"]) == (WIDTH, HEIGHT, 8, 3, 0, 0, 0)
+    assert found[b"PLTE"][3:9].hex() == "7c8594d97706"  # grey, and amber for all that follows
+    assert found[b"PLTE"][6:] == found[b"PLTE"][6:9] * 16
+    assert found[b"tRNS"] == bytes((0, 255, 56, *range(17, 256, 17)))
     raw = zlib.decompress(found[b"IDAT"])
     assert len(raw) == HEIGHT * (WIDTH + 1)
     assert max(raw) < len(found[b"PLTE"]) // 3 == len(found[b"tRNS"])
     return [raw[row * (WIDTH + 1) + 1 : (row + 1) * (WIDTH + 1)] for row in range(HEIGHT)]
+
+
+def drawn(rows: Sequence[bytes], number: int) -> dict[int, int]:
+    """Return the colours of a column from top to bottom, without the ground."""
+    return {at: row[number] for at, row in enumerate(rows) if row[number] != _NOTHING}
 
 
 def column(rows: Sequence[bytes], number: int) -> set[int]:
@@ -41,16 +49,19 @@ def column(rows: Sequence[bytes], number: int) -> set[int]:
 def test_line_runs_from_left_to_right_with_the_threshold_beside_it() -> None:
     rows = pixels(draw_chart([ChartPoint(0, 10), ChartPoint(1, 10)], 20, 1))
 
-    assert all(max(column(rows, number)) > _TINT for number in range(WIDTH))
-    assert {_THRESHOLD, _NOTHING} <= {*rows[8]}
-    assert not any(_TINT in column(rows, number) for number in range(WIDTH))
+    line, dash = dict.fromkeys(range(210, 214), _FULL), {8: _THRESHOLD, 9: _THRESHOLD}
+    for number in range(WIDTH):
+        assert drawn(rows, number) == (line if number // 14 % 2 else line | dash)
 
 
 def test_only_what_is_above_the_threshold_is_tinted() -> None:
     rows = pixels(draw_chart([ChartPoint(0, 10), ChartPoint(1, 30)], 20, 1))
 
     assert _TINT not in column(rows, WIDTH // 4)
-    assert _TINT in column(rows, 3 * WIDTH // 4)
+    line = {56: 5, 57: _FULL, 58: _FULL, 59: _FULL, 60: _FULL - 1}
+    tint = dict.fromkeys(range(61, 110), _TINT)
+    dash = {110: _THRESHOLD, 111: _THRESHOLD}
+    assert drawn(rows, 3 * WIDTH // 4) == line | tint | dash
 
 
 def test_gap_is_drawn_as_a_gap() -> None:

@@ -88,9 +88,12 @@ def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:
     assert "<s>5</s> → <strong>6</strong>" in message.html
 
 
-@pytest.mark.parametrize(("age", "is_named"), [(60, True), (660, False)])
+@pytest.mark.parametrize(
+    ("age", "after", "is_named"),
+    [(600, State.BUSY, True), (601, State.BUSY, False), (60, State.CALM, False)],
+)
 def test_message_of_a_busy_network_names_fees_that_are_not_old(
-    store: Store, age: int, *, is_named: bool
+    store: Store, age: int, after: State, *, is_named: bool
 ) -> None:
     observed = GasObservation(
         A_NETWORK, A_MOMENT - seconds(age), suggested_gas_fees=suggested_gas_fees()
@@ -98,7 +101,7 @@ def test_message_of_a_busy_network_names_fees_that_are_not_old(
     with store.write() as connection:
         save_gas(connection, observed)
     transition = a_transition(
-        subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY, grounds=ABOVE
+        subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=after, grounds=ABOVE
     )
 
     message = MessageWriter(store, TEMPLATES).write(

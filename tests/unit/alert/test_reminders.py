@@ -73,6 +73,7 @@ def test_alertmanager_gets_what_changes_and_no_reminder(
     reject(watch.store, 1)
     watch.wait()
     watch.wait(2 * MINUTE)
+    watch.clock.wait(seconds(1))
     incidents, incident_id = Incidents(watch.context), watch.incident().incident_id
 
     incidents.acknowledge(incident_id, Actor("Ann", fake_clock.now()))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dashboard.domain.alerts.condition import State, Subject
-from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.store.alerts.conditions import (
+    current_state,
+    record_inclusion,
+    record_transition,
+)
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
@@ -38,6 +42,26 @@ def test_transition_that_is_stored_already_is_not_stored_again(store: Store) -> 
         record_transition(connection, a_transition(), None)
         assert not record_transition(connection, back, None)
         assert current_state(connection, SUBJECT) is State.REJECTED
+
+
+def test_rejected_transaction_is_found_included_once(store: Store) -> None:
+    inclusions = [
+        a_transition(
+            transition_id=an_id(number),
+            subject=Subject(SubjectKind.INCLUSION, A_NETWORK, a_hash(transaction)),
+            after=State.INCLUDED,
+        )
+        for number, transaction in ((7, 1), (8, 1), (9, 2))
+    ]
+    with store.write() as connection:
+        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        record_transition(connection, a_transition(), rejection_id)
+        answers = [record_inclusion(connection, each) for each in inclusions]
+        [_, included] = pending_expansion(connection, 10)
+
+    assert answers == [True, False, False]
+    assert included.change.rejection is not None
+    assert included.change.rejection.record == a_record()
 
 
 def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
