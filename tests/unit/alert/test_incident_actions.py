@@ -218,7 +218,7 @@ def test_who_heard_of_an_escalation_hears_of_the_end(watch: Watch) -> None:
     watch.begin(BUSY)
     watch.wait(2 * HOUR)
     watch.turn(2, State.BUSY, State.CALM)
-    watch.wait()
+    watch.wait(seconds(1))
 
     assert watch.kinds(OTHERS) == ["escalation", "change"]
     assert len({each.in_reply_to for each in watch.sent() if each.recipient == OTHERS}) == 2
