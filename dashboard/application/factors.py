@@ -13,7 +13,7 @@ from uuid import UUID
 from pyotp import TOTP, OTPVerificationError, random_base32
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject
-from dashboard.application.sessions import SECRET_BYTES, Device, NewSession, Sessions
+from dashboard.application.sessions import PASSWORD, SECRET_BYTES, Device, NewSession, Sessions
 from dashboard.domain.people.access import Action, Actor, digest, parse_name
 from dashboard.domain.people.sign_in import (
     RECOVERY_CODES,
@@ -23,7 +23,7 @@ from dashboard.domain.people.sign_in import (
     recovery_code,
 )
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, NotFound
+from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.factors import (
     Passkey,
@@ -43,7 +43,7 @@ from dashboard.store.access.factors import (
     use_recovery_code,
     use_step,
 )
-from dashboard.store.access.people import Person, Session, end_sessions_of
+from dashboard.store.access.people import Person, Session, end_sessions_of, note_second_factor
 from dashboard.store.engine.connection import Connection
 
 CONFIRMED_FOR: Final = timedelta(minutes=10)
@@ -60,6 +60,13 @@ class CodeAsked(InputError):
     def __init__(self, token: Secret) -> None:
         super().__init__("a code of your authenticator app is needed as well")
         self.token = token
+
+
+class PasskeyAsked(InputError):
+    """The password is right, but the role takes a second factor, which is a passkey."""
+
+    def __init__(self) -> None:
+        super().__init__("your role takes a second factor: sign in with your passkey")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,13 @@ class Factors(ApplicationSubject):
 
     def begin_or_ask(
         self, connection: Connection, person: Person, device: Device
-    ) -> NewSession | CodeAsked:
-        """Begin a session of somebody whose password was right, unless it takes a code as well."""
-        if not person.has_app:
-            return self._sessions.begin(connection, person, device, "password")
-        return CodeAsked(self._begin_step(connection, Purpose.CODE, person))
+    ) -> NewSession | CodeAsked | PasskeyAsked:
+        """Begin a session of somebody whose password was right, unless it takes more."""
+        if person.has_app:
+            return CodeAsked(self._begin_step(connection, Purpose.CODE, person))
+        if person.passkeys and self._sessions.takes_factor(person):
+            return PasskeyAsked()
+        return self._sessions.begin(connection, person, device, PASSWORD)
 
     def finish(self, token: str, code: str, device: Device) -> NewSession:
         """Begin a session with a code of the app, or a recovery code; each works once.
@@ -138,7 +147,7 @@ class Factors(ApplicationSubject):
                 session.person.has_app,
                 count_recovery_codes(connection, session.person),
                 passkeys_of(connection, session.person),
-                may_change=self._is_confirmed(session),
+                may_change=self._is_confirmed(session) and not self._must_use_own(session),
             )
 
     def new_app_key(self, session_id: UUID) -> Secret:
@@ -162,6 +171,7 @@ class Factors(ApplicationSubject):
                 raise InputError("you have an authenticator app already: remove it first")
             save_app_key(connection, session.person, key, step)
             end_sessions_of(connection, session.person, by.at, session_id)
+            note_second_factor(connection, session_id)
             return _new_codes(connection, session.person)
 
     def remove_app(self, session_id: UUID) -> None:
@@ -206,6 +216,7 @@ class Factors(ApplicationSubject):
             note_action(connection, by, Action.ADD_FACTOR, by.name, details)
             if not add_passkey(connection, session.person, passkey):
                 raise InputError("this passkey is known already: make another one")
+            note_second_factor(connection, session_id)
 
     def remove_passkey(self, session_id: UUID, passkey_id: str) -> None:
         """Let a passkey of the person of a session sign in no more."""
@@ -250,9 +261,18 @@ class Factors(ApplicationSubject):
             raise InputError(
                 "your provider asks for second factors, not Linewatch: set them up there"
             )
+        if self._must_use_own(session):
+            raise NotAllowed(
+                "your role takes a second factor, which you have: sign in with your passkey, or "
+                "type your password and a code of your app on the account page"
+            )
         if not self._is_confirmed(session):
             raise InputError("you signed in a while ago: type your password on the account page")
         return by, session
+
+    def _must_use_own(self, session: Session) -> bool:
+        """Whether a password alone would add a factor beside those that it was to need."""
+        return self._sessions.lacks_factor(session) and bool(session.person.factors)
 
     def _is_confirmed(self, session: Session) -> bool:
         return self._context.now() - session.confirmed_at <= CONFIRMED_FOR

@@ -13,7 +13,7 @@ from argon2.exceptions import VerificationError
 
 from dashboard.application.accounts import Accounts
 from dashboard.application.context import ApplicationContext
-from dashboard.application.factors import CodeAsked, Factors
+from dashboard.application.factors import CodeAsked, Factors, PasskeyAsked
 from dashboard.application.sessions import (
     SECRET_BYTES,
     Device,
@@ -36,6 +36,7 @@ from dashboard.store.access.people import (
     find_person,
     find_subject,
     invited_person,
+    note_second_factor,
     save_password,
     use_invitation,
 )
@@ -56,7 +57,8 @@ class People(Sessions, Accounts):
     def accept(self, token: str, password: Secret, device: Device) -> NewSession:
         """Set the password of an invited person and sign them in; all other sessions end.
 
-        CodeAsked for who has an authenticator app: a link replaces the password alone.
+        CodeAsked for who has an authenticator app, PasskeyAsked for whose role takes their passkey:
+        a link replaces the password alone.
         """
         person = self.invited(token)
         if person is None:
@@ -78,7 +80,8 @@ class People(Sessions, Accounts):
     def sign_in(self, name: str, password: Secret, device: Device) -> NewSession:
         """Begin a session, or raise InputError, which tells not whether there is such a person.
 
-        CodeAsked where the password is right, and takes a code as well.
+        CodeAsked where the password is right, and takes a code as well; PasskeyAsked where the
+        role takes a passkey instead.
         """
         name = " ".join(name.split())
         with self._context.store.read() as connection:
@@ -121,7 +124,8 @@ class People(Sessions, Accounts):
         refuse_weak_password(new, person.name)
         hashed = self._hash(new)
         with self._context.store.write() as connection:
-            by, _ = self.acting_in(connection, session_id)
+            by, session = self.acting_in(connection, session_id)
+            self.require_factor(session)
             note_action(connection, by, Action.SET_PASSWORD, person.name)
             save_password(connection, person, hashed)
             end_sessions_of(connection, person, by.at, but=session_id)
@@ -139,6 +143,7 @@ class People(Sessions, Accounts):
             by, session = self.acting_in(connection, session_id)
             if session.person.has_app:
                 self.factors.use_code(connection, session.person, code)
+                note_second_factor(connection, session_id)
             confirm_session(connection, session_id, by.at)
         with self.throttle() as throttle:
             throttle.succeeded(person.name, address, by_code=person.has_app)
@@ -180,8 +185,8 @@ class People(Sessions, Accounts):
             save_password(connection, person, self._hash(password))
 
 
-def _begun(outcome: NewSession | CodeAsked) -> NewSession:
-    if isinstance(outcome, CodeAsked):
+def _begun(outcome: NewSession | CodeAsked | PasskeyAsked) -> NewSession:
+    if not isinstance(outcome, NewSession):
         raise outcome
     return outcome
 

@@ -33,6 +33,9 @@ from dashboard.store.access.people import (
 from dashboard.store.engine.connection import Connection
 
 SECRET_BYTES: Final = 32
+PASSWORD: Final = "password"  # noqa: S105 - the word for one
+"""What the audit log calls a proof that is a password and nothing more."""
+
 _NOTED_EVERY: Final = timedelta(minutes=1)
 """How often the use of a session is written."""
 
@@ -83,18 +86,40 @@ class Sessions(ApplicationSubject):
         return found
 
     def valid_among(self, session_ids: Collection[UUID]) -> set[UUID]:
-        """Return those of these sessions that are not over; all of them are in use now."""
+        """Return those of these sessions that open pages; all of them are in use now."""
         now = self._context.now()
         with self._context.store.read() as connection:
             found = sessions_among(connection, session_ids)
-        valid = [each for each in found if not self._is_over(each, now)]
+        valid = [
+            each for each in found if not (self._is_over(each, now) or self.lacks_factor(each))
+        ]
         self._note_use(valid, now)
         return {each.session_id for each in valid}
 
     def actor(self, session_id: UUID) -> Actor:
-        """Return who acts in a session now, with the role of now; NotAllowed where it is over."""
+        """Return who acts in a session now, with the role of now.
+
+        NotAllowed where it is over, or lacks the second factor that the role takes.
+        """
         with self._context.store.read() as connection:
-            return self.acting_in(connection, session_id)[0]
+            by, session = self.acting_in(connection, session_id)
+        self.require_factor(session)
+        return by
+
+    def takes_factor(self, person: Person) -> bool:
+        """Whether a password alone lets a person do nothing; issuers ask for factors themselves."""
+        required = () if self._policy is None else self._policy.second_factor
+        return person.issuer is None and person.role in required
+
+    def lacks_factor(self, session: Session) -> bool:
+        """Whether the role takes a second factor, and this session was proven without one."""
+        is_proven = session.second_factor and bool(session.person.factors)
+        return self.takes_factor(session.person) and not is_proven
+
+    def require_factor(self, session: Session) -> None:
+        """Raise NotAllowed where a session lacks its second factor."""
+        if self.lacks_factor(session):
+            raise NotAllowed("your role takes a second factor: set one up on the page Account")
 
     @shared_for(_ROLE_SHOWN_FOR, until_write=True)
     def role_shown(self, session_id: UUID) -> Role:
@@ -181,7 +206,15 @@ class Sessions(ApplicationSubject):
         secret = Secret(secrets.token_urlsafe(SECRET_BYTES))
         ends_at = now + policy.longest
         begun = Session(
-            uuid4(), person, device.name, device.address, now, now, ends_at, confirmed_at=now
+            uuid4(),
+            person,
+            device.name,
+            device.address,
+            now,
+            now,
+            ends_at,
+            confirmed_at=now,
+            second_factor=proof != PASSWORD,
         )
         save_session(connection, begun, digest(secret.reveal()), sid)
         details = {"device": device.name, "with": proof}
@@ -189,8 +222,10 @@ class Sessions(ApplicationSubject):
         return NewSession(begun, secret)
 
     def _own(self, connection: Connection, own: UUID, other: UUID) -> tuple[Actor, Session]:
-        """Return who acts in a session, and another session of theirs."""
+        """Return who acts in a session, and another session of theirs, or the same."""
         by, session = self.acting_in(connection, own)
+        if own != other:
+            self.require_factor(session)
         found = _stored_session(connection, other)
         if session.person.person_id != found.person.person_id:
             raise NotFound("no such device is signed in")

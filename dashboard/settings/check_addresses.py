@@ -76,6 +76,12 @@ def _check_sign_in(settings: Settings) -> Iterator[Remark]:
     if given.is_on and not url and from_elsewhere:
         message = "is needed where people sign in from other machines: the https address they use"
         yield ("pages", "public_url"), message
+    if given.second_factor and not given.accounts:
+        message = (
+            "is for passwords of Linewatch, and accounts is false: leave it out, and let the "
+            "provider or the proxy ask for a second factor"
+        )
+        yield ("sign_in", "second_factor"), message
     if given.longest < given.idle:
         yield ("sign_in", "longest"), "is shorter than sign_in.idle: give it at least that"
     for name, issuer in given.issuers.items():

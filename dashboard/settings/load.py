@@ -67,6 +67,7 @@ _LISTS: Final = (
     ("serve", "cors_origins"),
     ("http", "allowed_hosts"),
     ("mail", "recipients"),
+    ("sign_in", "second_factor"),
 )
 
 

@@ -101,6 +101,7 @@ class SignInSettings(Struct, frozen=True, forbid_unknown_fields=True):
     accounts: bool
     issuers: dict[str, IssuerSettings]
     proxy: ProxySettings
+    second_factor: list[Role]
     idle: timedelta
     longest: timedelta
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from dashboard.application.accounts import INVITATION
-from dashboard.application.factors import CodeAsked
+from dashboard.application.factors import CodeAsked, PasskeyAsked
 from dashboard.application.people import People
 from dashboard.application.sessions import NewSession
 from dashboard.application.text import sentence
@@ -146,6 +146,10 @@ async def _accept(people: People, form: Form | None, request: Request) -> Respon
         begun = await _in_turn(partial(people.accept, token, password, device_of(request)))
     except CodeAsked as more:
         return HTMLResponse(code_page(more.token, "", "../sign-in"))
+    except PasskeyAsked as more:
+        said = element("p", sentence(capitalized(str(more))))
+        back = element("p", element("a", "Sign in", href="../sign-in"))
+        return HTMLResponse(plain_page("Your password is set", said, back))
     except InputError as mistake:
         return HTMLResponse(_invitation_page(person, str(mistake)), 400)
     return signed_in(begun, "../sign-in")
@@ -267,18 +271,32 @@ def _account_page(people: People, session_id: UUID, said: str) -> str | None:
     sign_out = element(
         "form", element("button", "Sign out", type="submit"), method="post", action="sign-out"
     )
-    more = [] if person.issuer else [_password_section(person)]
-    if not person.issuer:
-        more += factor_sections(people.factors.of(session))
+    factors = [] if person.issuer else factor_sections(people.factors.of(session))
+    said_first = element("p", element("strong", said), role="status") if said else Markup()
+    if people.lacks_factor(session):
+        return plain_page(
+            visible(person.name), said_first, _factor_needed(person), *factors, sign_out
+        )
     return plain_page(
         visible(person.name),
-        element("p", element("strong", said), role="status") if said else Markup(),
+        said_first,
         element("p", f"You are {person.role.with_article}. ", element("a", "Back", href="./")),
         sign_out,
         element("h2", "Devices"),
         element("ul", *rows),
-        *more,
+        *([] if person.issuer else [_password_section(person)]),
+        *factors,
     )
+
+
+def _factor_needed(person: Person) -> Markup:
+    what = "Set up an app or add a passkey here"
+    if person.has_app:
+        what = "Type your password and a code of your app here"
+    elif person.passkeys:
+        what = "Sign out, and sign in with your passkey"
+    said = f"You are {person.role.with_article}, which takes more than a password. {what}."
+    return element("p", f"{said} Until then nothing else opens.")
 
 
 def _password_section(person: Person) -> Markup:

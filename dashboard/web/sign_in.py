@@ -116,14 +116,9 @@ class SignInGate:
                 return answer
         if is_about_accounts(request.url.path):
             return await answer_account(people, session, request)
-        if session is not None:
+        if session is not None and not people.lacks_factor(session):
             return None
-        if request.method in {"GET", "HEAD"} and request.url.path[1:] in PAGES:
-            place = request.url.path[1:] + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(
-                f"sign-in?next={quote(place, safe='')}" if place else "sign-in", 303
-            )
-        return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
+        return _refusal(session, request)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not application.is_registered():
@@ -135,7 +130,7 @@ class SignInGate:
             return
         with contextlib.suppress(StoreError):
             session = (await self._visitor(people, people.policy, scope)).session
-            if session is not None:
+            if session is not None and not people.lacks_factor(session):
                 scope = without_headers_of(people.policy.proxy, scope)
                 await self._converse_until_the_end(session, scope, receive, send)
                 return
@@ -200,6 +195,16 @@ class _UntilTheEnd:
         """Pass on what is sent before the end."""
         if not self._ended.is_set():
             await self._send(message)
+
+
+def _refusal(session: Session | None, request: Request) -> Response:
+    """Lead to the sign-in page, or where a factor is missing to that of the account."""
+    if request.method not in {"GET", "HEAD"} or request.url.path[1:] not in PAGES:
+        return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
+    if session is not None:
+        return RedirectResponse("account", 303)
+    place = request.url.path[1:] + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"sign-in?next={quote(place, safe='')}" if place else "sign-in", 303)
 
 
 def _identified(scope: Scope, session: Session | None) -> Scope:

@@ -86,6 +86,7 @@ def sign_in_policy(settings: Settings) -> SignInPolicy | None:
         public_url,
         site,
         _proxy(given.proxy) if given.proxy.addresses else None,
+        given.second_factor,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
+from pyotp import TOTP
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -27,7 +28,11 @@ COOKIE = "__Host-linewatch"
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("pages")
-    installation = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
+    installation = new_installation(
+        folder / "home",
+        LINEWATCH_SIGN_IN_ACCOUNTS="true",
+        LINEWATCH_SIGN_IN_SECOND_FACTOR="support",
+    )
     installation.run("migrate")
     with installation.role("pages", folder / "log"):
         eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
@@ -43,6 +48,10 @@ class Visitor:
 
     def get(self, path: str) -> httpx.Response:
         return plain_http.get(f"{self.installation.pages}{path}", headers=self.headers())
+
+    def send(self, path: str, **form: str) -> httpx.Response:
+        own = {"Origin": self.installation.pages, **self.headers()}
+        return plain_http.post(f"{self.installation.pages}{path}", data=form, headers=own)
 
     def headers(self) -> dict[str, str]:
         return {"Cookie": f"{COOKIE}={self.cookie}"}
@@ -122,3 +131,23 @@ def test_open_page_closes_when_its_session_is_ended_by_command(running: Installa
     assert eve.get("/_stcore/health").status_code == 401
     with pytest.raises(InvalidStatus):
         eve.page().__enter__()
+
+
+def test_role_that_takes_a_second_factor_gets_no_page_before_it_is_there(
+    running: Installation,
+) -> None:
+    sam = joined(running, "Sam", "support")
+    assert sam.get("/fees").headers["location"] == "account"
+    assert sam.get("/_stcore/health").status_code == 401
+    with pytest.raises(InvalidStatus) as refusal:
+        sam.page().__enter__()
+    assert refusal.value.response.status_code == 401
+
+    (key,) = re.findall(r'name="key" value="(\w+)"', sam.send("/account", act="set-up-app").text)
+    sam.send("/account", act="add-app", key=key, code=TOTP(key).now())
+    with sam.page() as (socket, _):
+        sam.send("/account", act="remove-app")
+        with suppress(ConnectionClosed):
+            while socket.recv(timeout=PATIENCE):
+                pass
+    assert socket.close_code == 4401

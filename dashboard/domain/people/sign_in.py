@@ -157,7 +157,8 @@ class SignInPolicy:
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
     `accounts`: with passwords of ours; `proxy`: with headers of a reverse proxy. Issuers send
     people back to addresses below `public_url`, and passkeys are bound to its `site`; without one,
-    to where the pages are on this machine.
+    to where the pages are on this machine. In the roles of `second_factor`, a password alone opens
+    nothing.
     """
 
     idle: timedelta
@@ -167,6 +168,7 @@ class SignInPolicy:
     public_url: str = ""
     site: Site = Site("http://localhost:8501", "localhost")
     proxy: Proxy | None = None
+    second_factor: Collection[Role] = ()
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:

@@ -70,7 +70,8 @@ class Session:
     """One sign-in of a person on a device, which `device` and `address` describe; both foreign.
 
     `ends_at`: when it ends however much it is used, or when it was ended. `confirmed_at`: when the
-    person last proved in it who they are. `label` is what they call it.
+    person last proved in it who they are, `second_factor` whether with more than a password.
+    `label` is what they call it.
     """
 
     session_id: UUID
@@ -82,6 +83,7 @@ class Session:
     ends_at: datetime
     confirmed_at: datetime
     label: str = ""
+    second_factor: bool = False
 
     def is_over(self, now: datetime, idle: timedelta) -> bool:
         """Whether it is not accepted any more: ended, or not used for so long."""
@@ -211,6 +213,7 @@ def save_session(
         "ends_at": session.ends_at,
         "sid": sid,
         "confirmed_at": session.confirmed_at,
+        "second_factor": session.second_factor,
     }
     connection.execute(sessions.insert().values(**row))
 
@@ -261,6 +264,12 @@ def confirm_session(connection: Connection, session_id: UUID, at: datetime) -> N
     """Note that the person of a session proved again who they are."""
     this = sessions.c.session_id == session_id
     connection.execute(update(sessions).where(this).values(confirmed_at=at))
+
+
+def note_second_factor(connection: Connection, session_id: UUID) -> None:
+    """Note that the person of a session proved in it more than a password."""
+    this = sessions.c.session_id == session_id
+    connection.execute(update(sessions).where(this).values(second_factor=True))
 
 
 def label_session(connection: Connection, session_id: UUID, label: str) -> None:
@@ -342,6 +351,7 @@ def _session(row: Row[Any]) -> Session:
         row.ends_at,
         row.confirmed_at,
         row.label or "",
+        row.second_factor,
     )
 
 

@@ -145,7 +145,7 @@ invitations = table(
 
 # `ends_at` is the absolute end, or when the session was ended; `sid` is how an issuer calls its own
 # session, which ends this one as well. `confirmed_at` is when its person last proved who they are,
-# `label` what they call it.
+# `second_factor` whether with more than a password, `label` what they call it.
 sessions = table(
     "sessions",
     key("session_id", Uuid),
@@ -157,6 +157,7 @@ sessions = table(
     needed("last_used_at", Moment),
     needed("ends_at", Moment),
     needed("confirmed_at", Moment),
+    needed("second_factor", Boolean),
     Column("sid", ForeignText),
     Column("label", ForeignText),
 )

@@ -58,6 +58,14 @@ MISTAKES = {
         PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\nheader = ''\n",
         ("sign_in.proxy.header", "such as Remote-User"),
     ),
+    "second factors without passwords": (
+        "[sign_in]\nsecond_factor = ['admin']\n",
+        ("sign_in.second_factor", "is for passwords of Linewatch, and accounts is false"),
+    ),
+    "second factors of no role": (
+        "[sign_in]\naccounts = true\nsecond_factor = ['root']\n",
+        ("sign_in.second_factor", "root"),
+    ),
     "a script to sign out": (
         PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
         "sign_out_url = 'javascript:alert(1)'\n",

@@ -207,6 +207,7 @@ def _let_people_sign_in() -> None:
         *key(session_id=uuid),
         *needed(secret_digest=hash_32, person_id=row_id, device=text, address=word_64),
         *needed(created_at=big, last_used_at=big, ends_at=big, confirmed_at=big),
+        *needed(second_factor=flag),
         *optional(sid=text, label=text),
         sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
         sa.UniqueConstraint("secret_digest"),
