@@ -28,6 +28,11 @@ from dashboard.application.deliveries import Notifications
 from dashboard.application.fees import Fees
 from dashboard.application.health import InstallationHealth
 from dashboard.application.incidents import Incidents
+from dashboard.application.line_limits import (
+    LineLimitEnds,
+    ended_among,
+    without_expected_silence,
+)
 from dashboard.application.lookup import LookUp, Lookups, ask_in_portions
 from dashboard.application.network_status import (
     NetworkProfile,
@@ -96,6 +101,7 @@ class Application(ApplicationSubject):
         self.fees = Fees(context)
         self.health = InstallationHealth(context)
         self.rejections = Rejections(context)
+        self.line_limits = LineLimitEnds(context)
         self.tracked = TrackedTransactions(context)
         self.senders = WatchedSenders(context)
         self.alerts = Notifications(context)
@@ -133,7 +139,9 @@ class Application(ApplicationSubject):
         now = self.now()
         with self._store.read_recent() as connection:
             figures = read_all_figures(connection, self.networks, now)
-        return now, tuple(conclude_status(each, now) for each in figures)
+            ended = ended_among(connection, self.networks, now)
+        awaited = (without_expected_silence(each, ended) for each in figures)
+        return now, tuple(conclude_status(each, now) for each in awaited)
 
     def needed_attention(
         self, statuses: Sequence[NetworkStatus], now: datetime

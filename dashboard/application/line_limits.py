@@ -1,18 +1,86 @@
-"""The end of line limits, as pages and commands know it."""
+"""The end of line limits, as pages and commands say it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
 
-from dashboard.application.network_status import NetworkProfile
+from dashboard.application.context import ApplicationSubject, shared_for
+from dashboard.application.network_status import NetworkFigures, NetworkProfile
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.limits_end import known_limits
+
+_SHARED_FOR: Final = timedelta(seconds=5)
+
+
+def limits_among(
+    connection: Connection, profiles: Sequence[NetworkProfile]
+) -> dict[NetworkId, LineLimits]:
+    """Return the line limits of networks, with their ends as they are known."""
+    return known_limits(connection, {each.network_id: each.line_limits for each in profiles})
 
 
 def with_known_ends(
     connection: Connection, profiles: Sequence[NetworkProfile]
 ) -> tuple[NetworkProfile, ...]:
     """Return the networks, each with the end of its line limits as it is known."""
-    limits = known_limits(connection, {each.network_id: each.line_limits for each in profiles})
+    limits = limits_among(connection, profiles)
     return tuple(replace(each, line_limits=limits[each.network_id]) for each in profiles)
+
+
+def ended_among(
+    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+) -> dict[NetworkId, datetime]:
+    """Return since when networks have no line limits, those that have some left out."""
+    return {
+        key: ended_at
+        for key, each in limits_among(connection, profiles).items()
+        if (ended_at := each.ended_at(now)) is not None
+    }
+
+
+def without_expected_silence(
+    figures: NetworkFigures, ended: Collection[NetworkId]
+) -> NetworkFigures:
+    """Return the figures without failures of an exclusion API that may be silent."""
+    if figures.profile.network_id not in ended:
+        return figures
+    asked = Operation.EXCLUSION_STATUS
+    awaited = tuple(each for each in figures.failures if each.operation is not asked)
+    return replace(figures, failures=awaited)
+
+
+class LineLimitEnds(ApplicationSubject):
+    @shared_for(_SHARED_FOR)
+    def limits(self) -> Mapping[NetworkId, LineLimits]:
+        """Return the line limits of each network."""
+        with self._context.store.read_recent() as connection:
+            return limits_among(connection, self._context.networks)
+
+    def ended(self) -> dict[NetworkId, datetime]:
+        """Return since when networks have no line limits, those that have some left out."""
+        now = self._context.now()
+        found = ((key, each.ended_at(now)) for key, each in self.limits().items())
+        return {key: ended_at for key, ended_at in found if ended_at is not None}
+
+    def have_ended(self, profiles: Sequence[NetworkProfile]) -> bool:
+        """Whether none of those networks that can be asked has line limits any more."""
+        asked = {each.network_id for each in profiles if each.has_exclusion}
+        return bool(asked) and asked <= self.ended().keys()
+
+    def sentences(self, profiles: Sequence[NetworkProfile]) -> tuple[str, ...]:
+        """Say of each network, if there are several by name, that line limits ended or will."""
+        now, limits = self._context.now(), self.limits()
+        found = []
+        for each in profiles:
+            end = limits[each.network_id].end if each.network_id in limits else None
+            said = "" if end is None else end.in_words(now)
+            is_named = len(self._context.networks) > 1
+            if said:
+                found.append(f"{each.name}: {said[0].lower()}{said[1:]}" if is_named else said)
+        return tuple(found)

@@ -257,6 +257,7 @@ def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
         "firstAnsweredAt": instant(evidence.first_answered_at),
         "lastAnsweredAt": instant(evidence.last_answered_at),
         "failingSince": instant(evidence.failing_since),
+        "limitsEndedAt": instant(evidence.limits_ended_at),
         "failure": None if evidence.failure is None else evidence.failure.message,
         "records": [
             rejection_form(version, finding.reason_of(version)) for version in finding.versions

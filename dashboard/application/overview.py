@@ -11,6 +11,7 @@ import numpy as np
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_parts
+from dashboard.application.line_limits import ended_among
 from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
 from dashboard.application.text import names_of, since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
@@ -78,10 +79,14 @@ class DayLine:
 
 @dataclass(frozen=True, slots=True)
 class HourlyRejections:
-    """The rejections of the last hour, and what was watched of it."""
+    """The rejections of the last hour, and what was watched of it.
+
+    `ended_at` is since when there are no line limits.
+    """
 
     count: int
     watched: WatchedTime
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +184,12 @@ class Overview(ApplicationSubject):
                 each: watched_time(connection, [each], Watched.REJECTIONS, since, now)
                 for each in asked
             }
+            ended = ended_among(connection, self._context.networks, now)
         counts = {each.key: each.count for each in counted.groups}
-        return {each: HourlyRejections(counts.get(each, 0), watched[each]) for each in asked}
+        return {
+            each: HourlyRejections(counts.get(each, 0), watched[each], ended.get(each))
+            for each in asked
+        }
 
     @shared_for(_SHARED_FOR)
     def newest(self, limit: int, network_id: NetworkId | None = None) -> tuple[RejectedAgain, ...]:

@@ -123,13 +123,15 @@ class Timeline:
     """Rejections in each step of a time, split into groups, the largest first.
 
     `groups` name each group with its count of every step; `unwatched` are the begins of those
-    steps of which half or more was not watched.
+    steps of which half or more was not watched. `ends` are ends of line limits in that time, each
+    with the name of its network.
     """
 
     window: Window
     split: SplitBy
     groups: tuple[tuple[str, tuple[int, ...]], ...]
     unwatched: frozenset[datetime]
+    ends: tuple[tuple[str, datetime], ...] = ()
 
     @property
     def total(self) -> int:

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
+from dashboard.application.line_limits import ended_among
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
@@ -164,11 +165,16 @@ class Rejections(ApplicationSubject):
                     counts = found.setdefault(self._name(each.key), [0] * len(place))
                     counts[place[each.since]] += each.count
             watched = self._watched(connection, wanted, window.since, window.until)
+            ended = ended_among(connection, self._context.networks, self._context.now())
         groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
         unseen = (each for each in place if _is_missed(each, window, watched))
-        return Timeline(
-            window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
+        ends = tuple(
+            (self._context.network_name(each), at)
+            for each, at in ended.items()
+            if wanted.network_id in {None, each} and window.since <= at < window.until
         )
+        shown_groups = tuple((name, tuple(each)) for name, each in groups)
+        return Timeline(window, split, shown_groups, frozenset(unseen), ends)
 
     @shared_for(_SHARED_FOR)
     def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:

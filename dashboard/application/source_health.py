@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.application.line_limits import ended_among
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.formatting import counted
@@ -124,6 +125,7 @@ class OperationState(StrEnum):
     STALE = "stale"
     FAILING = "failing"
     NOT_ASKED = "not asked yet"
+    NOT_AWAITED = "no line limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class OperationHealth:
     `period` is how often it is asked, None where that follows the age of each hash.
     `no_worker_since` is when the last worker stopped; None while one runs.
     `is_from_node`: the last answer came from the node, since the gas API gave none.
+    `not_awaited_since` is when line limits ended, after which it may be silent.
     """
 
     operation: Operation
@@ -141,9 +144,12 @@ class OperationHealth:
     failure: StandingFailure | None = None
     is_from_node: bool = False
     no_worker_since: datetime | None = None
+    not_awaited_since: datetime | None = None
 
     def state(self, now: datetime) -> OperationState:
         """Return its state; a failure outweighs an old answer."""
+        if self.not_awaited_since is not None:
+            return OperationState.NOT_AWAITED
         if self.failure is not None:
             return OperationState.FAILING
         if self.answered_at is None:
@@ -171,7 +177,12 @@ class NetworkHealth:
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
         found = {operation.state(now) for operation in self.operations}
-        worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
+        worst = (
+            OperationState.FAILING,
+            OperationState.STALE,
+            OperationState.ANSWERED,
+            OperationState.NOT_AWAITED,
+        )
         return next((state for state in worst if state in found), OperationState.NOT_ASKED)
 
 
@@ -187,18 +198,21 @@ def read_networks(
         if each.watched is Watched.REJECTIONS
     }
     latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
-    return [
-        NetworkHealth(
-            each,
-            tuple(
-                _operations(
-                    each, latest[each.network_id], answered, no_worker_since.get(each.network_id)
-                )
-            ),
-            took.get(each.network_id, 0),
-        )
-        for each in profiles
-    ]
+    ended = ended_among(connection, profiles, now)
+    found = []
+    for each in profiles:
+        key = each.network_id
+        operations = _operations(each, latest[key], answered, no_worker_since.get(key))
+        awaited = tuple(_unless_ended(one, ended.get(key)) for one in operations)
+        found.append(NetworkHealth(each, awaited, took.get(key, 0)))
+    return found
+
+
+def _unless_ended(operation: OperationHealth, ended_at: datetime | None) -> OperationHealth:
+    """Return the exclusion API as it is after line limits ended: its silence is no failure."""
+    if ended_at is None or operation.operation is not Operation.EXCLUSION_STATUS:
+        return operation
+    return replace(operation, failure=None, no_worker_since=None, not_awaited_since=ended_at)
 
 
 def _operations(

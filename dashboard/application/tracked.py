@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
+from dashboard.application.line_limits import ended_among
 from dashboard.application.listing import Json, instant
 from dashboard.application.transaction_summary import (
     NetworkFinding,
@@ -164,8 +165,10 @@ class TrackedTransactions(ApplicationSubject):
         """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
         now = self._context.now()
         with self._context.store.read_recent() as connection:
+            ended = tuple(ended_among(connection, self._context.networks, now).items())
             return {
-                each: count_needing(connection, NeedNow(each, now), network_id) for each in Need
+                each: count_needing(connection, NeedNow(each, now, ended), network_id)
+                for each in Need
             }
 
     def needed(
@@ -175,9 +178,11 @@ class TrackedTransactions(ApplicationSubject):
         now = self._context.now()
         found: list[tuple[Need, int]] = []
         with self._context.store.read_recent() as connection:
+            ended = tuple(ended_among(connection, self._context.networks, now).items())
             for need in Need:
                 room = limit - len(found)
-                ids = ids_needing(connection, NeedNow(need, now), network_id, limit) if room else []
+                wanted = NeedNow(need, now, ended)
+                ids = ids_needing(connection, wanted, network_id, limit) if room else []
                 named = {each for _, each in found}
                 found += [(need, each) for each in ids if each not in named][:room]
             query = select_tracked_among([tracked_id for _, tracked_id in found])

@@ -83,11 +83,15 @@ class TransactionSummary:
         )
 
     def unanswered_since(self, moment_asked: datetime) -> tuple[NetworkFinding, ...]:
-        """Return the networks with an exclusion endpoint that did not answer from then on."""
+        """Return the networks with an exclusion endpoint that did not answer from then on.
+
+        One whose line limits ended may be silent.
+        """
         return tuple(
             finding
             for finding in self.findings
             if finding.profile.has_exclusion
+            and finding.verdict.kind is not VerdictKind.NO_LINE_LIMITS
             and (
                 finding.evidence.last_answered_at is None
                 or finding.evidence.last_answered_at < moment_asked

@@ -33,6 +33,7 @@ from dashboard.cli.output import (
     warn,
     write,
 )
+from dashboard.domain.formatting import counted
 from dashboard.domain.health.observation import (
     CREDITS_PER_CALL,
     FREE_CREDITS,
@@ -203,6 +204,12 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
             f"  each tracked transaction: {cost.calls_per_transaction:,} calls, "
             f"{cost.credits_per_transaction:,} credits over its seven days"
         )
+    if cost.calls_after_limits is not None:
+        after = cost.calls_after_limits
+        lines.append(
+            f"  each first seen after line limits end: {counted(after, 'call')}, "
+            f"{after * CREDITS_PER_CALL:,} credits"
+        )
     return lines
 
 
@@ -250,6 +257,7 @@ def _cost_json(cost: Cost | None) -> Json:
         "gas_credits_per_day": cost.gas_credits,
         "calls_per_transaction": cost.calls_per_transaction,
         "credits_per_transaction": cost.credits_per_transaction,
+        "calls_after_limits": cost.calls_after_limits,
     }
 
 

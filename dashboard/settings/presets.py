@@ -98,7 +98,7 @@ def line_limits_of(network: NetworkSettings) -> LineLimits:
     SettingsError says what is wrong with them.
     """
     end = None
-    if network.line_limits_end is not None or network.line_limits_end_block is not None:
+    if network.ends_limits:
         written = network.line_limits_end
         end = LimitsEnd(None if written is None else written.at, network.line_limits_end_block)
     usual = usual_limits_of(network)

@@ -313,6 +313,11 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     fees: FeePolicy | None = None
 
     @property
+    def ends_limits(self) -> bool:
+        """Whether line limits end at a known time, or with a known block."""
+        return self.line_limits_end is not None or self.line_limits_end_block is not None
+
+    @property
     def all_nodes(self) -> tuple[EndpointSettings, ...]:
         """The nodes that are asked, the preferred one first."""
         return (*((self.node,) if self.node is not None else ()), *self.nodes)

@@ -18,6 +18,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.poll.cadence import (
+    SELDOM,
     CadencePolicy,
     GasPeriods,
     calls_per_transaction,
@@ -156,7 +157,14 @@ def cost_of(network: Network, settings: Settings) -> Cost | None:
     if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
         return None
     cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
+    after = after_limits(network)
     return Cost(
         gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
         calls_per_transaction(cadence) if endpoints.exclusion else 0,
+        (0 if after is None else calls_per_transaction(after)) if endpoints.ends_limits else None,
     )
+
+
+def after_limits(network: Network) -> CadencePolicy | None:
+    """Return how often to ask about what was first seen after line limits ended; None for never."""
+    return SELDOM if network.endpoints.after_limits == "seldom" else None

@@ -37,7 +37,7 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.cadence import SELDOM, CadencePolicy, GasPeriods
+from dashboard.poll.cadence import CadencePolicy, GasPeriods
 from dashboard.poll.gas import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
@@ -58,6 +58,7 @@ from dashboard.wiring.clients import Clients, open_clients, tls_servers
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import (
     Network,
+    after_limits,
     condition_rules,
     gas_periods,
     line_limits,
@@ -120,7 +121,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
         gas_periods=gas_periods(network, settings),
         limits_end=line_limits(network).end,
-        after_limits=SELDOM if network.endpoints.after_limits == "seldom" else None,
+        after_limits=after_limits(network),
         blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],
     )

@@ -95,11 +95,13 @@ class Cost:
     """Calls that one network costs at its cadence while everything answers.
 
     `gas_calls` are those of a day. `calls_per_transaction` are those about one transaction that
-    is never rejected, over all the days that it is followed.
+    is never rejected, over all the days that it is followed; `calls_after_limits` the same of one
+    that was first seen after line limits ended, None if they are not known to end.
     """
 
     gas_calls: int = 0
     calls_per_transaction: int = 0
+    calls_after_limits: int | None = None
 
     @property
     def gas_credits(self) -> int:

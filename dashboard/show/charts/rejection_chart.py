@@ -60,9 +60,17 @@ def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
         "margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0},
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
     }
+    layout["shapes"] = [_end_of_limits(at) for _, at in timeline.ends]
     traces = [_unwatched(timeline)] if timeline.unwatched else []
     traces += [_bars(timeline, number, *each) for number, each in enumerate(groups)]
     return Drawing(DrawnFigure(traces, layout), words)
+
+
+def _end_of_limits(at: datetime) -> PlotlyJson:
+    """Draw a line where line limits ended, over the whole height."""
+    line = {"color": _REST, "width": 2, "dash": "dot"}
+    x, whole = _milliseconds(at), {"yref": "paper", "y0": 0, "y1": 1}
+    return {"type": "line", "x0": x, "x1": x, **whole, "line": line}
 
 
 def folded(timeline: Timeline) -> list[tuple[str, tuple[int, ...]]]:

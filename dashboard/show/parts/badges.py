@@ -23,6 +23,7 @@ _OPERATIONS: Final = {
     OperationState.STALE: ("stale", "◌", "Stale"),
     OperationState.FAILING: ("bad", "!", "Failing"),
     OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
+    OperationState.NOT_AWAITED: ("mute", "○", "No line limits"),
 }
 _VERDICTS: Final = {
     VerdictKind.REJECTED: ("bad", "✕"),

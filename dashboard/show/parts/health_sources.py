@@ -47,6 +47,7 @@ _RANKS: Final = (
     OperationState.STALE,
     OperationState.NOT_ASKED,
     OperationState.ANSWERED,
+    OperationState.NOT_AWAITED,
 )
 OVER_PLAN: Final = badge("busy", "▲", "Over plan")
 _LONGEST_NAME: Final = 60
@@ -148,8 +149,10 @@ def time_words(took: timedelta | None) -> str:
 def _answered(operation: OperationHealth, now: datetime) -> Markup:
     at = operation.answered_at
     last = Markup("never") if at is None else element("time", age(at, now), title=moment(at))
-    often = operation.period
+    often, ended_at = operation.period, operation.not_awaited_since
     asked = "as hashes need it" if often is None else f"every {period(often)}"
+    if ended_at is not None:
+        asked = f"no line limits since {moment(ended_at)}: asked about earlier hashes alone"
     return join(last, element("div", asked, class_="lw-quiet"))
 
 

@@ -153,6 +153,10 @@ def _rejections(row: NetworkRow) -> Markup:
     if hourly is None:
         return element("small", "not asked")
     count = element("b", f"{hourly.count:,}") if hourly.count else Markup("0")
+    if hourly.ended_at is not None and not hourly.count:
+        return element(
+            "small", "no limits", title=f"No line limits since {moment(hourly.ended_at)}."
+        )
     if hourly.watched.is_whole:
         return count
     return join(count, element("small", " or more", title="Not all of the hour was watched."))

@@ -44,6 +44,12 @@ def notice(kind: str, headline: str, text: str) -> None:
     st.html(element("p", join(strong, " ", text), class_=f"lw-notice {kind}", role=role))
 
 
+def limits_notes(sentences: Sequence[str]) -> None:
+    """Say which networks have no line limits any more, or soon; nothing if all have them."""
+    if sentences:
+        st.html(element("p", " ".join(sentences), class_="lw-quiet lw-limits-end"))
+
+
 @contextmanager
 def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> Iterator[None]:
     """Show an error of the store as a notice in place of the content.

@@ -15,7 +15,7 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
 from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
-from dashboard.application.text import share
+from dashboard.application.text import moment, share
 from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, visible
@@ -76,7 +76,10 @@ def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> Non
         name = choice_filter("Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE)
     timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
     if not timeline.total:
-        empty("Nothing arrived then", "Remove a filter above, or choose a longer time.")
+        wanted = narrowing.wanted.network_id
+        shown = [each for each in queries.networks if wanted in {None, each.network_id}]
+        ended = ": line limits have ended" if queries.line_limits.have_ended(shown) else ""
+        empty(f"Nothing arrived then{ended}", "Remove a filter above, or choose a longer time.")
         return
     _chart(timeline, narrowing, words, queries.now())
     st.html(_legend(timeline))
@@ -102,6 +105,9 @@ def _legend(timeline: Timeline) -> Markup:
     if timeline.unwatched:
         sign = element("i", class_="is-unwatched", aria_hidden="true")
         entries.append(element("span", sign, "not watched: there may have been more"))
+    for name, at in timeline.ends:
+        said = f"┊ line limits of {visible(name, LONGEST_NAME)} ended {moment(at)}"
+        entries.append(element("span", said))
     return element("p", *entries, class_="lw-legend")
 
 

@@ -69,5 +69,7 @@ def _tile(row: NetworkRow) -> Markup:
 def _counted_rejections(row: NetworkRow) -> str:
     if row.hourly is None:
         return "rejections not asked"
+    if row.hourly.ended_at is not None and not row.hourly.count:
+        return "no line limits"
     more = "" if row.hourly.watched.is_whole else " or more"
     return f"{row.hourly.count:,}{more} rejected in 1 h"

@@ -42,7 +42,7 @@ from dashboard.show.parts.network_rows import (
     network_rows_head,
     row_markup,
 )
-from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import (
     LineContext,
     coverage,
@@ -95,6 +95,7 @@ def _live() -> None:
         if not statuses:
             no_network()
             return
+        limits_notes(queries.line_limits.sentences([each.profile for each in statuses]))
         with store_errors_shown():
             last_look(queries, now)
         if len(statuses) == 1:
@@ -259,7 +260,9 @@ def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> Fe
 def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: datetime) -> None:
     section("Newest rejections", coverage(chosen))
     newest = queries.overview.newest(NEWEST, chosen[0].network_id if len(chosen) == 1 else None)
-    if not newest:
+    if not newest and queries.line_limits.have_ended(chosen):
+        empty("No rejection is on record", "None is expected: line limits have ended.")
+    elif not newest:
         empty(
             "No rejection seen yet",
             "Track a transaction on the page Lookup; its rejection appears here.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -24,6 +24,7 @@ from dashboard.application.rejections import (
 )
 from dashboard.application.text import moment
 from dashboard.application.time_ranges import Zoom
+from dashboard.domain.markup import element
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import KIND_NAMES
@@ -33,6 +34,7 @@ from dashboard.show.parts.frame import (
     choose_network,
     chosen_network_id,
     chosen_network_name,
+    chosen_networks,
     follow_choice,
     heading,
     live,
@@ -51,7 +53,7 @@ from dashboard.show.parts.list_page import (
     search_filter,
     select_filter,
 )
-from dashboard.show.parts.notices import empty, store_errors_shown
+from dashboard.show.parts.notices import empty, limits_notes, store_errors_shown
 from dashboard.show.parts.rejection_counts import (
     Narrowing,
     modules_part,
@@ -108,12 +110,17 @@ def _live() -> None:
         said = trend_words(summary.compared, queries.rejections.window(chosen.shown))
         with head:
             heading("Rejections", f"{said} As of {moment(queries.now())}.")
+            profiles = chosen_networks(queries.networks)
+            limits_notes(queries.line_limits.sentences(profiles))
         if not chosen.everything.total and not chosen.everything.compared.before:
-            _nothing_yet(queries)
+            _nothing_yet(queries, profiles)
             return
         if chosen.module:
             usual = queries.rejections.limits_of(chosen.wanted.network_id)
             module_card(chosen.module, queries.rejections.limit_tables(), usual)
+            if queries.line_limits.have_ended(profiles):
+                note = "These limits do not hold any more; they explain earlier rejections."
+                st.html(element("p", note, class_="lw-quiet"))
         narrowing = _narrowing(queries, chosen)
         listed, over_time = st.columns([7, 6], gap="medium")
         card = listed.container(key="card-rejections", gap="small", height="stretch")
@@ -227,7 +234,13 @@ def _narrowing(queries: Application, chosen: _Chosen) -> Narrowing:
     )
 
 
-def _nothing_yet(queries: Application) -> None:
+def _nothing_yet(queries: Application, profiles: Sequence[NetworkProfile]) -> None:
+    if queries.line_limits.have_ended(profiles):
+        empty(
+            "No rejection in this time: line limits have ended",
+            "This is expected. Choose a longer time to see earlier rejections, which stay.",
+        )
+        return
     empty(
         "No rejection seen in this time",
         f"Covered: {coverage(queries.networks)} Choose a longer time, or track a transaction on "

@@ -27,7 +27,7 @@ from dashboard.show.parts.frame import (
     live,
     section,
 )
-from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_filters import (
@@ -162,6 +162,7 @@ def _live() -> None:
     with store_errors_shown():
         network_id = chosen_network_id(queries.networks)
         if not queries.tracked.counts(network_id).total:
+            limits_notes(queries.line_limits.sentences(chosen_networks(queries.networks)))
             empty(
                 "Nothing is tracked yet",
                 "Paste a transaction hash, or choose a CSV or JSON file. Each is asked about at "
@@ -169,6 +170,7 @@ def _live() -> None:
             )
             return
         done_shown(queries)
+        limits_notes(queries.line_limits.sentences(chosen_networks(queries.networks)))
         above = st.container()
         with st.container(key="card-tracked", gap="small"):
             tracked_filters(queries)
@@ -199,6 +201,7 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
     """Read the filters that are on."""
     found = tracked_filter(queries.context, network_id, value_of(SEARCH))
     need = chosen_need()
+    ended = tuple(queries.line_limits.ended().items())
     return TrackedFilter(
         found.network_id,
         _STATUSES.get(value_of(RECORD)),
@@ -208,7 +211,7 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
         case_id=value_of(FIELDS[GroupedBy.CASE_ID][0]),
         owner=value_of(FIELDS[GroupedBy.OWNER][0]),
         tag=_tag(value_of(FIELDS[GroupedBy.TAG][0])),
-        need=None if need is None else NeedNow(need, queries.now()),
+        need=None if need is None else NeedNow(need, queries.now(), ended),
     )
 
 

@@ -97,10 +97,14 @@ MOST_NETWORKS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class NeedNow:
-    """A kind of need, at a moment."""
+    """A kind of need, at a moment.
+
+    Of the networks in `ended`, what was first seen after line limits ended need not be answered.
+    """
 
     need: Need
     now: datetime
+    ended: tuple[tuple[NetworkId, datetime], ...] = ()
 
 
 def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
@@ -150,6 +154,15 @@ def _conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
     watched = watched_cohorts.c
     if wanted.need is Need.REJECTED:
         return [watched.is_rejected]
+    awaited = [
+        or_(watched.network_id != network_id, watched.born_at < literal(ended_at, Moment))
+        for network_id, ended_at in wanted.ended
+    ]
+    return [*_unanswered_conditions(wanted), *awaited]
+
+
+def _unanswered_conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
+    watched = watched_cohorts.c
     if wanted.need is Need.ENDING:
         ends = wanted.now - WATCHED_FOR + ENDS_WITHIN
         has_record = exists().where(cohorts.c.cohort_id == watched.cohort_id, cohorts.c.is_rejected)

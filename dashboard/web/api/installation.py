@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -11,6 +12,7 @@ from dashboard.application.context import LONGEST_SETTINGS, SettingChange
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
 from dashboard.domain.people.access import READS_ACCESS, Action
+from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
     Asked,
@@ -27,10 +29,14 @@ _TEMPLATES: Final = "text builtIn mistakes"
 @endpoints.at("GET /networks", "How busy each network is", "asOf networks")
 def networks(asked: Asked) -> Reply:
     as_of, statuses = asked.application.statuses_as_of()
-    return Reply({"asOf": instant(as_of), "networks": [_network(each) for each in statuses]})
+    limits = asked.application.line_limits.limits()
+    forms: list[Json] = [
+        _network(each, limits[each.profile.network_id].end, as_of) for each in statuses
+    ]
+    return Reply({"asOf": instant(as_of), "networks": forms})
 
 
-def _network(status: NetworkStatus) -> Json:
+def _network(status: NetworkStatus, end: LimitsEnd | None, as_of: datetime) -> Json:
     figures, profile = status.figures, status.profile
     wei = {
         "estimatedBaseFee": figures.base_fee,
@@ -46,6 +52,13 @@ def _network(status: NetworkStatus) -> Json:
         "activity": str(status.activity),
         "reason": status.activity_reason,
         **fees,
+        "lineLimitsEnd": None
+        if end is None
+        else {
+            "at": instant(end.at),
+            "blockNumber": None if end.block_number is None else hex(end.block_number),
+            "hasEnded": end.ended_at(as_of) is not None,
+        },
     }
 
 
