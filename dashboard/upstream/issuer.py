@@ -15,7 +15,7 @@ import httpx
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc import jwt
-from joserfc.errors import InvalidClaimError, JoseError
+from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
@@ -130,10 +130,11 @@ class IssuerClient:
         try:
             claims: _Claims = jwt.decode(token, known.keys, algorithms=_ALGORITHMS).claims
             checks.validate(claims)
-        except InvalidClaimError as error:
-            raise UpstreamUnreadable(f"the token has a wrong {error.claim}") from None
+        except ClaimError as error:
+            remedy = ": compare the clocks" if error.claim in {"exp", "iat", "nbf"} else ""
+            raise UpstreamUnreadable(f"the token has a wrong {error.claim}{remedy}") from None
         except (JoseError, ValueError):
-            raise UpstreamUnreadable("the token is not valid: signature, or times") from None
+            raise UpstreamUnreadable("the signature of the token is not valid") from None
         if claims.get("azp", issuer.client_id) != issuer.client_id:
             raise UpstreamUnreadable("the token was made for another client")
         events = claims.get("events")

@@ -1,19 +1,23 @@
-// An OpenID Connect provider with one client, whose people are named in the arguments.
-// node issuer.mjs PORT PAGES SECRET '{"ada": ["on-call"]}'
+// An OpenID Connect provider called NAME, whose people are named in the arguments, with our client and somebody else's.
+// Its clock is SECONDS ahead of that of the machine, and its tokens are valid for a minute.
+// node issuer.mjs PORT PAGES SECRET '{"ada": ["on-call"]}' NAME SECONDS
 import Provider from "oidc-provider";
 
-const [port, pages, secret, people] = process.argv.slice(2);
-const groupsOf = JSON.parse(people);
+const [port, pages, secret, people, name, ahead] = process.argv.slice(2);
+const groupsOf = JSON.parse(people), clock = Date.now;
+Date.now = () => clock() + 1000 * ahead;
+const redirect_uris = [`${pages}/sign-in/${name}/callback`];
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [
     {
       client_id: "linewatch",
       client_secret: secret,
-      redirect_uris: [`${pages}/sign-in/example/callback`],
+      redirect_uris,
       post_logout_redirect_uris: [`${pages}/sign-in`],
-      backchannel_logout_uri: `${pages}/sign-in/example/logout`,
+      backchannel_logout_uri: `${pages}/sign-in/${name}/logout`,
       backchannel_logout_session_required: true,
     },
+    { client_id: "other", client_secret: "of another program", redirect_uris },
   ],
   claims: { openid: ["sub"], profile: ["name", "groups"], email: ["email"] },
   cookies: { keys: ["of the test"] },
@@ -24,5 +28,6 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       : undefined,
   fetch: (url, options) => globalThis.fetch(url, { ...options, dispatcher: undefined }),
   pkce: { required: () => true },
+  ttl: { IdToken: 60 },
 });
 provider.listen(Number(port), "127.0.0.1", () => console.log("listening"));
