@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
@@ -150,3 +151,15 @@ def test_edited_reminder_interval_counts_for_what_is_open(watch: Watch) -> None:
     watch.wait()
 
     assert watch.kinds() == ["change", "reminder"]
+
+
+def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch) -> None:
+    with capture_logs() as lines:
+        watch.wait()
+        before = len(lines)
+        reject(watch.store, 1)
+        watch.wait()
+
+    assert before == 0
+    [counts] = [each["counts"] for each in lines if each["subject"] == "delivery"]
+    assert counts == {"sent": 1, "deferred": 0, "refused": 0}

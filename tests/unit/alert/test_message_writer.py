@@ -15,11 +15,13 @@ from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.domain.quantity import Wei
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -151,6 +153,8 @@ def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store
     silent = a_transition(subject=subject, after=State.SILENT, grounds=OutageGrounds(A_MOMENT, "x"))
     over = a_transition(subject=subject, before=State.SILENT, after=State.ANSWERING)
     writer = MessageWriter(store, TEMPLATES)
+    for number in (A_NETWORK - 1, A_NETWORK + 1):
+        let_a_node_stand_in(store, NetworkId(number))
 
     messages = [
         writer.write(a_notification(transition=each, rejection=None)) for each in (silent, over)
@@ -159,6 +163,27 @@ def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store
     said = "While this lasts, these rules cannot be judged: busy, stale-fees."
     assert [said in each.text for each in messages] == [True, False]
     assert said in messages[0].html
+    let_a_node_stand_in(store, A_NETWORK)
+    replaced = writer.write(a_notification(transition=silent, rejection=None))
+    assert "While this lasts, these rules cannot be judged: stale-fees." in replaced.text
+
+
+def let_a_node_stand_in(store: Store, network_id: NetworkId) -> None:
+    """Let a node answer for the gas API of a network, which is silent."""
+    silent = a_transition(
+        transition_id=an_id(network_id),
+        subject=Subject(SubjectKind.GAS_API, network_id),
+        after=State.SILENT,
+    )
+    observation = GasObservation(
+        network_id,
+        A_MOMENT,
+        suggested_gas_fees=suggested_gas_fees(),
+        sources={Operation.SUGGESTED_GAS_FEES: GasSource.NODE_INSTEAD},
+    )
+    with store.write() as connection:
+        assert record_transition(connection, silent, None)
+        save_gas(connection, observation)
 
 
 def test_message_holds_links_that_are_signed_with_the_key_of_now(store: Store) -> None:

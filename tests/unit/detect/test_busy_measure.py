@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from dashboard.detect.busy_measure import (
-    SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,
@@ -24,8 +23,8 @@ from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 
 MOVING = RankedFees((Wei(90), Wei(110)))
-FLAT = RankedFees([Wei(7)] * SMALLEST_FLAT_WINDOW)
-FEW = RankedFees([Wei(7)] * (SMALLEST_FLAT_WINDOW - 1))
+FLAT = RankedFees([Wei(7)] * 20)
+FEW = RankedFees([Wei(7)] * 19)
 
 
 NO_PRIORITY = PriorityFeeReadings(Wei(1), RankedFees())
@@ -34,7 +33,7 @@ ONE_TO_HUNDRED = RankedFees(map(Wei, range(100, 0, -1)))
 
 def test_window_is_flat_that_holds_one_value_many_times() -> None:
     assert is_flat(FLAT)
-    assert not is_flat(RankedFees([*[Wei(7)] * SMALLEST_FLAT_WINDOW, Wei(8)]))
+    assert not is_flat(RankedFees([*FLAT, Wei(8)]))
     assert not is_flat(FEW)
 
 

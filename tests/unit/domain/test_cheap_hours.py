@@ -109,6 +109,18 @@ def test_nothing_is_called_cheap_until_each_hour_of_the_day_was_seen_thrice() ->
     assert usual_week([], UTC, NOW).cheapest is None
 
 
+def test_weeks_are_compared_once_three_days_of_each_are_known() -> None:
+    this, last = 167, 73  # hours of ten days, seven of which end at 12:20
+    past = hours(10, lambda _: 7)
+    most = hours(14, lambda _: 7)
+
+    def is_known(some: list[HourFee]) -> bool:
+        return usual_week(some, UTC, NOW).weeks is not None
+
+    assert [is_known(past[last - 72 :]), is_known(past[last - 71 :])] == [True, False]
+    assert [is_known(most[: len(most) - this + each]) for each in (72, 71)] == [True, False]
+
+
 def test_fee_of_zero_is_no_dearer_than_itself() -> None:
     week = usual_week(hours(15, lambda _: 0), UTC, NOW)
 

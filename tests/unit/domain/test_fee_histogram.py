@@ -125,8 +125,11 @@ def test_value_that_is_not_held_cannot_be_removed() -> None:
         timed.remove(seen(5, 2))
 
 
-def test_no_fees_are_constant() -> None:
-    assert RankedFees().is_constant
+@pytest.mark.parametrize(
+    ("fees", "is_constant"), [([], True), ([7], True), ([7, 7, 7], True), ([7, 7, 8], False)]
+)
+def test_fees_are_constant_unless_two_differ(fees: list[int], *, is_constant: bool) -> None:
+    assert RankedFees(map(Wei, fees)).is_constant is is_constant
 
 
 def test_rollup_tells_first_last_bounds_sum_and_gap() -> None:

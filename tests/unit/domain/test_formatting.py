@@ -32,9 +32,12 @@ FEES = st.integers(0, LARGEST_FEE).map(Wei)
     [
         (0, "0 s"),
         (53.96, "54 s"),
-        (59.9, "59 s"),
+        (59.94, "59 s"),
+        (59.96, "1 min"),
         (60, "1 min"),
+        (5399, "89 min"),
         (5400, "1 h"),
+        (172_799, "47 h"),
         (172_800, "2 days"),
     ],
 )
@@ -74,6 +77,7 @@ def test_moment_is_printed_in_a_zone_too_where_its_clock_differs(
         (10_000, ("10.00", "kwei")),
         (999_999, ("1,000", "kwei")),
         (23_100, ("23.10", "kwei")),
+        (999_994, ("1,000", "kwei")),
         (1_000_000, ("0.001000", "gwei")),
         (23_123_456_789, ("23.12", "gwei")),
         (9_999_996_000, ("10.00", "gwei")),
@@ -117,7 +121,10 @@ def test_fees_that_differ_are_printed_differently(first: Wei, second: Wei) -> No
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.25, "0.25 s"), (4, "4 s"), (75, "1 min 15 s"), (120, "2 min"), (7200, "2 h")],
+    [
+        *((0.25, "0.25 s"), (4, "4 s"), (59.5, "59.5 s"), (60, "1 min"), (75, "1 min 15 s")),
+        *((120, "2 min"), (5399, "89 min 59 s"), (5401, "1 h"), (7200, "2 h")),
+    ],
 )
 def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: str) -> None:
     assert period(timedelta(seconds=seconds)) == said
@@ -125,7 +132,11 @@ def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: st
 
 @pytest.mark.parametrize(
     ("octets", "said"),
-    [(12, "12 bytes"), (4096, "4.1 kB"), (1_500_000, "1.5 MB"), (2_500_000_000, "2.5 GB")],
+    [
+        *((12, "12 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (4096, "4.1 kB")),
+        *((10**6 - 1, "1,000.0 kB"), (10**6, "1.0 MB"), (1_500_000, "1.5 MB")),
+        *((10**9 - 1, "1,000.0 MB"), (10**9, "1.0 GB"), (2_500_000_000, "2.5 GB")),
+    ],
 )
 def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
     assert size(octets) == said

@@ -61,7 +61,10 @@ def test_duration_is_written_in_the_largest_unit_that_holds_it(
     assert write_duration(length) == text
 
 
-@pytest.mark.parametrize(("fee", "text"), [(7, "7wei"), (1_500_000_000, "1.5gwei")])
+@pytest.mark.parametrize(
+    ("fee", "text"),
+    [(7, "7wei"), (999_999, "999999wei"), (1_000_000, "0.001gwei"), (1_500_000_000, "1.5gwei")],
+)
 def test_fee_is_written_in_the_unit_that_people_use(fee: int, text: str) -> None:
     assert write_fee(Wei(fee)) == text
 
@@ -76,7 +79,9 @@ def test_duration_beyond_any_clock_is_refused() -> None:
         read_duration("36501d")
 
 
-@pytest.mark.parametrize("text", ["1", "gwei", "1e9gwei", ".5gwei", "1.5wei", f"{2**63}wei", 7])
+@pytest.mark.parametrize(
+    "text", ["1", "gwei", "1e9gwei", ".5gwei", "1.5wei", f"{2**63}wei", "1" * 31 + "wei", 7]
+)
 def test_what_is_no_fee_is_refused_with_the_form_to_write(text: object) -> None:
     with pytest.raises(InputError, match="write an amount and a unit"):
         read_fee(text)
