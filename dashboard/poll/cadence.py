@@ -68,19 +68,19 @@ def next_try(age: timedelta, policy: CadencePolicy) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class GasPeriods:
-    """How often each operation is asked; the job runs every `suggested_gas_fees`."""
+    """How often each operation is asked; the job runs every `gas_period`."""
 
-    suggested_gas_fees: timedelta
-    base_fee_history: timedelta
-    thresholds: timedelta
+    gas_period: timedelta
+    history_period: timedelta
+    threshold_period: timedelta
 
     def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
         """Return the period of each operation."""
         return (
-            (Operation.SUGGESTED_GAS_FEES, self.suggested_gas_fees),
-            (Operation.BUSY_THRESHOLD, self.thresholds),
-            (Operation.BASE_FEE_PERCENTILE, self.thresholds),
-            (Operation.BASE_FEE_HISTORY, self.base_fee_history),
+            (Operation.SUGGESTED_GAS_FEES, self.gas_period),
+            (Operation.BUSY_THRESHOLD, self.threshold_period),
+            (Operation.BASE_FEE_PERCENTILE, self.threshold_period),
+            (Operation.BASE_FEE_HISTORY, self.history_period),
         )
 
 

@@ -211,7 +211,7 @@ class GasPoll:
         """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
-        self._slack = periods.suggested_gas_fees / 2  # ticks come a little early or late
+        self._slack = periods.gas_period / 2  # ticks come a little early or late
         self.questions = tuple(
             GasQuestion(
                 operation,

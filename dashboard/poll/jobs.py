@@ -55,17 +55,17 @@ class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
-    between its blocks, where known. `gas_periods` are its own, where it has some. `after_limits` is
-    how often it is asked about what was first seen after its line limits ended, None for never;
-    `blocks` dates the block with which they end. `meter` counts what all of its clients ask.
+    between its blocks, where known. `after_limits` is how often it is asked about what was first
+    seen after its line limits ended, None for never; `blocks` dates the block with which they end.
+    `meter` counts what all of its clients ask.
     """
 
     network_id: NetworkId
+    gas_periods: GasPeriods
     gas: GasAsker | None = None
     exclusion: ExclusionAsker | None = None
     block_time: timedelta | None = None
     gas_from_node: GasAsker | None = None
-    gas_periods: GasPeriods | None = None
     inclusion: InclusionAsker | None = None
     limits_end: LimitsEnd | None = None
     after_limits: CadencePolicy | None = SELDOM
@@ -88,8 +88,7 @@ class WatchedNetwork:
 class Periods:
     """How often each job runs."""
 
-    gas: GasPeriods
-    exclusion: timedelta = timedelta(seconds=1)
+    exclusion_tick: timedelta = timedelta(seconds=1)
     conditions: timedelta = timedelta(seconds=5)
     inclusion: timedelta = timedelta(seconds=1)
     delivery: timedelta = timedelta(seconds=1)
@@ -138,9 +137,7 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
 def _measured_rules(worker: PollingWorker) -> MeasuredRules:
     networks = [each.network_id for each in worker.networks]
     with_fees = {
-        each.network_id: (each.gas_periods or worker.periods.gas).suggested_gas_fees
-        for each in worker.networks
-        if each.has_gas
+        each.network_id: each.gas_periods.gas_period for each in worker.networks if each.has_gas
     }
     reader = RuleReader(networks, with_fees, worker.certificates, worker.peers)
     return MeasuredRules(worker.store, reader, worker.clocks, worker.new_id)
@@ -149,11 +146,11 @@ def _measured_rules(worker: PollingWorker) -> MeasuredRules:
 def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:
     network_id, clocks = network.network_id, worker.clocks
     store = NetworkStore(worker.store, network_id, term, network.meter)
-    periods = network.gas_periods or worker.periods.gas
+    periods = network.gas_periods
     conditions = Conditions(
         network_id,
-        periods.suggested_gas_fees,
-        periods.thresholds,
+        periods.gas_period,
+        periods.threshold_period,
         worker.rules,
         clocks,
         worker.new_id,
@@ -170,7 +167,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         exclusion = ExclusionPoll(
             network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )
-        yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion, exclusion.tick)
+        yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion_tick, exclusion.tick)
     end = network.limits_end
     if end is not None and end.block_number is not None and network.blocks is not None:
         ending = EndBlockPoll(network.blocks, store, end.block_number, clocks)
@@ -184,7 +181,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
             worker.store, network_id, term, conditions, network.block_time, network.meter
         )
         gas = GasPoll(network.gas, gas_archive, periods, worker.clocks, network.gas_from_node)
-        yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
+        yield Job(f"gas poll of {network_id}", periods.gas_period, gas.tick)
 
 
 async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:

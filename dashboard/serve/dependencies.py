@@ -76,9 +76,9 @@ class ServeLimits:
     `oldest_fees`: how long fees are served after the node last answered; a node whose newest
     block is older counts as stalled.
     `refresh_period`: how often each node is asked for a new block.
-    `subscriptions`: how many one WebSocket may hold.
-    `websocket_queue`: bytes of pushes that wait for one WebSocket client.
-    `websocket_idle`: after this time a client that sends nothing and has no subscription is closed.
+    `largest_subscriptions`: how many one WebSocket may hold.
+    `largest_queue`: bytes of pushes that wait for one WebSocket client.
+    `quiet_timeout`: after this time a client that sends nothing and has no subscription is closed.
     """
 
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -87,9 +87,9 @@ class ServeLimits:
     waiting_reports: int = 2_000
     oldest_fees: timedelta = timedelta(minutes=2)
     refresh_period: timedelta = timedelta(seconds=1)
-    subscriptions: int = 100
-    websocket_queue: int = 1_000_000
-    websocket_idle: timedelta = timedelta(hours=1)
+    largest_subscriptions: int = 100
+    largest_queue: int = 1_000_000
+    quiet_timeout: timedelta = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)

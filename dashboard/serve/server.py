@@ -42,15 +42,15 @@ def server_config(
         ws="websockets-sansio",
         ws_max_size=dependencies.limits.largest_body,
         ws_per_message_deflate=False,
-        ws_ping_interval=limits.ping.total_seconds(),
-        ws_ping_timeout=limits.pong.total_seconds(),
+        ws_ping_interval=limits.ping_period.total_seconds(),
+        ws_ping_timeout=limits.ping_timeout.total_seconds(),
         lifespan="on",
         log_config=None,
         log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=math.ceil(limits.stop.total_seconds()),
+        timeout_graceful_shutdown=math.ceil(limits.stop_timeout.total_seconds()),
     )
 
 
@@ -60,7 +60,7 @@ def within_descriptors(limits: ConnectionLimits, each: int = 1) -> ConnectionLim
     `each` is how many a connection takes.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = each * (limits.total + limits.refusable) + _OTHER_DESCRIPTORS
+    needed = each * (limits.largest_connections + limits.refusable) + _OTHER_DESCRIPTORS
     if soft == resource.RLIM_INFINITY or needed <= soft:
         return limits
     granted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
@@ -70,9 +70,9 @@ def within_descriptors(limits: ConnectionLimits, each: int = 1) -> ConnectionLim
     fitting = max(1, (granted - _OTHER_DESCRIPTORS) // each * 10 // 11 - 16)
     _log.warning(
         "Fewer connections are accepted than configured: raise the limit of file descriptors",
-        configured=limits.total,
+        configured=limits.largest_connections,
         accepted=fitting,
         descriptors=granted,
         needed=needed,
     )
-    return replace(limits, total=fitting)
+    return replace(limits, largest_connections=fitting)

@@ -36,41 +36,42 @@ class ConnectionPhase(StrEnum):
 class ConnectionLimits:
     """How many connections there may be, and how long each phase may take.
 
-    `per_address`: connections of one client address, 0 for any number. `largest_head`: bytes of
-    a request's first line and headers. `head` and `body`: time to send them whole. `idle`: how
-    long a connection is kept for a next request. `reading`: how long a client may read nothing
-    of a reply. `ping` and `pong`: how often a WebSocket client is pinged, and how long its answer
-    may take. `stop`: time for requests under way when the server stops. `unfinished`: bytes of
-    unfinished WebSocket messages, and of those that the app took last, that all connections
-    together may hold, 0 for any number.
+    They are those of [serve], and `unfinished`. `largest_connections_per_address`: of one client
+    address, 0 for any number. `largest_head`: bytes of a request's first line and headers.
+    `head_timeout` and `body_timeout`: time to send them whole. `idle_timeout`: how long a
+    connection is kept for a next request. `reading_timeout`: how long a client may read nothing
+    of a reply. `ping_period` and `ping_timeout`: how often a WebSocket client is pinged, and how
+    long its answer may take. `stop_timeout`: time for requests under way when the server stops.
+    `unfinished`: bytes of unfinished WebSocket messages, and of those that the app took last, that
+    all connections together may hold, 0 for any number.
     """
 
-    total: int = 1_000
-    per_address: int = 200
+    largest_connections: int = 1_000
+    largest_connections_per_address: int = 200
     largest_head: int = 16_000
-    head: timedelta = timedelta(seconds=10)
-    body: timedelta = timedelta(seconds=30)
-    idle: timedelta = timedelta(seconds=75)
-    reading: timedelta = timedelta(seconds=30)
-    ping: timedelta = timedelta(seconds=20)
-    pong: timedelta = timedelta(seconds=20)
-    stop: timedelta = timedelta(seconds=5)
+    head_timeout: timedelta = timedelta(seconds=10)
+    body_timeout: timedelta = timedelta(seconds=30)
+    idle_timeout: timedelta = timedelta(seconds=75)
+    reading_timeout: timedelta = timedelta(seconds=30)
+    ping_period: timedelta = timedelta(seconds=20)
+    ping_timeout: timedelta = timedelta(seconds=20)
+    stop_timeout: timedelta = timedelta(seconds=5)
     unfinished: int = 0
 
     @property
     def refusable(self) -> int:
         """How many connections above the limit are answered with a refusal; others are cut off."""
-        return 16 + self.total // 10
+        return 16 + self.largest_connections // 10
 
     @property
     def seconds(self) -> dict[ConnectionPhase, float]:
         """The limit of each phase that has one."""
         return {
-            ConnectionPhase.HEAD: self.head.total_seconds(),
-            ConnectionPhase.BODY: self.body.total_seconds(),
-            ConnectionPhase.IDLE: self.idle.total_seconds(),
-            ConnectionPhase.SLOW_READER: self.reading.total_seconds(),
-            ConnectionPhase.CLOSING: self.reading.total_seconds(),
+            ConnectionPhase.HEAD: self.head_timeout.total_seconds(),
+            ConnectionPhase.BODY: self.body_timeout.total_seconds(),
+            ConnectionPhase.IDLE: self.idle_timeout.total_seconds(),
+            ConnectionPhase.SLOW_READER: self.reading_timeout.total_seconds(),
+            ConnectionPhase.CLOSING: self.reading_timeout.total_seconds(),
         }
 
 
@@ -158,12 +159,13 @@ class ConnectionLimiter:
         self._by_address[address] += 1
         self.watch(connection)
         limits = self.limits
-        is_over_own_limit = 0 < limits.per_address < self._by_address[address]
-        if self._open <= limits.total and not is_over_own_limit:
+        own, of_address = self._by_address[address], limits.largest_connections_per_address
+        is_over_own_limit = 0 < of_address < own
+        if self._open <= limits.largest_connections and not is_over_own_limit:
             return True
         self.refused += 1
-        is_flood = self._open > limits.total + limits.refusable or (
-            is_over_own_limit and self._by_address[address] > limits.per_address + limits.refusable
+        is_flood = self._open > limits.largest_connections + limits.refusable or (
+            is_over_own_limit and own > of_address + limits.refusable
         )
         return None if is_flood else False
 

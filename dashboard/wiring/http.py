@@ -7,6 +7,7 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 
+import msgspec
 import uvicorn
 
 from dashboard.domain.addresses import AllowedHosts, needs_no_permission
@@ -58,18 +59,7 @@ async def run_http(
 
 def connection_limits(serve: ServeSettings) -> ConnectionLimits:
     """Return the limits of [serve], which hold for the pages and the devnet as well."""
-    return ConnectionLimits(
-        total=serve.largest_connections,
-        per_address=serve.largest_connections_per_address,
-        largest_head=serve.largest_head,
-        head=serve.head_timeout,
-        body=serve.body_timeout,
-        idle=serve.idle_timeout,
-        reading=serve.reading_timeout,
-        ping=serve.ping_period,
-        pong=serve.ping_timeout,
-        stop=serve.stop_timeout,
-    )
+    return msgspec.convert(serve, ConnectionLimits, from_attributes=True)
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:

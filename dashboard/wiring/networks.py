@@ -135,9 +135,9 @@ def gas_periods(network: Network, settings: Settings) -> GasPeriods:
     """Return how often the network's fees are asked for: its own periods, or those of all."""
     own, common = network.endpoints, settings.poll
     return GasPeriods(
-        suggested_gas_fees=own.gas_period or common.gas_period,
-        base_fee_history=own.history_period or common.history_period,
-        thresholds=own.threshold_period or common.threshold_period,
+        gas_period=own.gas_period or common.gas_period,
+        history_period=own.history_period or common.history_period,
+        threshold_period=own.threshold_period or common.threshold_period,
     )
 
 

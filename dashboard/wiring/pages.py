@@ -109,7 +109,10 @@ def _connection_limiter(settings: Settings) -> ConnectionLimiter:
     """
     usual = connection_limits(settings.serve)
     limits = replace(
-        usual, largest_head=_LARGEST_HEAD, body=2 * usual.body, unfinished=_UNFINISHED_MESSAGES
+        usual,
+        largest_head=_LARGEST_HEAD,
+        body_timeout=2 * usual.body_timeout,
+        unfinished=_UNFINISHED_MESSAGES,
     )
     return ConnectionLimiter(within_descriptors(limits, _DESCRIPTORS_OF_A_PAGE))
 

@@ -6,9 +6,11 @@ import asyncio
 import gc
 import socket
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import msgspec
 from starlette.types import ASGIApp
 
 from dashboard.serve.app import build_app
@@ -20,6 +22,7 @@ from dashboard.serve.rpc.websocket_endpoint import finish_sessions
 from dashboard.serve.server import server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
+from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine.engine import Store
 from dashboard.transport.host_check import HostCheck
 from dashboard.wiring.clients import Clients, open_clients
@@ -78,16 +81,7 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         clock=utc_now,
         method_prefixes=tuple(serve.method_prefixes),
         cors_origins=tuple(serve.cors_origins),
-        limits=ServeLimits(
-            connections=connection_limits(serve),
-            largest_body=serve.largest_body,
-            largest_batch=serve.largest_batch,
-            waiting_reports=serve.waiting_reports,
-            subscriptions=serve.largest_subscriptions,
-            websocket_queue=serve.largest_queue,
-            websocket_idle=serve.quiet_timeout,
-            oldest_fees=serve.oldest_fees,
-        ),
+        limits=_limits(serve),
         log_requests=serve.log_requests,
         metrics_key=serve.metrics_key or None,
         has_page=serve.page,
@@ -96,6 +90,11 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         key_sync=key_sync,
         allowed_hosts=allowed_hosts(settings),
     )
+
+
+def _limits(serve: ServeSettings) -> ServeLimits:
+    own = msgspec.convert(serve, ServeLimits, from_attributes=True)
+    return replace(own, connections=connection_limits(serve))
 
 
 def _served(network: Network, clients: Clients, settings: Settings) -> ServedNetwork:

@@ -37,7 +37,7 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.cadence import CadencePolicy, GasPeriods
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.gas import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
@@ -85,7 +85,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 ),
                 networks=watched,
                 delivery=_delivery(settings, store, networks),
-                periods=_periods(settings),
+                periods=Periods(exclusion_tick=settings.poll.exclusion_tick),
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
@@ -112,6 +112,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
     follower = clients.follower(network, settings.fees)
     return WatchedNetwork(
         network.network_id,
+        gas_periods(network, settings),
         gas=clients.gas(network),
         exclusion=clients.exclusion(network),
         inclusion=clients.inclusion(network),
@@ -119,19 +120,10 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         gas_from_node=None
         if follower is None
         else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
-        gas_periods=gas_periods(network, settings),
         limits_end=line_limits(network).end,
         after_limits=after_limits(network),
         blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],
-    )
-
-
-def _periods(settings: Settings) -> Periods:
-    poll = settings.poll
-    return Periods(
-        gas=GasPeriods(poll.gas_period, poll.history_period, poll.threshold_period),
-        exclusion=poll.exclusion_tick,
     )
 
 

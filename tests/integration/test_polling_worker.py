@@ -41,6 +41,7 @@ from tests.delivery_checks import reject
 from tests.flaky_store import FlakyStore
 from tests.integration.whole_workers import (
     CLOCKS,
+    GAS_PERIODS,
     PERIODS,
     SOON,
     a_notifier,
@@ -110,7 +111,9 @@ async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path
     upstream.reject(a_record())
     notifier = a_post_office(store, tmp_path / "mail")
 
-    async with working(a_watcher(store, notifier, WatchedNetwork(A_NETWORK, exclusion=upstream))):
+    async with working(
+        a_watcher(store, notifier, WatchedNetwork(A_NETWORK, GAS_PERIODS, exclusion=upstream))
+    ):
         follow(store)
         await eventually_async(lambda: sent(store) == 1, what="the mail")
 
@@ -141,8 +144,8 @@ async def test_busy_and_calm_are_two_mails_in_one_thread(store: Store, tmp_path:
     upstream = MovingGas()
     notifier = replace(a_post_office(store, tmp_path / "mail"), routes=None)
     worker = replace(
-        a_watcher(store, notifier, WatchedNetwork(A_NETWORK, gas=upstream)),
-        periods=replace(PERIODS, gas=BRISK, conditions=SOON),
+        a_watcher(store, notifier, WatchedNetwork(A_NETWORK, BRISK, gas=upstream)),
+        periods=replace(PERIODS, conditions=SOON),
         rules=ConditionRules(HoldPeriods(SOON, SOON)),
     )
     async with working(worker):
@@ -159,7 +162,10 @@ async def test_busy_and_calm_are_two_mails_in_one_thread(store: Store, tmp_path:
 
 
 async def test_gas_of_every_network_is_kept(store: Store, tmp_path: Path) -> None:
-    networks = [WatchedNetwork(each, gas=ScriptedGas()) for each in (A_NETWORK, ANOTHER_NETWORK)]
+    networks = [
+        WatchedNetwork(each, GAS_PERIODS, gas=ScriptedGas())
+        for each in (A_NETWORK, ANOTHER_NETWORK)
+    ]
 
     async with working(a_watcher(store, a_post_office(store, tmp_path), *networks)):
         await eventually_async(lambda: is_known(store, A_NETWORK))
@@ -175,8 +181,8 @@ async def test_trouble_of_one_network_never_touches_another(store: Store, tmp_pa
     good = ScriptedExclusion()
     good.reject(a_record(tx_hash=a_hash(2)))
     networks = (
-        WatchedNetwork(ANOTHER_NETWORK, exclusion=SilentExclusion()),
-        WatchedNetwork(A_NETWORK, exclusion=good),
+        WatchedNetwork(ANOTHER_NETWORK, GAS_PERIODS, exclusion=SilentExclusion()),
+        WatchedNetwork(A_NETWORK, GAS_PERIODS, exclusion=good),
     )
     follow(store, 1, ANOTHER_NETWORK)
     follow(store, 2, A_NETWORK)
@@ -191,10 +197,15 @@ async def test_second_worker_asks_nothing_while_the_first_is_in_office(
     first, second = ScriptedExclusion(), ScriptedExclusion()
     notifier = a_post_office(store, tmp_path)
 
-    async with working(a_watcher(store, notifier, WatchedNetwork(A_NETWORK, exclusion=first))):
+    async with working(
+        a_watcher(store, notifier, WatchedNetwork(A_NETWORK, GAS_PERIODS, exclusion=first))
+    ):
         await eventually_async(lambda: holds(store, "worker 1"))
         standby = a_watcher(
-            store, notifier, WatchedNetwork(A_NETWORK, exclusion=second), name="worker 2"
+            store,
+            notifier,
+            WatchedNetwork(A_NETWORK, GAS_PERIODS, exclusion=second),
+            name="worker 2",
         )
         async with working(standby):
             follow(store)
@@ -263,7 +274,7 @@ async def test_stopped_worker_gives_its_lease_back(store: Store, tmp_path: Path)
 
 
 async def test_worker_stops_though_an_upstream_hangs_for_ever(store: Store, tmp_path: Path) -> None:
-    hanging = WatchedNetwork(A_NETWORK, exclusion=SilentExclusion())
+    hanging = WatchedNetwork(A_NETWORK, GAS_PERIODS, exclusion=SilentExclusion())
     follow(store)
 
     async with working(a_watcher(store, a_post_office(store, tmp_path), hanging)):

@@ -93,7 +93,7 @@ def test_client_that_never_reads_is_read_no_more_and_cut_off(
     tmp_path: Path, greeting: Callable[[], bytes], piece: bytes
 ) -> None:
     with (
-        serving_with(tmp_path, reading=10 * SHORT) as (address, dependencies),
+        serving_with(tmp_path, reading_timeout=10 * SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         client.sendall(greeting())

@@ -31,7 +31,10 @@ from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SHORT = timedelta(milliseconds=300)
-NO_END = dict.fromkeys(("head", "body", "idle", "reading"), timedelta(hours=1))
+NO_END = dict.fromkeys(
+    ("head_timeout", "body_timeout", "idle_timeout", "reading_timeout"), timedelta(hours=1)
+)
+CROWD = {"largest_connections_per_address": 0, "largest_connections": 1_200}
 HEAD = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -53,14 +56,14 @@ def serving_with(folder: Path, **limits: object) -> Iterator[tuple[str, ServeDep
 def test_head_that_never_comes_whole_ends_the_connection(
     tmp_path: Path, sent: bytes, answer: int | None
 ) -> None:
-    with serving_with(tmp_path, head=SHORT) as (address, _), raw_client(address) as client:
+    with serving_with(tmp_path, head_timeout=SHORT) as (address, _), raw_client(address) as client:
         client.sendall(sent)
 
         assert status_of(read_to_end(client)) == answer
 
 
 def test_head_that_drips_is_not_given_more_time(tmp_path: Path) -> None:
-    with serving_with(tmp_path, head=SHORT) as (address, _), raw_client(address) as client:
+    with serving_with(tmp_path, head_timeout=SHORT) as (address, _), raw_client(address) as client:
         client.settimeout(0.02)
         client.sendall(b"GET /live HTTP/1.1\r\n")
         reply = b""
@@ -73,7 +76,7 @@ def test_head_that_drips_is_not_given_more_time(tmp_path: Path) -> None:
 
 
 def test_body_that_never_comes_whole_ends_the_connection(tmp_path: Path) -> None:
-    with serving_with(tmp_path, body=SHORT) as (address, _), raw_client(address) as client:
+    with serving_with(tmp_path, body_timeout=SHORT) as (address, _), raw_client(address) as client:
         client.sendall(post_head(f"/v3/{KEY}", 1_000) + b"{")
 
         reply = read_to_end(client)
@@ -83,7 +86,7 @@ def test_body_that_never_comes_whole_ends_the_connection(tmp_path: Path) -> None
 
 
 def test_connection_is_kept_for_a_next_request_and_not_for_ever(tmp_path: Path) -> None:
-    with serving_with(tmp_path, idle=SHORT) as (address, _), raw_client(address) as client:
+    with serving_with(tmp_path, idle_timeout=SHORT) as (address, _), raw_client(address) as client:
         client.sendall(HEAD)
         first = read_reply(client)
         client.sendall(HEAD)
@@ -95,7 +98,7 @@ def test_connection_is_kept_for_a_next_request_and_not_for_ever(tmp_path: Path) 
 
 def test_client_that_never_reads_its_replies_is_cut_off(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, reading=SHORT) as (address, dependencies),
+        serving_with(tmp_path, reading_timeout=SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         request = _large_batch()
@@ -115,7 +118,7 @@ def test_client_that_never_reads_its_replies_is_cut_off(tmp_path: Path) -> None:
 
 def test_websocket_that_never_reads_is_cut_off(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, reading=SHORT) as (address, dependencies),
+        serving_with(tmp_path, reading_timeout=SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         client.sendall(upgrade_head(f"/ws/v3/{KEY}"))
@@ -136,7 +139,7 @@ def test_websocket_that_never_reads_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_websocket_message_that_never_comes_whole_ends_it(tmp_path: Path) -> None:
-    with serving_with(tmp_path, body=SHORT) as (address, _), raw_client(address) as client:
+    with serving_with(tmp_path, body_timeout=SHORT) as (address, _), raw_client(address) as client:
         client.sendall(upgrade_head(f"/ws/v3/{KEY}"))
         assert status_of(client.recv(4_096)) == 101
         client.sendall(b"\x81\xfe\x10\x00" + bytes(4) + b"half of it")
@@ -146,7 +149,7 @@ def test_websocket_message_that_never_comes_whole_ends_it(tmp_path: Path) -> Non
 
 def test_websocket_whose_client_is_gone_ends(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, ping=SHORT, pong=SHORT) as (address, dependencies),
+        serving_with(tmp_path, ping_period=SHORT, ping_timeout=SHORT) as (address, dependencies),
         raw_client(address) as client,
     ):
         client.sendall(upgrade_head(f"/ws/v3/{KEY}"))
@@ -187,7 +190,7 @@ def test_large_bodies_have_no_part_in_the_limit_of_heads(tmp_path: Path) -> None
 @pytest.mark.parametrize("head", [HEAD, upgrade_head(f"/ws/v3/{KEY}")], ids=["http", "websocket"])
 def test_connection_beyond_the_limit_is_told_so(tmp_path: Path, head: bytes) -> None:
     with (
-        serving_with(tmp_path, total=2) as (address, _),
+        serving_with(tmp_path, largest_connections=2) as (address, _),
         raw_client(address) as one,
         raw_client(address) as two,
     ):
@@ -219,7 +222,7 @@ def test_many_requests_sent_ahead_are_answered_and_a_flood_of_them_is_not(tmp_pa
 
 def test_another_waits_for_none_of_hundreds_of_idle_and_slow_clients(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, **NO_END, per_address=0, total=1_200) as (address, _),
+        serving_with(tmp_path, **NO_END, **CROWD) as (address, _),
         contextlib.ExitStack() as crowd,
     ):
         clients = [crowd.enter_context(raw_client(address)) for _ in range(600)]
@@ -236,12 +239,13 @@ def test_another_waits_for_none_of_hundreds_of_idle_and_slow_clients(tmp_path: P
 
 def test_limit_of_connections_fits_into_the_descriptors_of_the_process() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = ConnectionLimits(total=hard * 2) if hard != resource.RLIM_INFINITY else None
+    has_end = hard != resource.RLIM_INFINITY
+    wanted = ConnectionLimits(largest_connections=hard * 2) if has_end else None
     try:
         fitting = within_descriptors(wanted or ConnectionLimits())
 
         now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert fitting.total + fitting.refusable + 100 < now
+        assert fitting.largest_connections + fitting.refusable + 100 < now
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -254,7 +258,7 @@ def _large_batch() -> bytes:
 
 def test_refused_socket_is_a_socket_again(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, head=SHORT) as (address, dependencies),
+        serving_with(tmp_path, head_timeout=SHORT) as (address, dependencies),
         raw_client(address) as client,
     ):
         client.shutdown(socket.SHUT_WR)

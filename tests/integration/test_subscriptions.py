@@ -44,7 +44,9 @@ LIST = "linewatch_listRejectionsV1"
 @pytest.fixture
 def dependencies(tmp_path: Path) -> Iterator[ServeDependencies]:
     with a_store(tmp_path) as store:
-        yield services_of(store, limits=replace(LIMITS, subscriptions=3, websocket_queue=100_000))
+        yield services_of(
+            store, limits=replace(LIMITS, largest_subscriptions=3, largest_queue=100_000)
+        )
 
 
 @pytest.fixture
@@ -231,7 +233,7 @@ def read_on(socket: ClientConnection) -> None:
 
 
 def test_client_that_reads_nothing_is_let_go_with_a_reason(tmp_path: Path) -> None:
-    limits = replace(LIMITS, connections=ConnectionLimits(reading=timedelta(seconds=1)))
+    limits = replace(LIMITS, connections=ConnectionLimits(reading_timeout=timedelta(seconds=1)))
     with a_store(tmp_path) as store:
         dependencies = services_of(store, limits=limits)
         with serving(dependencies) as address, a_slow_socket(address) as slow:
@@ -253,7 +255,7 @@ def test_client_that_reads_nothing_is_let_go_with_a_reason(tmp_path: Path) -> No
 
 
 def test_silent_client_is_sent_away_unless_it_subscribed(tmp_path: Path) -> None:
-    limits = replace(LIMITS, websocket_idle=timedelta(seconds=0.2))
+    limits = replace(LIMITS, quiet_timeout=timedelta(seconds=0.2))
     with (
         a_store(tmp_path) as store,
         serving(services_of(store, limits=limits)) as address,

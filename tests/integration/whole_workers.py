@@ -31,11 +31,8 @@ from tests.routes import alone
 from tests.waiting import PATIENCE
 
 SOON = timedelta(milliseconds=20)
-PERIODS = Periods(
-    gas=GasPeriods(SOON, timedelta(minutes=10), timedelta(minutes=1)),
-    exclusion=SOON,
-    delivery=SOON,
-)
+GAS_PERIODS = GasPeriods(SOON, timedelta(minutes=10), timedelta(minutes=1))
+PERIODS = Periods(exclusion_tick=SOON, delivery=SOON)
 CLOCKS = Clocks(lambda: datetime.now(UTC), lambda: timedelta(seconds=monotonic()))
 
 

@@ -217,7 +217,8 @@ class MetricsCollector(Collector):
             "Open connections, WebSockets among them.",
             connection_limiter.open_connections,
         )
-        yield gauge("connections_limit", "How many may be open.", connection_limiter.limits.total)
+        most = connection_limiter.limits.largest_connections
+        yield gauge("connections_limit", "How many may be open.", most)
         about = "Connections accepted by the server."
         yield counter("connections_accepted", about, connection_limiter.accepted)
         about = "Connections refused because too many were open."

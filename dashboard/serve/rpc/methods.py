@@ -116,7 +116,7 @@ class SubscribeMethods:
         try:
             query = decode_subscribe(params)
             own = self._of_session(session)
-            largest = self._dependencies.limits.subscriptions
+            largest = self._dependencies.limits.largest_subscriptions
             if len(own) >= largest:
                 return RpcError(_TOO_MANY, f"a connection may hold {largest} subscriptions")
             subscription_id = f"0x{secrets.token_hex(16)}"

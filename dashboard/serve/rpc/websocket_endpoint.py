@@ -89,7 +89,7 @@ class WebSocketSession:
     def push(self, text: bytes) -> bool:
         """Queue a message; see `Session`. An empty queue accepts a message of any size."""
         if self._is_full or (
-            self._pushes and self._size_of_pushes + len(text) > self._limits.websocket_queue
+            self._pushes and self._size_of_pushes + len(text) > self._limits.largest_queue
         ):
             self._is_full = True
             self._has_room.clear()
@@ -203,7 +203,7 @@ class WebSocketSession:
                 await self._send_all((text,))
                 self._pushes.popleft()
                 self._size_of_pushes -= len(text)
-                if self._is_full and self._size_of_pushes <= self._limits.websocket_queue // 2:
+                if self._is_full and self._size_of_pushes <= self._limits.largest_queue // 2:
                     self._is_full = False
                     self._has_room.set()
 
@@ -213,9 +213,10 @@ class WebSocketSession:
         Sending waits while the buffers on the way to the client are full.
         """
         remaining = iter(texts)
+        patience = self._limits.connections.reading_timeout.total_seconds()
         try:
             for first in remaining:
-                async with asyncio.timeout(self._limits.connections.reading.total_seconds()):
+                async with asyncio.timeout(patience):
                     await self._send_chunk(chain((first,), remaining))
         except TimeoutError:
             self.end(1008, "the client reads too slowly")
@@ -232,7 +233,7 @@ class WebSocketSession:
     def _watch_idle(self) -> None:
         """Close the session of a client that sends nothing and has no subscription."""
         loop = asyncio.get_running_loop()
-        idle = self._limits.websocket_idle.total_seconds()
+        idle = self._limits.quiet_timeout.total_seconds()
         silence = loop.time() - self._heard_at
         if silence >= idle and not self._close_callbacks:
             self.end(1000, "nothing was asked for a long time")

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
+from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
 from dashboard.application.overview import UsualNow
 from dashboard.application.text import age, exact_fee, fee, share, span
@@ -21,13 +22,19 @@ from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.tracking.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
+from dashboard.domain.tracking.transaction_cost import (
+    USUAL_ACTIONS,
+    GasUse,
+    cost_of,
+    in_coin,
+    in_money,
+)
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
-from dashboard.show.parts.table import data_table, table
+from dashboard.show.parts.table import data_table, list_table
 from dashboard.store.fees.steps import FeeStep
 
 _TREND_LENGTH = 40
@@ -83,29 +90,40 @@ def _trend(word: str) -> str:
 
 def costs(suggested: SuggestedGasFees, profile: NetworkProfile) -> None:
     """Show what usual actions cost at most, in the coin of the network and in money if priced."""
-    fees = (suggested.low, suggested.medium, suggested.high)
-    rows = [
-        [
-            join(each.name, " ", element("small", f"{each.gas:,} gas")),
-            *(_cost(cost_of(fee.suggested_max_fee_per_gas, each.gas), profile) for fee in fees),
-        ]
-        for each in USUAL_ACTIONS
-    ]
+    listing: Listing[GasUse] = Listing(
+        "costs",
+        (
+            Column("Action", _action),
+            _cost("Low", suggested.low, profile),
+            _cost("Medium", suggested.medium, profile),
+            _cost("High", suggested.high, profile),
+        ),
+    )
     sources = "; ".join(f"{each.name.lower()}: {each.source}" for each in USUAL_ACTIONS)
     note = f"Units of gas: {sources}. Roll-ups that charge for data apart add that to these costs."
     st.html(
         join(
-            table(("Action", "Low", "Medium", "High"), rows, "What usual actions cost at most"),
+            list_table(listing, USUAL_ACTIONS, "What usual actions cost at most"),
             element("p", note, class_="lw-quiet lw-spaced"),
         )
     )
 
 
-def _cost(amount: Wei, profile: NetworkProfile) -> Markup:
-    coins = in_coin(amount, profile.coin)
-    if profile.coin_price is None:
-        return element("span", coins)
-    return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
+def _action(action: GasUse) -> Markup:
+    return join(action.name, " ", element("small", f"{action.gas:,} gas"))
+
+
+def _cost(name: str, level: FeeSuggestion, profile: NetworkProfile) -> Column[GasUse]:
+    """Return the column of what actions cost at a level."""
+
+    def text(action: GasUse) -> Markup:
+        amount = cost_of(level.suggested_max_fee_per_gas, action.gas)
+        coins = in_coin(amount, profile.coin)
+        if profile.coin_price is None:
+            return element("span", coins)
+        return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
+
+    return Column(name, text)
 
 
 def timeline_in_words(

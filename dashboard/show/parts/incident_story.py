@@ -18,6 +18,7 @@ from dashboard.application.incident_words import (
     upcoming_words,
     withheld_words,
 )
+from dashboard.application.listing import Column, Listing
 from dashboard.application.text import moment, moment_near, span
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -35,7 +36,7 @@ from dashboard.show.parts.frame import heading, in_line, section
 from dashboard.show.parts.incident_list import incident_acts
 from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import file_button
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import list_table
 from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
 
 _STATES: Final = (
@@ -114,25 +115,34 @@ def _notified(story: IncidentStory) -> Markup:
         return element("p", "Nobody was notified.", class_="lw-quiet")
     recipients = Markup()
     if story.notified:
-        shown = [
-            (name, state)
-            for name, state in _STATES
-            if state is NotificationState.SENT
-            or any(state in each.states for each in story.notified)
-        ]
-        columns = ["Who", *(name for name, _ in shown), "Last sent (UTC)"]
-        rows = [_recipient(each, [state for _, state in shown]) for each in story.notified]
-        recipients = table(columns, rows, "Who was notified")
+        recipients = list_table(_listing(story.notified), story.notified, "Who was notified")
     withheld = (element("p", withheld_words(each), class_="lw-quiet") for each in story.withheld)
     return join(recipients, *withheld)
 
 
-def _recipient(
-    each: NotifiedRecipient, states: Sequence[NotificationState]
-) -> tuple[Markup | str, ...]:
-    last = "" if each.last_sent is None else f"{each.last_sent:%d %b %H:%M:%S}"
-    counts = (f"{each.states.get(state, 0):,}" for state in states)
-    return (breakable(visible(each.recipient.address, _LONGEST_ADDRESS)), *counts, last)
+def _listing(notified: Sequence[NotifiedRecipient]) -> Listing[NotifiedRecipient]:
+    """Return how recipients are listed: with each state that some notification is in, and sent."""
+    occurring = {NotificationState.SENT, *(state for each in notified for state in each.states)}
+    return Listing(
+        "notified",
+        (
+            Column("Who", _who),
+            *(_counted(name, state) for name, state in _STATES if state in occurring),
+            Column("Last sent (UTC)", _last_sent),
+        ),
+    )
+
+
+def _who(each: NotifiedRecipient) -> Markup:
+    return breakable(visible(each.recipient.address, _LONGEST_ADDRESS))
+
+
+def _counted(name: str, state: NotificationState) -> Column[NotifiedRecipient]:
+    return Column(name, lambda each: each.states.get(state, 0))
+
+
+def _last_sent(each: NotifiedRecipient) -> str:
+    return "" if each.last_sent is None else f"{each.last_sent:%d %b %H:%M:%S}"
 
 
 def _chart(queries: Application, incident: Incident) -> None:

@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.application import Application
-from dashboard.application.rules import LATELY, zone_of
+from dashboard.application.rules import LATELY, firing_listing, zone_of
 from dashboard.application.text import sentence, span
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleRemark,
@@ -26,7 +26,6 @@ from dashboard.domain.alerts.rule_table import (
 )
 from dashboard.domain.alerts.rule_text import (
     differences_in_words,
-    group_in_words,
     preview_in_words,
     rule_in_words,
 )
@@ -46,7 +45,7 @@ from dashboard.show.parts.rule_fields import (
     RuleField,
     ask,
 )
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import list_table
 
 RULE: Final = "rule"
 """The parameter of the address that names the rule in the form."""
@@ -243,14 +242,11 @@ def _preview(queries: Application, before: Rule | None, rule: Rule) -> None:
 
 
 def _firings(queries: Application, found: RulePreview) -> None:
-    rows = [
-        (
-            f"{each.at:%d %b %H:%M:%S}",
-            "lasts" if each.ends is None else span(each.ends - each.at),
-            queries.network_name(each.network_id),
-            visible(group_in_words(each), _LONGEST),
-            f"{each.changes:,}",
-        )
-        for each in reversed(found.firings[-_MOST_FIRINGS:])
-    ]
-    st.html(table(("At (UTC)", "For", "Network", "Group", "Changes"), rows, "It would have fired"))
+    latest = reversed(found.firings[-_MOST_FIRINGS:])
+    drawn = {"at": lambda each: f"{each.at:%d %b %H:%M:%S} UTC", "until": _until}
+    st.html(list_table(firing_listing(queries.context), latest, "It would have fired", drawn))
+
+
+def _until(each: Firing) -> str:
+    """Say when it ended, and after how long."""
+    return "lasts" if each.ends is None else f"{each.ends:%H:%M:%S}, {span(each.ends - each.at)}"

@@ -25,7 +25,7 @@ PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
 
 MINUTE = timedelta(minutes=1)
 LONG = timedelta(minutes=8)
-PERIOD = PERIODS.suggested_gas_fees
+PERIOD = PERIODS.gas_period
 THRESHOLD = 20
 SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
 
@@ -34,8 +34,8 @@ def conditions_of(fake_clock: FakeClock, limits_end: LimitsEnd | None = None) ->
     """Return what concludes on `A_NETWORK` for a worker that starts now, with usual periods."""
     return Conditions(
         A_NETWORK,
-        PERIODS.suggested_gas_fees,
-        PERIODS.thresholds,
+        PERIODS.gas_period,
+        PERIODS.threshold_period,
         ConditionRules(),
         fake_clock.clocks,
         uuid4,
@@ -69,8 +69,8 @@ class Scene:
 
     async def go_on(self, duration: timedelta) -> None:
         """Let time pass, with the jobs of the worker: a poll every time, the other now and then."""
-        for step in range(duration // PERIODS.suggested_gas_fees):
-            self.fake_clock.wait(PERIODS.suggested_gas_fees)
+        for step in range(duration // PERIODS.gas_period):
+            self.fake_clock.wait(PERIODS.gas_period)
             if step % 3 == 0:
                 self.update()
             await self.poll.tick()

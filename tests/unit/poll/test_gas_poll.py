@@ -44,8 +44,8 @@ def latest(store: Store) -> LatestGas:
 
 async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
     """Tick as the job does, every four seconds."""
-    for _ in range(duration // PERIODS.suggested_gas_fees):
-        fake_clock.wait(PERIODS.suggested_gas_fees)
+    for _ in range(duration // PERIODS.gas_period):
+        fake_clock.wait(PERIODS.gas_period)
         await poll.tick()
 
 

@@ -81,8 +81,8 @@ def silence(upstream: ScriptedGas) -> None:
 
 
 async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
-    for _ in range(duration // PERIODS.suggested_gas_fees):
-        fake_clock.wait(PERIODS.suggested_gas_fees)
+    for _ in range(duration // PERIODS.gas_period):
+        fake_clock.wait(PERIODS.gas_period)
         await poll.tick()
 
 
@@ -143,7 +143,7 @@ async def test_failure_of_the_gas_api_stands_while_the_node_answers_instead(
     store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
-    since = fake_clock.now() + PERIODS.suggested_gas_fees
+    since = fake_clock.now() + PERIODS.gas_period
 
     await tick_for(a_poll(store, fake_clock, api, node), fake_clock, timedelta(minutes=2))
 

@@ -24,7 +24,7 @@ DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 
 async def handle_websocket(connection: Connection, **scope: object) -> None:
-    limits = ServeLimits(largest_body=10, websocket_queue=1_000)
+    limits = ServeLimits(largest_body=10, largest_queue=1_000)
     rpc = websocket_endpoint.WebSocketEndpoint(RPC, limits, Counters(), KeyRing([CALLER]), {})
     await rpc.handle_websocket(dict(scope), connection.receive, connection.send, CALLER)
 

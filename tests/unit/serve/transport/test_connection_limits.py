@@ -14,7 +14,7 @@ from dashboard.transport.connection_limits import (
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = ConnectionLimits(total=3, per_address=2)
+LIMITS = ConnectionLimits(largest_connections=3, largest_connections_per_address=2)
 
 
 class Guest:
@@ -46,7 +46,7 @@ async def test_client_with_too_many_connections_does_not_shut_out_another() -> N
 
 
 async def test_connection_that_left_makes_room() -> None:
-    connection_limiter = ConnectionLimiter(replace(LIMITS, total=1))
+    connection_limiter = ConnectionLimiter(replace(LIMITS, largest_connections=1))
     guest = Guest()
     connection_limiter.admit(guest, "a")
 
@@ -57,8 +57,8 @@ async def test_connection_that_left_makes_room() -> None:
 
 
 async def test_flood_is_cut_off_without_an_answer() -> None:
-    connection_limiter = ConnectionLimiter(replace(LIMITS, per_address=0))
-    room = LIMITS.total + LIMITS.refusable
+    connection_limiter = ConnectionLimiter(replace(LIMITS, largest_connections_per_address=0))
+    room = LIMITS.largest_connections + LIMITS.refusable
 
     admitted = [connection_limiter.admit(Guest(), "a") for _ in range(room + 1)]
 
@@ -67,6 +67,6 @@ async def test_flood_is_cut_off_without_an_answer() -> None:
 
 
 async def test_limit_of_zero_for_an_address_is_none() -> None:
-    connection_limiter = ConnectionLimiter(replace(LIMITS, per_address=0))
+    connection_limiter = ConnectionLimiter(replace(LIMITS, largest_connections_per_address=0))
 
     assert [connection_limiter.admit(Guest(), "a") for _ in range(3)] == [True] * 3
