@@ -6,8 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.condition import Grounds, Signal, State, SubjectKind
 from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds

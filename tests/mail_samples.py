@@ -16,8 +16,15 @@ from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.message_writer import load_templates
 from dashboard.alert.own_messages import message_of_verification
-from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import DigestGrounds, Grounds, NetworkDigest
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    DigestGrounds,
+    Grounds,
+    NetworkDigest,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.incident import Incident, IncidentState, NotifiedChange
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds

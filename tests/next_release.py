@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from dashboard.store.schema.revisions import REVISION
+from dashboard.store.schema import REVISION
 from tests.processes import PROJECT
 
 NEXT_REVISION: Final = "99.0.0"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple, Self
 
-from dashboard.domain.fees.fee_series import PARTS_BITS, RollupLevel, TimedFee
+from dashboard.domain.fees.gas import PARTS_BITS, RollupLevel, TimedFee
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.driver import Row

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.fees.fee_series import FeeSeries
+from dashboard.detect.conditions import ConditionRules
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.fees.spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.busy_window import save_spells
-from dashboard.store.fees.steps import FeePercentiles, integers
+from dashboard.store.fees.series import FeePercentiles, integers
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema.columns import moment_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dashboard.domain.fees.fee_series import FeeSeries, TimedFee
+from dashboard.domain.fees.gas import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values

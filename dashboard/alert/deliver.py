@@ -26,8 +26,8 @@ from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, a
 from dashboard.domain.alerts.closings import passed_over, plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
-from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
+from dashboard.domain.quantity import Clock
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store.alerts import notification_claims

@@ -9,10 +9,10 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
-from dashboard.domain.clock import Clock
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.domain.markup import unlinked, visible
+from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger
 from dashboard.store.alerts.mail_outages import (
     begin_outage,

@@ -18,17 +18,17 @@ from dashboard.domain.alerts.notification import NO_DOMAIN, DeliveryResult, Reci
 from dashboard.domain.alerts.route import SOURCES, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import Silence, SilenceState
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.alert_status import source_outages
-from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import (
     is_incident_due,
     make_all_due,
     make_lasting_due,
 )
+from dashboard.store.alerts.outbox import catch_up
 from dashboard.store.alerts.recipients import (
     mark_pending_dead,
     pending_to,

@@ -29,10 +29,9 @@ from dashboard.alert.message import MaySend
 from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, LinewatchError
 from dashboard.logs import get_logger
 from dashboard.store.alerts.alert_status import OpenIncident, ends_of, notified_incidents

@@ -13,7 +13,6 @@ from dashboard.alert.message import Channel, MaySend, MessageHeaders
 from dashboard.alert.own_messages import message_of_verification
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import (
@@ -31,6 +30,7 @@ from dashboard.domain.people.verification import (
     request_mail,
     room_for_mails,
 )
+from dashboard.domain.quantity import Clock
 from dashboard.errors import DeliveryError, DeliveryRefused, DeliveryWithheld, InputError
 from dashboard.logs import get_logger
 from dashboard.store.access.audit_log import note_action

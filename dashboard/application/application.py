@@ -51,9 +51,8 @@ from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import Silences
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import Actor
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.paste import ListedTransaction
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store

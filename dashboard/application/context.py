@@ -10,20 +10,19 @@ from threading import Lock
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
 from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.pace import LARGEST_HOURLY, Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
-from dashboard.domain.clock import Clock
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.access import NO_KEYS, Actor, ConfiguredKeys
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.people.sign_in import SignInPolicy
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.rejections.answer_template import AnswerFile
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import NO_TABLES, ModuleLimits, Reason, parse_reason

@@ -32,7 +32,6 @@ from dashboard.store.alerts.alert_status import (
     open_incidents,
 )
 from dashboard.store.alerts.incident_list import incidents_beginning
-from dashboard.store.alerts.members import incidents_of, states_of
 from dashboard.store.alerts.notification_search import (
     DeadNotifications,
     NotificationFilter,
@@ -41,7 +40,7 @@ from dashboard.store.alerts.notification_search import (
     resend,
     search_notifications,
 )
-from dashboard.store.alerts.notifications import deliveries_by_notification
+from dashboard.store.alerts.notifications import deliveries_by_notification, incidents_of, states_of
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.release import (
     open_notifications,

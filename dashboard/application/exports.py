@@ -13,9 +13,9 @@ from typing import Final, TextIO
 from dashboard.application.context import ApplicationContext
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError, StoreUnavailable
+from dashboard.store.engine.disk import is_of_database, unfinished_beside
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows, write_parquet_rows
-from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 
 KINDS: Final = tuple(each.value for each in ExportKind)
 """What can be exported."""

@@ -27,7 +27,7 @@ from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.histograms import Integers
-from dashboard.store.fees.steps import FeeStep
+from dashboard.store.fees.series import FeeStep
 
 
 @dataclass(frozen=True, slots=True)

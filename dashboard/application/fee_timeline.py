@@ -17,7 +17,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.quantity import Wei
 from dashboard.store.fees.histograms import Integers
-from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
+from dashboard.store.fees.series import FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]

@@ -20,25 +20,24 @@ from dashboard.application.network_status import (
     read_network_figures,
 )
 from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSeries, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours
+from dashboard.store.evidence.evidence import SERIES, read_busy_time, read_hours
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.series import (
     ChartRange,
+    FeeMeans,
     fee_means,
     fee_steps,
     first_seen_at,
     percentile_steps,
 )
-from dashboard.store.fees.steps import FeeMeans
 from dashboard.store.rejections.counts import Grouping, count_over_time
 
 _SHARED_FOR: Final = timedelta(seconds=12)

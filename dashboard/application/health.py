@@ -34,8 +34,13 @@ from dashboard.store.health import (
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
 from dashboard.store.monitoring.coverage import gaps_until, watched_from
-from dashboard.store.monitoring.sizes import measure
-from dashboard.store.monitoring.upkeep import LastHeartbeat, Upkeep, last_heartbeat, last_upkeep
+from dashboard.store.monitoring.upkeep import (
+    LastHeartbeat,
+    Upkeep,
+    last_heartbeat,
+    last_upkeep,
+    measure,
+)
 
 MOST_GAPS: Final = 500
 """Gaps that are read, the latest."""

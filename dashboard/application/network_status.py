@@ -10,17 +10,16 @@ from typing import Final, Generic, TypeVar
 
 from dashboard.application.listing import Json
 from dashboard.application.text import age, fee, moment_near, period, sentence, since_when
-from dashboard.detect.busy_measure import (
+from dashboard.detect.conditions import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
+    ConditionRules,
     PriorityFeeReadings,
     measure_busyness,
 )
-from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Condition, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees

@@ -14,8 +14,7 @@ from dashboard.application.fee_timeline import busy_parts
 from dashboard.application.line_limits import ended_among
 from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
 from dashboard.application.text import names_of, since_when
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.fees.spells import UsualFee, UsualSpells
 from dashboard.domain.formatting import capitalized, counted, span
 from dashboard.domain.health.coverage import Watched, WatchedTime
@@ -25,7 +24,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import count_opened
 from dashboard.store.alerts.rules import past_transitions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import (
+from dashboard.store.evidence.evidence import (
     SERIES,
     read_busy_time,
     read_usual_fee,

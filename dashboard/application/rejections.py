@@ -14,6 +14,7 @@ from dashboard.application.line_limits import ended_among
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
+    Compared,
     Overruns,
     Shown,
     SplitBy,
@@ -22,7 +23,6 @@ from dashboard.application.rejection_timeline import (
     sort_overruns,
     window_of,
 )
-from dashboard.application.rejection_trend import Compared
 from dashboard.application.text import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId

@@ -21,7 +21,7 @@ from dashboard.domain.tracking.paste import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.tracking.share_links import (
+from dashboard.store.tracking.saved import (
     ShareLink,
     add_share_link,
     end_share_link,

@@ -26,20 +26,18 @@ from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
-from dashboard.store.tracking.bulk_edit import (
+from dashboard.store.tracking.groups import (
     BulkChange,
     ChangedRemarks,
-    change_all,
-    take_back,
-    untrack_all,
-)
-from dashboard.store.tracking.groups import (
     GroupedBy,
     NeedNow,
     TrackedGroup,
+    change_all,
     count_needing,
     groups_of,
     ids_needing,
+    take_back,
+    untrack_all,
 )
 from dashboard.store.tracking.saved import (
     LONGEST_FILTER_NAME,

@@ -1,32 +1,43 @@
-"""`linewatch lookup`: what happened to transactions, asked of the network now."""
+"""`linewatch lookup`, `shares` and `answers`: what happened, a link to it, and texts to pass on."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import click
 
 from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, leading_verdict
+from dashboard.application.listing import Json
 from dashboard.application.lookup import LookupAnswer, Lookups, lookup_csv, lookup_form
+from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS, Sharing
 from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation, standard_input
+from dashboard.cli.installation import Installation, open_installation, standard_input, text_of
+from dashboard.cli.options import FILE, Parsed, as_json, lasting
 from dashboard.cli.output import (
     FAILED,
     FOUND,
     WRONG_INPUT,
     Output,
+    answer,
     output,
     print_json,
+    print_list,
     say,
     warn,
     write,
 )
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.answer_template import Voice, parse_case_id
+from dashboard.domain.rejections.answer_template import (
+    PLACEHOLDERS,
+    AnswerFileState,
+    Voice,
+    parse_case_id,
+)
 from dashboard.domain.tracking.paste import Paste, read_lookup
 from dashboard.errors import InputError
 
@@ -172,3 +183,119 @@ def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime
         about = f"{sum(map(bool, silent))} of {len(summaries)} transactions"
         warn(f"no answer about {about} from {', '.join(names.values())}")
     return bool(names)
+
+
+@click.group()
+def shares() -> None:
+    """Share what became of one transaction by a link, list the links, and revoke one.
+
+    Everybody who has the link sees the verdict and the text for a customer, without signing in.
+    """
+
+
+@shares.command()
+@click.argument("tx_hash", metavar="HASH", type=Parsed("hash", TxHash.parse))
+@lasting(LONGEST_SHARE, "7d")
+@click.option("--case-id", type=options.CASE_ID, default="", help="The case, for the text.")
+@as_json
+def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:
+    """Make a link and print it this one time."""
+    with open_installation() as here:
+        sharing = Sharing(here.source)
+        link, address = sharing.share(tx_hash, lasts, here.user(), case_id)
+    said = f"It is link {link.link_id}; end it with `linewatch shares revoke {link.link_id}`."
+    answer({**SHARE_LINKS.form(link), "link": address}, address, said, as_json=as_json)
+
+
+@shares.command("list")
+@output
+def list_(*, output: Output) -> None:
+    """List the links that are valid, the latest first."""
+    with open_installation() as here:
+        print_list(SHARE_LINKS, Sharing(here.source).all(), output)
+
+
+@shares.command()
+@click.argument("number", type=click.IntRange(min=1))
+@as_json
+def revoke(*, number: int, as_json: bool) -> None:
+    """Let a link show nothing any more; NUMBER is that of the list."""
+    with open_installation() as here:
+        link = Sharing(here.source).revoke(number, here.user())
+    said = f"The link to {link.tx_hash} shows nothing any more."
+    answer({**SHARE_LINKS.form(link), "state": "revoked"}, said, as_json=as_json)
+
+
+@click.group()
+def answers() -> None:
+    """Show and change the templates of the texts for customers and engineers.
+
+    They are the file answers.toml in the folder of the settings; pages change the same file.
+    """
+
+
+@answers.command()
+@as_json
+def show(*, as_json: bool) -> None:
+    """Print the file of templates, or the built-in one where there is none.
+
+    Its first lines say what a template may name.
+    """
+    with open_installation() as here:
+        state = AnswerTexts(here.source).state()
+    if as_json:
+        form: Json = {
+            "file": state.source,
+            "isBuiltIn": state.text is None,
+            "mistakes": list(state.mistakes),
+            "placeholders": dict(PLACEHOLDERS),
+            "text": state.editable(),
+        }
+        print_json(form)
+    else:
+        write(state.editable(), nl=False)
+    _end_with(state)
+
+
+@answers.command()
+@click.argument("file", type=FILE, required=False)
+def check(*, file: Path | None) -> None:
+    """Name every mistake of a file, by default of the one in force, with its line and remedy."""
+    text = None if file is None else text_of(file)
+    with open_installation() as here:
+        queries = AnswerTexts(here.source)
+        state = queries.state() if text is None else queries.check(text)
+    _end_with(state)
+    say(
+        "No mistake."
+        if state.text is not None
+        else "There is no file: the built-in ones are in force."
+    )
+
+
+@answers.command("import")
+@click.argument("file", type=FILE)
+def import_(*, file: Path) -> None:
+    """Put a file in force; - reads standard input. One with a mistake changes nothing."""
+    text = text_of(file)
+    with open_installation() as here:
+        queries = AnswerTexts(here.source)
+        _end_with(queries.check(text))
+        queries.change(text, here.user())
+        say(f"{queries.state().source} is in force.")
+
+
+@answers.command()
+def reset() -> None:
+    """Remove the file, so that the built-in templates are in force again."""
+    with open_installation() as here:
+        AnswerTexts(here.source).change(None, here.user())
+    say("The built-in templates are in force.")
+
+
+def _end_with(state: AnswerFileState) -> None:
+    """Name the mistakes and end, where there are any."""
+    for each in state.mistakes:
+        warn(each)
+    if state.mistakes:
+        sys.exit(WRONG_INPUT)

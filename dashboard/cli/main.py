@@ -105,19 +105,19 @@ _COMMANDS: Final = {
         "store", "Rebuild what the store derives from other data, where it is wrong."
     ),
     "restore": LazyCommand(
-        "restore", "Replace the store by the backup FILE; stop all of Linewatch first."
+        "store", "Replace the store by the backup FILE; stop all of Linewatch first."
     ),
-    "release": LazyCommand("restore", "Send the notifications that a restore holds, all of them."),
+    "release": LazyCommand("store", "Send the notifications that a restore holds, all of them."),
     "move": LazyCommand(
-        "restore", "Move the store to another database; stop all of Linewatch first."
+        "store", "Move the store to another database; stop all of Linewatch first."
     ),
     "lookup": LazyCommand("lookup", "Say what happened to transactions."),
     "answers": LazyCommand(
-        "answers", "Show and change the templates of the texts for customers and engineers."
+        "lookup", "Show and change the templates of the texts for customers and engineers."
     ),
     "track": LazyCommand("track", "Watch transactions for rejections."),
     "senders": LazyCommand(
-        "senders", "Watch every rejection of an address that nodes report to our own serve."
+        "track", "Watch every rejection of an address that nodes report to our own serve."
     ),
     "rejections": LazyCommand("rejections", "List the rejections that are stored."),
     "fees": LazyCommand(
@@ -150,7 +150,7 @@ _COMMANDS: Final = {
         "people", "Invite people to sign in to the pages, give them roles, and end their sessions."
     ),
     "shares": LazyCommand(
-        "shares",
+        "lookup",
         "Share what became of one transaction by a link, list the links, and revoke one.",
     ),
     "tokens": LazyCommand(
@@ -160,7 +160,7 @@ _COMMANDS: Final = {
         "audit",
         "List who did what from where: to people, keys, rules, transactions, the store itself.",
     ),
-    "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
+    "export": LazyCommand("store", "Write all that is stored of one kind into a file."),
     "store": LazyCommand(
         "store",
         "Measure the store: how large it is, how much it grows a day, and when its disk is full.",

@@ -24,8 +24,7 @@ from dashboard.devnet.chain import (
 )
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET, Genesis, SimulatedNetwork
 from dashboard.devnet.traffic import REJECTION_SECONDS, SubmitReport, Traffic
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import BlockFees, GasObservation, GasSource
+from dashboard.domain.fees.gas import BlockFees, FeeSeries, GasObservation, GasSource
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.fees.suggestion import FeePolicy, suggest

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from dashboard.domain.clock import Clock
-from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
+from dashboard.domain.quantity import WEI_PER_GWEI, Clock, NetworkId, Wei
 from dashboard.errors import InputError, RoleError
 
 DEVNET_ID: Final = NetworkId(424242)

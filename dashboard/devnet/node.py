@@ -12,8 +12,7 @@ from dashboard.devnet.blockspace import Blockspace, Payment, gas_weighted
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
 from dashboard.devnet.genesis import BLOCK_SECONDS
 from dashboard.devnet.traffic import SimulatedInclusion, Traffic
-from dashboard.domain.clock import Clock
-from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.quantity import Address, Clock, TxHash, Wei
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.node import FeeHistory
 

@@ -23,8 +23,7 @@ from dashboard.devnet.rejection_scripts import (
     Overrun,
     ScriptedReport,
 )
-from dashboard.domain.clock import Clock
-from dashboard.domain.quantity import WEI_PER_GWEI, TxHash, Wei
+from dashboard.domain.quantity import WEI_PER_GWEI, Clock, TxHash, Wei
 from dashboard.domain.rejections.exclusion import (
     REPORTING_DELAY,
     RejectionReport,

@@ -1,9 +1,11 @@
-"""Exact quantities: wei, hashes, addresses and the texts that stand for them on the wire."""
+"""Exact quantities: wei, hashes, addresses and their texts on the wire; and the type of clocks."""
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar, NewType, Self
+from collections.abc import Callable
+from datetime import datetime
+from typing import ClassVar, NewType, Self, TypeAlias
 
 from dashboard.errors import InputError, WireError
 
@@ -114,3 +116,10 @@ class Address(_FixedBytes):
     __slots__ = ()
     LENGTH = 20
     NAME = "address"
+
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the present moment, aware, in UTC and in whole milliseconds, as it can be stored.
+
+The clock is an argument: code that needs the time of day gets one.
+"""

@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.detect.busy_measure import (
+from dashboard.detect.conditions import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
+    Conclusions,
+    ConditionRules,
     PriorityFeeReadings,
     conclude_busyness,
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.condition_start_end import Conclusions, ConditionRules
 from dashboard.detect.outage import (
     STALE_AFTER_PERIODS,
     Answered,

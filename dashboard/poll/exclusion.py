@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 from uuid import UUID
 
-from dashboard.detect.rejection import conclude_rejection
+from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash

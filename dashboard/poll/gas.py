@@ -30,9 +30,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.polled_gas import save_gas
-from dashboard.upstream.endpoint import failure_of
+from dashboard.upstream.endpoint import Meter, failure_of
 from dashboard.upstream.gas_oracle import ChainFees
-from dashboard.upstream.meter import Meter
 
 _log = get_logger("gas poll")
 

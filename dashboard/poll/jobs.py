@@ -12,7 +12,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
@@ -30,7 +30,7 @@ from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertific
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
-from dashboard.upstream.meter import Meter
+from dashboard.upstream.endpoint import Meter
 
 _log = get_logger("lease")
 

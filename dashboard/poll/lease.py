@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from dashboard.domain.clock import Clock
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, check_schema
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
-from dashboard.upstream.meter import Meter
+from dashboard.upstream.endpoint import Meter
 
 
 class LeaseLost(LinewatchError):

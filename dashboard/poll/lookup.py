@@ -13,9 +13,8 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
@@ -33,7 +32,7 @@ from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
-from dashboard.upstream.meter import Meter
+from dashboard.upstream.endpoint import Meter
 
 BRIEFLY: Final = timedelta(seconds=2)
 """How long an answer that is there waits for the nonce that the node expects."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import Conclusion, ConditionRules, spell_state
+from dashboard.detect.conditions import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
     HeldConditions,
     conclude_fees,
@@ -51,11 +51,10 @@ from dashboard.store.alerts.recipients import bounced_addresses
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.busy_context import SERIES
+from dashboard.store.evidence.evidence import SERIES
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
-from dashboard.store.monitoring.sizes import free_space
-from dashboard.store.monitoring.upkeep import spent_since
+from dashboard.store.monitoring.upkeep import free_space, spent_since
 from dashboard.store.rejections.rates import count_arrivals
 
 _TRUSTED_FOR: Final = timedelta(days=1)

@@ -15,9 +15,14 @@ from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, record_size
-from dashboard.store.monitoring.upkeep import note_purge
-from dashboard.store.retention.apply import PurgeBatch, apply_retention
+from dashboard.store.maintenance.purge import PurgeBatch, apply_retention
+from dashboard.store.monitoring.upkeep import (
+    clock_jump,
+    last_measured,
+    measure,
+    note_purge,
+    record_size,
+)
 
 Rest = Callable[[float], Awaitable[object]]
 

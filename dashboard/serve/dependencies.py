@@ -9,13 +9,11 @@ from typing import Protocol
 from uuid import UUID, uuid4
 
 from dashboard.domain.addresses import AllowedHosts
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import ApiKey
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.authentication import AuthenticationThrottle
-from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
+from dashboard.serve.keys.key_ring import AuthenticationThrottle, KeyLimiter, KeyRing
 from dashboard.serve.keys.key_sync import KeySync
 from dashboard.serve.subscriptions import Feed, OpenSessions
 from dashboard.store.engine.engine import Store

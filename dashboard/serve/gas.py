@@ -12,14 +12,13 @@ from typing import Final
 import anyio
 from starlette.responses import Response
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.people.access import ApiKey
-from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.domain.quantity import Clock, NetworkId, shorten
 from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import Follower
-from dashboard.transport.http_reply import HttpReply, json_reply
+from dashboard.transport.http_connection import HttpReply, json_reply
 from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.wire.gas import (
     encode_base_fee_history,

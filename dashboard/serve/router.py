@@ -21,7 +21,7 @@ from dashboard.serve import routes
 from dashboard.serve.counters import RefusalReason
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import GasApi, status_error
-from dashboard.serve.keys.authentication import Authenticator, Unauthenticated
+from dashboard.serve.keys.key_ring import Authenticator, Unauthenticated
 from dashboard.serve.monitoring import health
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.routes import Route, route_of
@@ -30,7 +30,7 @@ from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher, HttpEnd
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import served_methods
 from dashboard.tracing import tracing
-from dashboard.transport.http_reply import HttpReply
+from dashboard.transport.http_connection import HttpReply
 from dashboard.wire.jsonrpc import RpcError
 
 AnyReply = Response | HttpReply

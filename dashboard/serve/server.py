@@ -1,20 +1,116 @@
-"""The HTTP server: uvicorn, configured as the limits and the safety of keys require."""
+"""The HTTP server: both APIs as one app, and uvicorn as limits and the safety of keys require."""
 
 from __future__ import annotations
 
 import math
 import resource
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
+import anyio
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Router as StarletteRouter
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.logs import get_logger
-from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies
+from dashboard.serve.documents.openapi import openapi, try_it_page
+from dashboard.serve.gas import FollowedNetwork, GasApi
+from dashboard.serve.monitoring.health import AccessLog, Readiness
+from dashboard.serve.monitoring.metrics import MetricsPage
+from dashboard.serve.router import Router
+from dashboard.serve.rpc.exclusion_status import load_known_hashes
+from dashboard.serve.rpc.methods import document_of
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.http_connection import limited_http
+from dashboard.transport.http_connection import HttpReply, json_reply, limited_http
+
+_CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
+
+
+def build_app(dependencies: ServeDependencies) -> ASGIApp:
+    """Return the app; a server has to run its lifespan, which follows the nodes."""
+    fees = {
+        network.network_id: FollowedNetwork(
+            network.name, network.follower, dependencies.limits.refresh_period
+        )
+        for network in dependencies.networks
+        if network.follower is not None
+    }
+    gas = GasApi(fees, dependencies.clock, dependencies.limits.oldest_fees)
+    dependencies.counters.known_hashes = lambda: len(dependencies.known)
+    dependencies.counters.call_counts = dependencies.key_limiter.call_counts
+    metrics = MetricsPage(dependencies, fees.values())
+    readiness = Readiness(dependencies, fees.values())
+    router = Router(dependencies, gas, readiness, metrics, _documents(dependencies))
+    return _App(dependencies, router, fees.values())
+
+
+class _App:
+    """Runs middleware only for requests that need it: every layer costs time."""
+
+    def __init__(
+        self, dependencies: ServeDependencies, router: Router, fees: Collection[FollowedNetwork]
+    ) -> None:
+        self._handle_websocket = router.handle_websocket
+        self._app = (
+            AccessLog(router, dependencies.counters) if dependencies.log_requests else router
+        )
+        self._app_with_cors = CORSMiddleware(
+            self._app,
+            allow_origins=dependencies.cors_origins,
+            allow_methods=("GET", "HEAD", "POST", "OPTIONS"),
+            allow_headers=_CORS_HEADERS,
+            expose_headers=("Retry-After",),
+        )
+        self._lifespan = StarletteRouter(lifespan=lambda _: _background_tasks(dependencies, fees))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "http":
+            for name, _ in scope["headers"]:
+                if name == b"origin":
+                    await self._app_with_cors(scope, receive, send)
+                    return
+            await self._app(scope, receive, send)
+        elif kind == "websocket":
+            await self._handle_websocket(scope, receive, send)
+        else:
+            await self._lifespan(scope, receive, send)
+
+
+def _documents(dependencies: ServeDependencies) -> Mapping[str, HttpReply]:
+    """Return what is public, by its path."""
+    followed = [each.network_id for each in dependencies.networks if each.follower is not None]
+    page = try_it_page() if dependencies.has_page else {}
+    return {
+        "/openrpc.json": json_reply(document_of(dependencies)),
+        "/openapi.json": json_reply(openapi(followed)),
+        **page,
+    }
+
+
+@asynccontextmanager
+async def _background_tasks(
+    dependencies: ServeDependencies, networks: Iterable[FollowedNetwork]
+) -> AsyncIterator[None]:
+    """Load the known hashes, follow nodes, synchronize keys and push to subscribers."""
+    key_sync = dependencies.key_sync
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(load_known_hashes, dependencies)
+        for network in networks:
+            tasks.start_soon(network.follow)
+        tasks.start_soon(dependencies.feed.run)
+        if key_sync is not None:
+            tasks.start_soon(key_sync.run)
+        yield
+        tasks.cancel_scope.cancel()
+    if key_sync is not None:
+        await key_sync.write_counts()  # or the uses since the last time were lost
+    dependencies.rejections.close()
+
 
 _OTHER_DESCRIPTORS: Final = 128
 """File descriptors that the process needs besides: the store, the nodes, the log, modules."""

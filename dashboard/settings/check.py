@@ -17,17 +17,18 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
-from dashboard.settings.dkim import check_dkim
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath
-from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
-from dashboard.settings.presets import line_limits_of, usual_limits_of
-from dashboard.settings.schema import (
+from dashboard.settings.mail import (
     MailSettings,
-    NetworkSettings,
-    Settings,
-    StoreSettings,
+    check_bounces,
+    check_dkim,
+    check_recipients,
+    is_mail_address,
+    no_address,
 )
+from dashboard.settings.presets import line_limits_of, usual_limits_of
+from dashboard.settings.schema import NetworkSettings, Settings, StoreSettings
 from dashboard.settings.tls import check_tls
 from dashboard.settings.values import zone_of
 

@@ -12,10 +12,10 @@ from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
     EndpointSettings,
     IssuerSettings,
-    MailSettings,
     NetworkSettings,
     ProxySettings,
     Settings,

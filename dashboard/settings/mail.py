@@ -1,13 +1,15 @@
-"""[bounces] and [recipients]: where mails come back, and who reads them when."""
+"""[mail], [bounces], [recipients]: through which server, signed how, back where, read when."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from dashboard.alert.channels.mime import DkimSigner, read_dkim_key
 from dashboard.domain.alerts.notification import DigestTime
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import MailAddress
@@ -16,6 +18,51 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, SettingsError
 from dashboard.settings.layers import Remark
 from dashboard.settings.values import zone_of
+
+_SELECTOR: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", re.ASCII | re.IGNORECASE)
+
+
+class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[mail]: who gets alerts, and through which server."""
+
+    recipients: list[str]
+    sender: str
+    time_zone: str
+    smtp_host: str
+    smtp_port: Annotated[int, Meta(ge=1, le=65535)]
+    security: Literal["starttls", "tls", "none"]
+    username: str
+    password: Secret
+    ehlo_name: str
+    dkim_key_file: str
+    dkim_selector: str
+    allow_clear_text: bool
+    timeout: timedelta
+
+
+def dkim_signer(mail: MailSettings) -> DkimSigner | None:
+    """Return what signs mails, None where no key is configured; InputError where it cannot."""
+    if not mail.dkim_key_file:
+        return None
+    domain = MailAddress.parse(mail.sender).domain
+    return DkimSigner(domain, mail.dkim_selector, read_dkim_key(mail.dkim_key_file))
+
+
+def check_dkim(mail: MailSettings) -> Iterator[Remark]:
+    """Find a key that cannot be used, and one whose name in DNS is missing."""
+    if mail.dkim_key_file and not _SELECTOR.fullmatch(mail.dkim_selector):
+        message = (
+            "has to name the public key in DNS: for linewatch._domainkey.example.org write "
+            "linewatch"
+        )
+        yield ("mail", "dkim_selector"), message
+    if mail.dkim_selector and not mail.dkim_key_file:
+        yield ("mail", "dkim_selector"), "is without effect: set mail.dkim_key_file as well"
+    try:
+        if mail.dkim_key_file:
+            read_dkim_key(mail.dkim_key_file)
+    except InputError as error:
+        yield ("mail", "dkim_key_file"), f"cannot be used: {error}"
 
 
 class BounceSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
-from dashboard.settings.mail import BounceSettings, RecipientSettings
+from dashboard.settings.mail import BounceSettings, MailSettings, RecipientSettings
 from dashboard.settings.values import ByteSize, KeptFor, PointInTime, PriceOfCoin, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -218,24 +218,6 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     heartbeat_period: timedelta
     heartbeat_allow_private: bool
     largest_hourly: Positive
-
-
-class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[mail]: who gets alerts, and through which server."""
-
-    recipients: list[str]
-    sender: str
-    time_zone: str
-    smtp_host: str
-    smtp_port: Port
-    security: Literal["starttls", "tls", "none"]
-    username: str
-    password: Secret
-    ehlo_name: str
-    dkim_key_file: str
-    dkim_selector: str
-    allow_clear_text: bool
-    timeout: timedelta
 
 
 OWN_SERVE: Final = "own-serve"

@@ -9,15 +9,22 @@ from dashboard.application import application
 from dashboard.show.parts.acting import account_link
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import BESIDE, FROM, TO
-from dashboard.show.parts.frame import NETWORK, header_search, in_line, network_chooser, return_to
+from dashboard.show.parts.frame import (
+    NETWORK,
+    TITLES,
+    header_search,
+    in_line,
+    network_chooser,
+    page_at,
+    return_to,
+)
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.links import TITLES, page_at
 from dashboard.show.parts.list_page import OPEN
 from dashboard.show.parts.lookup import PARAMETERS, TX, search
+from dashboard.show.parts.network_rows import WALL
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED
-from dashboard.show.parts.wall import WALL
 
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(

@@ -21,7 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from dashboard.show.parts.links import TITLES, view_at
+from dashboard.show.parts.frame import TITLES, view_at
 
 _SLOW: Final = ("pyarrow", "plotly.graph_objects", "plotly.io")
 _MEGABYTE: Final = 1_000_000

@@ -10,8 +10,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.fee_series import SavedFees
-from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.fees.gas import GasObservation, GasSource, SavedFees
 from dashboard.domain.health.observation import Operation
 from dashboard.store.fees.save import save_fees
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure

@@ -1,13 +1,14 @@
-"""HTTP connections: uvicorn's, with limits on every byte and second, and orderly ends."""
+"""HTTP connections: uvicorn's, with limits on every byte and second; and replies ready to send."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -19,7 +20,6 @@ from dashboard.transport.connection_limits import (
     ReadProgress,
     measure_read_progress,
 )
-from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.transport.websocket_connection import (
     GUARD,
     WebSocketGuard,
@@ -297,3 +297,37 @@ def _raw_refusal(status: int, message: str) -> bytes:
     lines = [b"%s: %s\r\n" % header for header in reply.raw_headers]
     first = f"HTTP/1.1 {status} {_PHRASES[status]}\r\n".encode()
     return b"".join([first, *lines, b"\r\n", reply.body])
+
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+_JSON: Final = (b"content-type", b"application/json")
+
+
+class HttpReply:
+    """Status, headers and body; an ASGI app, with the names of Starlette's `Response`."""
+
+    __slots__ = ("body", "raw_headers", "status_code")
+
+    def __init__(self, status: int, headers: RawHeaders, body: bytes = b"") -> None:
+        """Take all headers; the length of the body is one of them."""
+        self.status_code = status
+        self.raw_headers = headers
+        self.body = body
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def json_reply(
+    body: bytes, status: int = 200, more: Iterable[tuple[bytes, bytes]] = ()
+) -> HttpReply:
+    """Return a reply with a body of JSON text."""
+    return HttpReply(status, [_JSON, (b"content-length", b"%d" % len(body)), *more], body)

@@ -7,18 +7,23 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.fees.suggestion import FeePolicy
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import Clock, NetworkId, Wei
 from dashboard.errors import (
     UpstreamError,
     UpstreamUnavailable,
     UpstreamUnreadable,
 )
 from dashboard.logs import get_logger
-from dashboard.upstream.chain import ChainWindow, newest_shared_block, rolled_back
-from dashboard.upstream.fee_history import HISTORY_BLOCKS, FeeRange, read_range
+from dashboard.upstream.chain import (
+    HISTORY_BLOCKS,
+    ChainWindow,
+    FeeRange,
+    newest_shared_block,
+    read_range,
+    rolled_back,
+)
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 

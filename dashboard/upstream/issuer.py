@@ -19,8 +19,8 @@ from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.sign_in import Identity, Issuer
+from dashboard.domain.quantity import Clock
 from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
 
 _TIMEOUT: Final = timedelta(seconds=10)

@@ -30,7 +30,7 @@ from dashboard.poll.lease import Clocks
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
-from dashboard.settings.dkim import dkim_signer
+from dashboard.settings.mail import dkim_signer
 from dashboard.settings.own_files import read_rule_file
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import zone_of

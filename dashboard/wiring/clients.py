@@ -23,13 +23,12 @@ from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
-from dashboard.upstream.endpoint import Asker, Endpoint
+from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
-from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now

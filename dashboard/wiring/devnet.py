@@ -15,10 +15,10 @@ from typing import Final, TypeVar
 import uvicorn
 from starlette.types import ASGIApp
 
-from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.demo import DemoFeeHistory, DemoReports
 from dashboard.devnet.genesis import DEVNET, DEVNET_ID, SIMULATED, SimulatedNetwork, open_genesis
+from dashboard.devnet.methods import build_app
 from dashboard.devnet.traffic import TrackTransaction, TrafficRunner
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched

@@ -16,7 +16,7 @@ from dashboard.store.alerts import release as held_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up, delete_oldest, open_backup, path_in
-from dashboard.store.maintenance.finding import Finding
+from dashboard.store.maintenance.findings import Finding
 from dashboard.store.maintenance.move import Moved, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, no_report, rebuild
 from dashboard.store.maintenance.restore import Restored, restore

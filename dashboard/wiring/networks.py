@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.spells import HoldPeriods

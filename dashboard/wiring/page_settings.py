@@ -19,9 +19,9 @@ from dashboard.application.context import (
     ShownSetting,
 )
 from dashboard.application.network_status import NetworkProfile
-from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy, Site
+from dashboard.domain.quantity import Clock
 from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
@@ -30,12 +30,12 @@ from dashboard.settings.layers import read_text
 from dashboard.settings.listing import (
     EffectiveSetting,
     changed_settings,
+    check_pasted,
     effective_settings,
     value_text,
 )
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
-from dashboard.settings.pasted import check_pasted
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import IssuerSettings, ProxySettings
 from dashboard.settings.values import host_of, network_of, origin_of

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import msgspec
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.health.troubles import FailingRole
+from dashboard.domain.quantity import Clock
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings

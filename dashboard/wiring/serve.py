@@ -13,13 +13,11 @@ from typing import Final
 import msgspec
 from starlette.types import ASGIApp
 
-from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
-from dashboard.serve.keys.authentication import AuthenticationThrottle
-from dashboard.serve.keys.key_ring import KeyLimiter
+from dashboard.serve.keys.key_ring import AuthenticationThrottle, KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
 from dashboard.serve.rpc.websocket_endpoint import finish_sessions
-from dashboard.serve.server import server_config
+from dashboard.serve.server import build_app, server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
 from dashboard.settings.schema import ServeSettings

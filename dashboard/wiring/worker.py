@@ -14,7 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from dashboard.alert import mail_fallback, verification_mails
-from dashboard.alert.bounce_mailbox import (
+from dashboard.alert.bounces import (
     BounceMailbox,
     BounceReader,
     ImapMailbox,

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.counters import rebuild_counters
+from dashboard.store.rejections.counts import rebuild_counters
 from dashboard.store.schema import REVISION, rejections, signed_transactions
 from tests.bench.expected_replies import NETWORK, row_of, stored_hash
 

@@ -25,7 +25,7 @@ from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from dashboard.devnet.chain import Int64Array
 from dashboard.devnet.demo import DemoFeeHistory
 from dashboard.devnet.genesis import DEVNET
-from dashboard.domain.fees.fee_series import FeeSeries
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.maintenance.migrate import migrate

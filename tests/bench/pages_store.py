@@ -34,7 +34,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.answer_counts import QUARTER, record_answer_counts
-from dashboard.store.rejections.counters import rebuild_counters
+from dashboard.store.rejections.counts import rebuild_counters
 from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import (
     REVISION,

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import insert
 
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Table, literal, select
 
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.connection import Connection

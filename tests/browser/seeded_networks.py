@@ -12,10 +12,9 @@ from uuid import UUID
 import numpy as np
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, GasObservation, SuggestedGasFees
 from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation

@@ -18,7 +18,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.monitoring.sizes import measure, record_size
+from dashboard.store.monitoring.upkeep import measure, record_size
 from dashboard.web.files import SiteMap
 from dashboard.web.gate import StrictHeaders
 from tests.browser.seeded_notifications import seed_notifications

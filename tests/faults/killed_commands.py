@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import create_engine, inspect, select
 
-from dashboard.domain.fees.fee_series import RollupLevel
+from dashboard.domain.fees.gas import RollupLevel
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import LinewatchError
 from dashboard.store.access.api_keys import all_keys

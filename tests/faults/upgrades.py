@@ -16,8 +16,8 @@ from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.rejections.save import version_digest
+from dashboard.store.schema import REVISIONS
 from dashboard.store.schema.columns import milliseconds_of
-from dashboard.store.schema.revisions import REVISIONS
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation

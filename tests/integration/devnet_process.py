@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 import uvicorn
 
-from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
+from dashboard.devnet.methods import build_app
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from dashboard.domain.people.access import ApiKey, ConfiguredKeys, KeyLimits, digest
-from dashboard.serve.keys.authentication import AuthenticationThrottle
-from dashboard.serve.keys.key_ring import KeyLimiter
+from dashboard.serve.keys.key_ring import AuthenticationThrottle, KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store

@@ -15,8 +15,8 @@ from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.verify import unguarded_log
-from dashboard.store.retention.apply import apply_retention
 from dashboard.wiring.clock import utc_now
 from tests.postgresql import empty_database
 from tests.processes import PROJECT

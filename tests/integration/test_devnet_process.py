@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.devnet.app import LARGEST_BODY
 from dashboard.devnet.chain import GAS_LIMIT, Chain
 from dashboard.devnet.genesis import DEVNET_ID, open_genesis
+from dashboard.devnet.methods import LARGEST_BODY
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei

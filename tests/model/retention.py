@@ -14,7 +14,7 @@ from hypothesis.stateful import rule
 from dashboard.domain.alerts.condition import SubjectKind, Transition
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.store.engine.batching import AdaptiveBatches
-from dashboard.store.retention.apply import apply_retention
+from dashboard.store.maintenance.purge import apply_retention
 from tests.model.machine import Memory, StoreMachine
 from tests.model.tracking import Tracking
 

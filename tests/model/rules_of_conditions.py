@@ -7,8 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.alerts.conditions import record_transition, set_turning_since

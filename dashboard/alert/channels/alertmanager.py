@@ -18,7 +18,7 @@ from dashboard.alert.channels.http_exchange import (
 )
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.alerts.condition import SubjectKind
-from dashboard.domain.clock import Clock
+from dashboard.domain.quantity import Clock
 from dashboard.domain.secret import Secret
 from dashboard.wire.decoding import format_timestamp, parse_timestamp
 

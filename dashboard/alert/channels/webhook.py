@@ -20,7 +20,7 @@ from dashboard.alert.channels.http_exchange import (
     judge,
 )
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
-from dashboard.domain.clock import Clock
+from dashboard.domain.quantity import Clock
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 

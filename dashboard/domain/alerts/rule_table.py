@@ -13,13 +13,7 @@ from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_SEVERITY, Rule, RuleScope, Severity
-from dashboard.domain.alerts.rule_keys import (
-    MAIL,
-    READERS,
-    WRITERS,
-    check_figures,
-    measure_of,
-)
+from dashboard.domain.alerts.rule_keys import MAIL, READERS, WRITERS, check_figures, measure_of
 from dashboard.domain.alerts.rule_values import items, listed, text_of
 from dashboard.domain.people.active_hours import ActiveHours
 from dashboard.domain.quantity import NetworkId, shorten

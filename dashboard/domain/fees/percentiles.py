@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from dashboard.domain.fees.fee_series import TimedFee
+from dashboard.domain.fees.gas import TimedFee
 from dashboard.domain.quantity import Wei
 
 

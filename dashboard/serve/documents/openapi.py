@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.transport.http_reply import HttpReply
+from dashboard.transport.http_connection import HttpReply
 
 _Json = dict[str, Any]
 

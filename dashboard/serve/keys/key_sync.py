@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import anyio
 from anyio import CapacityLimiter, to_thread
 
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import ApiKey, ConfiguredKeys
+from dashboard.domain.quantity import Clock
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing, UsageDelta

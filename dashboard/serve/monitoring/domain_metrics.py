@@ -1,29 +1,62 @@
-"""Metrics of the domain: fees, rejections, tracked transactions, deliveries and credits."""
+"""Metrics of what is watched, and how a family of metrics is made."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from prometheus_client.core import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.serve.monitoring.families import counters, gauges
 from dashboard.store.alerts.alert_status import count_by_channel
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import latest_fees
 from dashboard.store.monitoring.upkeep import spent_since
-from dashboard.store.rejections.counters import counted_on
+from dashboard.store.rejections.counts import counted_on
 from dashboard.store.tracking.follow_ups import count_ends
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter, count_tracked
+
+
+def by_one(counts: Mapping[Any, int]) -> Iterator[tuple[tuple[str, ...], float]]:
+    return (((str(label),), count) for label, count in counts.items())
+
+
+def gauge(name: str, about: str, value: float, **labels: str) -> Metric:
+    return gauges(name, about, tuple(labels), [(tuple(labels.values()), value)])
+
+
+def gauges(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
+
+
+def counter(name: str, about: str, value: int) -> Metric:
+    return counters(name, about, (), [((), value)])
+
+
+def counters(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
+
+
+def _filled(
+    family: GaugeMetricFamily | CounterMetricFamily,
+    values: Iterable[tuple[tuple[str, ...], float]],
+) -> Metric:
+    for label_values, value in values:
+        family.add_metric(label_values, value)
+    return family
+
 
 _MOST_SERIES: Final = 500
 """Of rejections on a day: nodes could name any number of modules."""

@@ -21,16 +21,21 @@ from starlette.types import Scope
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.clock import Clock
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import StoreError
 from dashboard.serve.counters import BOUNDS, Counters
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import FollowedNetwork
-from dashboard.serve.monitoring.domain_metrics import DomainMetrics
-from dashboard.serve.monitoring.families import by_one, counter, counters, gauge, gauges
+from dashboard.serve.monitoring.domain_metrics import (
+    DomainMetrics,
+    by_one,
+    counter,
+    counters,
+    gauge,
+    gauges,
+)
 from dashboard.store.health import WorkState, work_state
-from dashboard.transport.http_reply import HttpReply, json_reply
+from dashboard.transport.http_connection import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
 
 _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})

@@ -17,7 +17,7 @@ from dashboard.logs import get_logger
 from dashboard.serve.counters import UNSERVED, Counters
 from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.subscriptions import Session
-from dashboard.transport.http_reply import HttpReply, json_reply
+from dashboard.transport.http_connection import HttpReply, json_reply
 from dashboard.wire.exclusion import StatusRequest, decode_status_request, decode_status_requests
 from dashboard.wire.jsonrpc import (
     NULL_ID,

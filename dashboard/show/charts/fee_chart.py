@@ -32,7 +32,7 @@ from dashboard.show.charts.figure import (
     typed,
 )
 from dashboard.store.fees.histograms import Integers
-from dashboard.store.fees.steps import Floats
+from dashboard.store.fees.series import Floats
 
 HEIGHT: Final = 340
 _FOOT: Final = 0.035

@@ -14,9 +14,8 @@ from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
 from dashboard.domain.markup import Markup, element, join
 from dashboard.show.parts.badges import badge, severity_sign
-from dashboard.show.parts.frame import NETWORK, in_line
+from dashboard.show.parts.frame import NETWORK, in_line, link
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.links import link
 
 MOST: Final = 4
 """Lines that are shown; the others are counted."""

@@ -35,7 +35,7 @@ from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import data_table, list_table
-from dashboard.store.fees.steps import FeeStep
+from dashboard.store.fees.series import FeeStep
 
 _TREND_LENGTH = 40
 _ALL = 0.995

@@ -1,12 +1,14 @@
-"""The frame of every page: heading, search, network chooser, and the address it was left at."""
+"""The frame of every page: heading, search, networks, links, and the address it was left at."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from functools import wraps
+from importlib import import_module
+from types import ModuleType
 from typing import Final, Literal, ParamSpec
 
 import streamlit as st
@@ -16,6 +18,37 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.list_page import RANGE
+
+TITLES: Final[Mapping[str, str]] = {
+    "": "Overview",
+    "fees": "Fees",
+    "rejections": "Rejections",
+    "lookup": "Lookup",
+    "tracked": "Tracked",
+    "alerts": "Alerts",
+    "health": "Health",
+    "settings": "Settings",
+}
+"""The title of each page by its path, in the order of the menu."""
+
+
+def view_at(path: str) -> ModuleType:
+    """Import what draws a page, by its name: pages link to each other in circles."""
+    return import_module(f"dashboard.show.views.{path or 'overview'}")
+
+
+def page_at(path: str) -> st.Page:
+    """Return a page.
+
+    It has no icon: Streamlit would make the browser fetch that from a font host, as favicon.
+    """
+    return st.Page(view_at(path).page, title=TITLES[path], url_path=path, default=not path)
+
+
+def link(path: str, label: str, parameters: Mapping[str, str] | None = None) -> None:
+    """Lead to a page, with these parameters in its address."""
+    st.page_link(page_at(path), label=label, icon="", query_params=dict(parameters or {}))
+
 
 HEADED: Final = "page_headed"
 """The key under which a session knows whether the heading of its page is drawn."""

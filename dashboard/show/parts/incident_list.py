@@ -29,9 +29,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.entries import entry, entry_markup
-from dashboard.show.parts.frame import section
-from dashboard.show.parts.links import link
+from dashboard.show.parts.frame import link, section
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -40,6 +38,7 @@ from dashboard.show.parts.list_page import (
     select_filter,
 )
 from dashboard.show.parts.notices import empty
+from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
 

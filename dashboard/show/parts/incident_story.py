@@ -31,11 +31,10 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
-from dashboard.show.parts.counts import bars
-from dashboard.show.parts.frame import heading, in_line, section
+from dashboard.show.parts.frame import heading, in_line, link, section
 from dashboard.show.parts.incident_list import incident_acts
-from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import file_button
+from dashboard.show.parts.pictures import bars
 from dashboard.show.parts.table import list_table
 from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
 

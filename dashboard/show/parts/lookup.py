@@ -24,8 +24,7 @@ from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.badges import verdict_badge
-from dashboard.show.parts.frame import in_line
-from dashboard.show.parts.links import page_at
+from dashboard.show.parts.frame import in_line, page_at
 from dashboard.show.parts.list_page import OPEN, open_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import hash_cell, list_head, list_row

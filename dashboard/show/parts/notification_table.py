@@ -36,10 +36,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.table import list_table, lookup_link
+from dashboard.show.parts.table import entry, entry_markup, list_table, lookup_link
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.notification_search import DeadNotifications
 

@@ -17,11 +17,10 @@ from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
 from dashboard.show.parts.acting import IDENTITY, Done, act, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
 from dashboard.show.parts.notices import empty, notice
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import entry, entry_markup, table
 from dashboard.store.access.people import Person, Session
 
 SEARCH: Final = "person"

@@ -21,9 +21,9 @@ from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
+from dashboard.show.parts.table import entry, entry_markup
 
 _BADGES: Final = {
     RecipientStatus.TRUSTED: ("calm", "✓", "From the settings"),

@@ -23,8 +23,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     purpose_of,
 )
-from dashboard.show.parts.frame import in_line, section
-from dashboard.show.parts.links import link
+from dashboard.show.parts.frame import in_line, link, section
 from dashboard.store.rejections.search import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160

@@ -26,6 +26,7 @@ from dashboard.domain.alerts.rule_table import (
 )
 from dashboard.domain.alerts.rule_text import (
     differences_in_words,
+    group_in_words,
     preview_in_words,
     rule_in_words,
 )
@@ -243,7 +244,11 @@ def _preview(queries: Application, before: Rule | None, rule: Rule) -> None:
 
 def _firings(queries: Application, found: RulePreview) -> None:
     latest = reversed(found.firings[-_MOST_FIRINGS:])
-    drawn = {"at": lambda each: f"{each.at:%d %b %H:%M:%S} UTC", "until": _until}
+    drawn = {
+        "at": lambda each: f"{each.at:%d %b %H:%M:%S} UTC",
+        "until": _until,
+        "what": lambda each: visible(group_in_words(each), _LONGEST),
+    }
     st.html(list_table(firing_listing(queries.context), latest, "It would have fired", drawn))
 
 

@@ -19,12 +19,11 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, may, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
-from dashboard.show.parts.entries import entry, entry_markup
-from dashboard.show.parts.frame import section
-from dashboard.show.parts.links import link
+from dashboard.show.parts.frame import link, section
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
+from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.alerts.rules import StoredRule
 
 _OFF: Final = ("mute", "·", "Off")

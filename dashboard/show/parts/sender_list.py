@@ -14,8 +14,8 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor, may
-from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.notices import change_stored, notice
+from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.tracking.senders import WatchedSender
 
 

@@ -28,9 +28,9 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.entries import entry, entry_markup
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
+from dashboard.show.parts.table import entry, entry_markup
 
 _ANY: Final = "Any"
 _LENGTHS: Final = {

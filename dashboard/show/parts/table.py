@@ -1,8 +1,9 @@
-"""Tables: rows side by side on wide screens, one below the other on small ones."""
+"""Tables and lists: rows side by side on wide screens, one below the other on small ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 import streamlit as st
@@ -10,9 +11,10 @@ import streamlit as st
 from dashboard.application.listing import Cell, Item, Listing
 from dashboard.application.text import short_hash
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import Markup, element
+from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import TxHash
 from dashboard.show.charts.figure import Columns
+from dashboard.show.parts.frame import in_line
 
 _FOUR_DIGITS: Final = "%.4g"
 """How a table shows a fee; what is copied or downloaded from it has every digit."""
@@ -115,3 +117,25 @@ def data_table(columns: Columns, height: int | Literal["auto"] = "auto") -> None
     }
     times = {"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
     st.dataframe(rows, hide_index=True, height=height, column_config=times | fees)
+
+
+@contextmanager
+def entry(key: str, said: Markup) -> Iterator[None]:
+    """Show what is said of one, and beside it the buttons and links that are drawn meanwhile."""
+    with in_line(f"entry-{key}"):
+        st.html(said)
+        with in_line(f"acts-{key}", width="content"):
+            yield
+
+
+def entry_markup(
+    mark: Markup, title: str, *about: str, also: Iterable[Markup] = (), rest: str = ""
+) -> Markup:
+    """Build what is said of one: a badge, its title, what is `also` true of it, and the facts.
+
+    `rest` is a sentence between both lines. What is no Markup is escaped, and so is a title.
+    """
+    head = element("div", mark, element("b", title, class_="lw-what"), *also, class_="lw-row")
+    between = element("p", rest, class_="lw-reason") if rest else Markup()
+    facts = (each if isinstance(each, Markup) else element("span", each) for each in about if each)
+    return join(head, between, element("div", *facts, class_="lw-row lw-facts-line"))

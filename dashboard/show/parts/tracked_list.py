@@ -35,16 +35,14 @@ from dashboard.domain.tracking.verdict import Need, VerdictKind
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import verdict_badge
-from dashboard.show.parts.frame import in_line
-from dashboard.show.parts.links import link
+from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.table import hash_cell, list_head, list_row
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
-from dashboard.store.tracking.bulk_edit import BulkChange, ChangedRemarks
-from dashboard.store.tracking.groups import MOST_COUNTED, TrackedGroup
+from dashboard.store.tracking.groups import MOST_COUNTED, BulkChange, ChangedRemarks, TrackedGroup
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import TrackedTransaction, all_tags
 

@@ -1,21 +1,38 @@
-"""What is known of one transaction: the answer, the text to pass on, and the facts folded."""
+"""What is known of one transaction: the answer, the texts to pass on, and a link to share it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
 
 from dashboard.application.answers import AnswerContext, FindingGroup, answer_text, finding_groups
+from dashboard.application.application import Application
+from dashboard.application.sharing import Sharing
+from dashboard.application.text import moment, sentence, short_hash
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.rejections.answer_template import Voice
+from dashboard.domain.people.access import Action
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.answer_template import (
+    LONGEST_FILE,
+    PLACEHOLDERS,
+    AnswerFileState,
+    Voice,
+)
+from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.acting import Done, act, known_actor, may, name_input
 from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import choice_filter
+from dashboard.show.parts.notices import notice, store_errors_shown
 from dashboard.show.parts.rejection_table import version_in_full
+from dashboard.show.parts.table import table
+from dashboard.store.tracking.saved import ShareLink
 
 _VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
 
@@ -84,3 +101,138 @@ def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
     for number, version in enumerate(finding.versions):
         steps = finding.next_steps() if number == 0 and is_first else ()
         version_in_full(version, finding.reason_of(version), now, steps)
+
+
+_DAYS: Final = {"a day": 1, "a week": 7, "a month": 30}
+_MADE: Final = "share_link_made"
+
+
+def share_form(queries: Application, tx_hash: TxHash, case_id: str) -> None:
+    """Offer a link that shows this transaction to whoever has it."""
+    sharing = queries.sharing
+    if not sharing.is_possible:
+        st.write("Say in the setting public_url of [pages] where people open Linewatch.")
+        return
+    st.write("Everybody with the link sees the verdict and the text for a customer, nothing else.")
+    lasts = st.selectbox("It works for", list(_DAYS), index=1, key="share-lasts")
+    if st.button("Make a link", key="share", type="primary"):
+        _share(queries, tx_hash, timedelta(days=_DAYS[lasts]), case_id)
+    made: tuple[TxHash, str] | None = st.session_state.get(_MADE)
+    if made is not None and made[0] == tx_hash:
+        st.code(made[1], language=None, wrap_lines=True)
+        st.caption("Copy it now: it is shown this one time.")
+    for link in sharing.all(tx_hash):
+        _link(queries, sharing, link)
+
+
+def _share(queries: Application, tx_hash: TxHash, lasts: timedelta, case_id: str) -> None:
+    try:
+        _, address = queries.sharing.share(tx_hash, lasts, known_actor(queries), case_id)
+        st.session_state[_MADE] = (tx_hash, address)
+    except (InputError, StoreError) as error:
+        notice("bad", "Nothing was shared.", sentence(visible(capitalized(str(error)))))
+
+
+def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
+    said = f"By {visible(link.created_by, 80)}, until {moment(link.ends_at)}"
+    with st.container(horizontal=True, vertical_alignment="center", key=f"share-{link.link_id}"):
+        st.html(element("p", said, class_="lw-quiet"))
+        if may(queries, Action.END_SHARE) and st.button("Revoke", key=f"unshare-{link.link_id}"):
+            try:
+                sharing.revoke(link.link_id, known_actor(queries))
+                st.session_state.pop(_MADE, None)
+                st.rerun()
+            except (InputError, StoreError) as error:
+                notice("bad", "It still works.", sentence(visible(capitalized(str(error)))))
+
+
+_FILE: Final = "answer_file"
+_SEEN: Final = "answer_file_seen"
+
+
+def template_mistakes_shown(queries: Application) -> None:
+    """Say what is wrong with the file in force; the built-in texts stand in for it then."""
+    for mistake in queries.answers.state().mistakes[:1]:
+        said = f"{sentence(visible(mistake))} The built-in texts are used until it is corrected."
+        notice("bad", "The file of texts has a mistake.", said)
+
+
+@st.dialog("Edit the texts for customers and engineers", width="large")
+def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext) -> None:
+    """Let a person change the file, and say on which line a mistake is.
+
+    The preview is what a transaction's customer, and an engineer, would read.
+    """
+    state = queries.answers.state()
+    if _FILE not in st.session_state:
+        st.session_state.update({_FILE: state.editable(), _SEEN: state})
+    name_input(queries)
+    where = "Saved as answers.toml in the folder of the settings; linewatch answers changes it too."
+    st.html(element("p", where, class_="lw-quiet"))
+    with st.form("answers", border=False):
+        text = st.text_area(
+            "Texts, with placeholders in braces",
+            key=_FILE,
+            height=360,
+            max_chars=LONGEST_FILE,
+        )
+        with st.container(horizontal=True, gap="small"):
+            is_saved = st.form_submit_button("Save the texts", type="primary")
+            is_previewed = st.form_submit_button("Preview", icon=":material/preview:")
+    if is_saved:
+        _change(queries, text or "", state, "The texts are changed")
+    if is_previewed:
+        with store_errors_shown():
+            _preview(queries, text or "", tx_hash, context)
+    if state.text is not None:
+        _reset(queries, state)
+    with st.expander("What a text may name"):
+        rows = [(f"{{{name}}}", what) for name, what in PLACEHOLDERS.items()]
+        st.html(table(("Placeholder", "Stands for"), rows, "Placeholders"))
+
+
+def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
+    """Show what the texts would say of a transaction; nothing is saved."""
+    try:
+        found = queries.answers.check(text)
+    except InputError as mistake:
+        notice("bad", "There is no preview.", sentence(visible(str(mistake))))
+        return
+    for each in found.mistakes:
+        notice("bad", "The text has a mistake.", sentence(visible(each)))
+    if found.mistakes:
+        return
+    (summary,) = queries.summaries((tx_hash,))
+    said = f"Not saved yet. This is what would be said of {short_hash(tx_hash)}."
+    st.html(element("p", said, class_="lw-quiet", role="status"))
+    for voice in Voice:
+        section(f"For {'a customer' if voice is Voice.CUSTOMER else 'an engineer'}")
+        written = answer_text(summary, voice, replace(context, templates=found.templates))
+        st.code(written, language=None, wrap_lines=True)
+
+
+def _reset(queries: Application, state: AnswerFileState) -> None:
+    with st.popover("Back to the built-in texts"):
+        st.text("Remove your texts, and use the built-in ones? This cannot be undone.")
+        if st.button("Remove our texts", key="remove-texts", type="primary"):
+            _change(queries, None, state, "The built-in texts are in force again")
+
+
+def _change(queries: Application, text: str | None, state: AnswerFileState, said: str) -> None:
+    """Change the file, unless it is no more what the person saw; the next press has seen `state`.
+
+    What somebody else saved meanwhile is shown, so that nobody's words are lost.
+    """
+    seen: AnswerFileState = st.session_state[_SEEN]
+    st.session_state[_SEEN] = state
+    act(
+        lambda by: queries.answers.change(text, by, seen),
+        queries,
+        "Nothing was saved.",
+        lambda _: Done(said),
+    )
+    if state.text != seen.text:
+        section("The texts that somebody else saved")
+        st.code(state.editable(), language="toml", wrap_lines=True)
+        rest = "Yours are still in the field. Take over what you need: Save replaces these now."
+        st.html(element("p", rest, class_="lw-quiet"))

@@ -26,8 +26,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.counts import Tile, tiles
-from dashboard.show.parts.frame import chosen_network_id, heading, live, section
+from dashboard.show.parts.frame import chosen_network_id, heading, link, live, section
 from dashboard.show.parts.incident_list import (
     INCIDENT,
     finished_incidents_part,
@@ -35,7 +34,6 @@ from dashboard.show.parts.incident_list import (
     open_incidents_part,
 )
 from dashboard.show.parts.incident_story import incident_story_part
-from dashboard.show.parts.links import link
 from dashboard.show.parts.list_page import (
     choice_filter,
     filter_bar,
@@ -54,6 +52,7 @@ from dashboard.show.parts.notification_table import (
     notification_table,
     verification_table,
 )
+from dashboard.show.parts.pictures import Tile, tiles
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part

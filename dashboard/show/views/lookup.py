@@ -24,7 +24,6 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown, may
-from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
 from dashboard.show.parts.frame import heading, live
 from dashboard.show.parts.list_page import choice_filter, file_button, opened, page_of_rows
 from dashboard.show.parts.lookup import (
@@ -40,9 +39,13 @@ from dashboard.show.parts.lookup import (
     unsaved_answers,
 )
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
-from dashboard.show.parts.share_form import share_form
 from dashboard.show.parts.track_form import track_form
-from dashboard.show.parts.transaction_card import transaction_card
+from dashboard.show.parts.transaction_card import (
+    answer_editor,
+    share_form,
+    template_mistakes_shown,
+    transaction_card,
+)
 
 REFRESH: Final = timedelta(seconds=5)
 REFRESH_OF_MANY: Final = timedelta(seconds=30)

@@ -25,8 +25,15 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.attention_list import attention_list, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
-from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, in_line, live, section
-from dashboard.show.parts.links import link
+from dashboard.show.parts.frame import (
+    NETWORK,
+    chosen_networks,
+    heading,
+    in_line,
+    link,
+    live,
+    section,
+)
 from dashboard.show.parts.list_page import (
     PERIOD,
     RANGE,
@@ -37,10 +44,12 @@ from dashboard.show.parts.list_page import (
 )
 from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import (
+    WALL,
     NetworkRow,
     network_row,
     network_rows_head,
     row_markup,
+    wall,
 )
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import (
@@ -49,7 +58,6 @@ from dashboard.show.parts.rejection_table import (
     line_markup,
     rejection_line,
 )
-from dashboard.show.parts.wall import WALL, wall
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8

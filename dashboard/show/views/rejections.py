@@ -14,8 +14,7 @@ import streamlit as st
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.rejection_timeline import PERIODS, Shown
-from dashboard.application.rejection_trend import many_rejections, trend_words
+from dashboard.application.rejection_timeline import PERIODS, Shown, many_rejections, trend_words
 from dashboard.application.rejections import (
     MOST_EXPORTED,
     RejectionSummary,

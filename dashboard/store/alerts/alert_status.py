@@ -13,12 +13,12 @@ from sqlalchemy import Connection, and_, case, func, or_, select, union
 from dashboard.domain.alerts.condition import (
     LONGEST_DIMENSION,
     Condition,
+    Grounds,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds

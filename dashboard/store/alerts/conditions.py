@@ -10,8 +10,14 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Grounds,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.alerts.kinds.table import GROUNDS
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions

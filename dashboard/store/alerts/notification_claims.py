@@ -38,11 +38,11 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.alerts.pace import Closing
-from dashboard.store.alerts.members import with_incidents
 from dashboard.store.alerts.notifications import (
     IS_PENDING,
     notification_of,
     select_notifications,
+    with_incidents,
 )
 from dashboard.store.alerts.recipients import is_to, recipients_in
 from dashboard.store.alerts.release import close

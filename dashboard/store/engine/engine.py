@@ -1,4 +1,7 @@
-"""The store, opened: transactions that read and transactions that write."""
+"""The store, opened: transactions that read and that write; refused if it was moved.
+
+The target says that it is a copy until the source says that it was moved.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,63 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import count
 from threading import Lock, local
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, select, text
+from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, select, text, update
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
-from dashboard.store.engine.database import PATIENCE, Database, database_at, store_errors
-from dashboard.store.engine.driver_reader import DriverReader
+from dashboard.store.engine.database import (
+    PATIENCE,
+    Database,
+    DriverReader,
+    database_at,
+    store_errors,
+)
 from dashboard.store.engine.lease_clock import BootClock, BootMoment
-from dashboard.store.engine.move_mark import refuse_moved_store
 from dashboard.store.engine.replica import Replica, ReplicaState
-from dashboard.store.schema import REVISION, installation
-from dashboard.store.schema.revisions import refuse_unknown_schema
+from dashboard.store.schema import REVISION, installation, refuse_unknown_schema
+
+_COPY: Final = "copy of "
+
+
+class MoveMark(NamedTuple):
+    """Where a store was moved to; or where an incomplete copy comes from."""
+
+    place: str
+    is_copy: bool = False
+
+
+def move_mark(connection: Connection) -> MoveMark | None:
+    """Return the mark of a store that takes no work; None of any other."""
+    stored: str | None = connection.scalar(select(installation.c.moved_to))
+    if stored is None:
+        return None
+    return MoveMark(stored.removeprefix(_COPY), stored.startswith(_COPY))
+
+
+def set_move_mark(connection: Connection, mark: MoveMark | None) -> None:
+    """Mark a store, or let it take work."""
+    stored = None if mark is None else f"{_COPY if mark.is_copy else ''}{mark.place}"
+    connection.execute(update(installation).values(moved_to=stored))
+
+
+def refuse_moved_store(connection: Connection, name: str) -> None:
+    """Raise ForeignStore, naming the remedy, where a store was moved or is an incomplete copy."""
+    mark = move_mark(connection)
+    if mark is None:
+        return
+    if mark.is_copy:
+        raise ForeignStore(
+            f"{name} is the copy of a move from {mark.place} that was not completed: run "
+            "`linewatch move --to` again there, with this as its target"
+        )
+    raise ForeignStore(
+        f"{name} was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to that"
+    )
+
 
 _CLOCK: Final = "linewatch_clock"
 

@@ -23,8 +23,7 @@ from sqlalchemy import Connection, Engine
 
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.store.engine.database import Database, store_errors
-from dashboard.store.engine.driver_reader import DriverReader
+from dashboard.store.engine.database import Database, DriverReader, store_errors
 
 _LONGEST_PERIOD: Final = 0.25
 """Seconds between two questions; less where the replica may be behind by little."""

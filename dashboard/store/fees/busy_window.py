@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, func, select, update
 
 from dashboard.domain.alerts.condition import State, Transition
-from dashboard.domain.fees.fee_series import FeeSeries, SavedFee, SavedFees, TimedFee
+from dashboard.domain.fees.gas import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.quantity import NetworkId

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.fees.fee_series import PARTS, PARTS_BITS
+from dashboard.domain.fees.gas import PARTS, PARTS_BITS
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 """Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""

@@ -10,8 +10,15 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
-from dashboard.domain.fees.fee_series import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
-from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.fees.gas import (
+    MINUTE,
+    FeeSeries,
+    GasObservation,
+    GasSource,
+    RollupLevel,
+    SavedFee,
+    TimedFee,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.leases import next_token

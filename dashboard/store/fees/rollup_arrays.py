@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.fees.fee_series import RollupLevel, SavedFee, TimedFee
+from dashboard.domain.fees.gas import RollupLevel, SavedFee, TimedFee
 from dashboard.store.engine.driver import Row
 from dashboard.store.fees.histograms import Flags, Histograms, Integers, parts_of, summed
 

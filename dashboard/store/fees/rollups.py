@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.fee_series import (
+from dashboard.domain.fees.gas import (
     FeeSeries,
     RollupLevel,
     SavedFee,

@@ -9,8 +9,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from dashboard.domain.fees.fee_series import FeeSeries, SavedFee, SavedFees, TimedFee
-from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import (
+    FeeSeries,
+    GasObservation,
+    GasSource,
+    SavedFee,
+    SavedFees,
+    SuggestedGasFees,
+    TimedFee,
+)
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Select, select
 
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
-from dashboard.domain.fees.fee_series import FeeSeries, TimedFee
-from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.fees.gas import FeeSeries, GasSource, TimedFee
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.spells import JudgedValue
 from dashboard.domain.health.observation import Operation

@@ -22,14 +22,13 @@ from dashboard.store.engine.database import (
     store_errors,
     translated,
 )
-from dashboard.store.engine.disk import force_to_disk, make_file
+from dashboard.store.engine.disk import force_to_disk, is_of_database, make_file, unfinished_beside
 from dashboard.store.engine.engine import Store, database_of, stored_revision
 from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.schema.revisions import REVISION, REVISIONS, refuse_unknown_schema
+from dashboard.store.schema import REVISION, REVISIONS, refuse_unknown_schema
 
 _NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
 _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")

@@ -31,8 +31,8 @@ from sqlalchemy import (
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.paste import tags_in
-from dashboard.store.maintenance.finding import Finding, first_of, rebuildable
-from dashboard.store.rejections.counters import recounted_days
+from dashboard.store.maintenance.findings import Finding, first_of, rebuildable
+from dashboard.store.rejections.counts import recounted_days
 from dashboard.store.schema import (
     cohorts,
     rejection_days,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.fee_series import FeeSeries, RollupLevel
+from dashboard.domain.fees.gas import FeeSeries, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
 from dashboard.store.fees.rollup_arrays import RollupArrays
@@ -23,7 +23,7 @@ from dashboard.store.fees.rollups import (
     write_rollup_rows,
 )
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values, first_value_at
-from dashboard.store.maintenance.finding import RESTORE, Finding, first_of, rebuildable
+from dashboard.store.maintenance.findings import RESTORE, Finding, first_of, rebuildable
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import moment_of
 

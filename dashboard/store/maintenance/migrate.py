@@ -12,9 +12,8 @@ from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import PATIENCE, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.schema import REVISION, installation, leases, metadata
-from dashboard.store.schema.audit_log_triggers import TRIGGERS
-from dashboard.store.schema.revisions import refuse_unknown_schema
+from dashboard.store.schema import REVISION, installation, leases, metadata, refuse_unknown_schema
+from dashboard.store.schema.access import TRIGGERS
 
 
 def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> str:

@@ -14,12 +14,13 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import Database, address_of, database_at, store_errors
-from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.engine.move_mark import (
+from dashboard.store.engine.engine import (
     MoveMark,
     move_mark,
+    refuse_foreign,
     refuse_moved_store,
     set_move_mark,
+    stored_revision,
 )
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import finished_as, open_backup
@@ -27,7 +28,7 @@ from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.restore import own_functions
 from dashboard.store.maintenance.verify import count_rows
-from dashboard.store.schema.revisions import REVISION, refuse_unknown_schema
+from dashboard.store.schema import REVISION, refuse_unknown_schema
 
 _NAMED: Final = "The store "
 

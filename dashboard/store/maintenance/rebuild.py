@@ -25,9 +25,8 @@ from dashboard.store.maintenance.derived_rollups import (
     wrong_in_days,
     wrong_rollups,
 )
-from dashboard.store.maintenance.finding import Finding, rebuildable
-from dashboard.store.maintenance.unreadable_values import unreadable_values
-from dashboard.store.rejections.counters import rebuild_counters
+from dashboard.store.maintenance.findings import Finding, rebuildable, unreadable_values
+from dashboard.store.rejections.counts import rebuild_counters
 from dashboard.store.schema import (
     rejection_days,
     tracked_labels,

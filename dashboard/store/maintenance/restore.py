@@ -25,18 +25,16 @@ from dashboard.store.access.tokens import end_all_tokens
 from dashboard.store.alerts.release import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, address_of, database_at, store_errors
-from dashboard.store.engine.disk import force_to_disk
-from dashboard.store.engine.engine import installation_id, open_store
-from dashboard.store.engine.move_mark import move_mark
+from dashboard.store.engine.disk import force_to_disk, unfinished_beside
+from dashboard.store.engine.engine import installation_id, move_mark, open_store
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import open_backup
 from dashboard.store.maintenance.copy import copy_store, count_on_after, last_number
 from dashboard.store.maintenance.migrate import bring_up, migrate
 from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived
-from dashboard.store.maintenance.temporary_files import unfinished_beside
 from dashboard.store.maintenance.verify import Finding, broken_pages, count_rows, verify
 from dashboard.store.schema import installation, leases, outbox, rejections
-from dashboard.store.tracking.share_links import end_all_share_links
+from dashboard.store.tracking.saved import end_all_share_links
 
 GAP: Final = 1_000_000_000
 """How far numbers jump: further than any of them came in the time that the backup lacks. A worker

@@ -22,7 +22,7 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.store.engine.disk import raise_if_unread
 from dashboard.store.maintenance.copy import read_table
-from dashboard.store.maintenance.finding import RESTORE, Finding
+from dashboard.store.maintenance.findings import RESTORE, Finding
 from dashboard.store.maintenance.rebuild import Progress, no_report, unreadable, wrong_derived
 from dashboard.store.rejections.known_hashes import record_of
 from dashboard.store.rejections.save import version_digest
@@ -35,7 +35,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
-from dashboard.store.schema.audit_log_triggers import trigger_names
+from dashboard.store.schema.access import trigger_names
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
 

@@ -28,7 +28,7 @@ from dashboard.domain.rejections.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.store.rejections.filter import conditions_of, may_be_seen
+from dashboard.store.rejections.search import conditions_of, may_be_seen
 from dashboard.store.schema import rejections, signed_transactions
 from dashboard.store.schema.columns import Moment
 from dashboard.store.schema.rejections import record_of, stored_rejection

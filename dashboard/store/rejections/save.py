@@ -26,7 +26,7 @@ from dashboard.domain.rejections.exclusion import (
 )
 from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
-from dashboard.store.rejections.counters import count_inserted
+from dashboard.store.rejections.counts import count_inserted
 from dashboard.store.schema import (
     rejections,
     signed_transactions,

@@ -1,21 +1,109 @@
-"""Rejections as people search for them, a page at a time, and reasons that were not understood."""
+"""Rejections as people search for them: the SQL of a filter, pages, unknown reasons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select, tuple_
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.store.engine.upsert import without_index
-from dashboard.store.rejections.filter import arrived_before, latest_first
-from dashboard.store.schema import rejections
+from dashboard.store.engine.upsert import holds_text, without_index
+from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.columns import Moment
 from dashboard.store.schema.rejections import stored_rejection
+from dashboard.store.shown_search import hash_in_range, matches_search, rejection_in_range
+
+
+def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of the rejections that fit, the latest arrival first."""
+    arrived = rejections.c.first_seen_at
+    place = rejections.c.rejection_id.desc()
+    if _selects_few(wanted):
+        order = (without_index(arrived).desc(), place)
+        return select(*columns).where(*conditions_of(wanted)).order_by(*order)
+    query = select(*columns).order_by(arrived.desc(), place)
+    if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
+        return query.where(*conditions_of(wanted))
+    of_network = without_index(rejections.c.network_id) == wanted.network_id
+    return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+
+
+def arrived_before(wanted: RejectionFilter, place: tuple[datetime, int]) -> ColumnElement[bool]:
+    """Demand what `latest_first` has after the rejection of this arrival and id."""
+    arrived = rejections.c.first_seen_at
+    return (
+        tuple_(
+            without_index(arrived) if _selects_few(wanted) else arrived, rejections.c.rejection_id
+        )
+        < place
+    )
+
+
+def _selects_few(wanted: RejectionFilter) -> bool:
+    """Whether few rows fit the filter, so that the index of times must not be used."""
+    named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
+    return any(each is not None for each in named) or bool(wanted.label)
+
+
+def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions on rows of `rejections`."""
+    column = rejections.c
+    of_network = column.network_id
+    for of_row, value in (
+        (of_network if wanted.beginning is None else without_index(of_network), wanted.network_id),
+        (column.tx_rejection_stage, wanted.tx_rejection_stage),
+        (column.module, wanted.module or None),
+        (column.reason_kind, wanted.reason_kind),
+        (column.sender, wanted.sender),
+        (column.tx_hash, wanted.tx_hash),
+    ):
+        if value is not None:
+            yield of_row == value
+    if wanted.module == "":
+        yield column.module.is_(None)
+    if wanted.label:
+        yield column.tx_hash.in_(hashes_with_label(wanted.label))
+    if wanted.text:
+        yield holds_text(column.reason_message, wanted.text)
+    if wanted.search:
+        yield matches_search(wanted.search)
+    if wanted.network_ids is not None:
+        yield may_be_seen(wanted.network_ids)
+    if wanted.tx_hashes is not None:
+        yield hash_in_range(column.tx_hash, wanted.tx_hashes)
+    if wanted.beginning is not None:
+        yield rejection_in_range(wanted.beginning)
+    arrived = without_index(column.first_seen_at) if _selects_few(wanted) else column.first_seen_at
+    yield from _between(arrived, wanted.since, wanted.until)
+    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
+
+
+def _between(
+    column: ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column <= until
+
+
+def hashes_with_label(label: str) -> Select[Any]:
+    """Select the hashes that carry exactly this label, which is not empty."""
+    column = tracked_hashes.c
+    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))
+
+
+def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
+    """Demand one of these networks, by looking at each row.
+
+    The plus keeps the planner from grouping every row of a network by index, to sort them.
+    """
+    return without_index(rejections.c.network_id).in_(networks)
 
 
 def search(

@@ -1,7 +1,11 @@
-"""The tables: every column with its type, every read of a page with its index."""
+"""The tables: every column with its type, every read with its index; and their revisions."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+from dashboard.errors import SchemaMismatch
 from dashboard.store.schema.access import (
     api_key_credentials,
     api_key_uses,
@@ -60,7 +64,6 @@ from dashboard.store.schema.rejections import (
     rejections,
     signed_transactions,
 )
-from dashboard.store.schema.revisions import REVISION
 from dashboard.store.schema.tracking import (
     UNANSWERED,
     checks,
@@ -79,6 +82,7 @@ from dashboard.store.schema.tracking import (
 
 __all__ = [
     "REVISION",
+    "REVISIONS",
     "UNANSWERED",
     "addresses_off",
     "answer_counts",
@@ -119,6 +123,7 @@ __all__ = [
     "people",
     "recipients",
     "recovery_codes",
+    "refuse_unknown_schema",
     "rejection_days",
     "rejections",
     "removed_rules",
@@ -141,3 +146,27 @@ __all__ = [
     "watched_cohorts",
     "watched_senders",
 ]
+
+REVISIONS: Final = ("0.1.0", "0.2.0")
+"""Every released schema, the oldest first. A release that changes the schema adds its own."""
+
+REVISION: Final = REVISIONS[-1]
+"""The schema that this code reads and writes."""
+
+_BEFORE_RELEASE: Final = re.compile(r"\d{4}")
+"""Schemas were numbered, from 0001 to 0023, until the first release put all of them into one."""
+
+
+def refuse_unknown_schema(name: str, found: str) -> None:
+    """Raise SchemaMismatch, naming the remedy, if this version cannot upgrade the store."""
+    if found in REVISIONS:
+        return
+    if _BEFORE_RELEASE.fullmatch(found):
+        raise SchemaMismatch(
+            f"{name} has schema {found}, which is older than the first release ({REVISIONS[0]}) "
+            "and cannot be upgraded: put it aside, and run `linewatch migrate` for a new one"
+        )
+    raise SchemaMismatch(
+        f"{name} has schema {found}, this version of Linewatch knows up to {REVISION}: "
+        "upgrade Linewatch"
+    )

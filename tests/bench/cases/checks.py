@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import anyio
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.cadence import CadencePolicy

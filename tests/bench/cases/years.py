@@ -13,7 +13,7 @@ from plotly.tools import return_figure_from_figure_or_data
 
 from dashboard.application.fees import FeeView
 from dashboard.show.charts.fee_chart import drawing_of
-from dashboard.store.fees.steps import FeeSteps
+from dashboard.store.fees.series import FeeSteps
 from tests.bench.fee_history import (
     YEAR,
     PastYear,

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from dashboard.cli.main import main
 from dashboard.domain.people.access import ApiKey
-from dashboard.serve import app, router
+from dashboard.serve import router, server
 from dashboard.serve.gas import GasApi
 from dashboard.serve.rpc.dispatch import Dispatcher, MessageAnswer
 from dashboard.serve.subscriptions import Session
-from dashboard.transport.http_reply import json_reply
+from dashboard.transport.http_connection import json_reply
 from dashboard.wire.params import GET_STATUS
 from tests.bench.expected_replies import METHOD
 
@@ -52,5 +52,5 @@ class ConstantGas(GasApi):
 if __name__ == "__main__":
     # The product has no seam for this, and needs none.
     vars(router)["Dispatcher"] = Constant
-    vars(app)["GasApi"] = ConstantGas
+    vars(server)["GasApi"] = ConstantGas
     main()

@@ -9,9 +9,8 @@ import pytest
 from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alerts_of
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
-from dashboard.alert.message_writer import load_templates
+from dashboard.alert.message_writer import load_templates, payload_of
 from dashboard.alert.own_messages import message_of_trial
-from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.people.access import Actor
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.alert.bounce import Bounce, read_bounces
+from dashboard.alert.bounces import Bounce, read_bounces
 from tests.received_mail import MESSAGE_ID, bounced_mail
 
 GONE = "smtp; 550 5.1.1 <ops@example.org>: Recipient address rejected"

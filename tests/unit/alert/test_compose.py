@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from dashboard.alert.compose import Links, MessageContext, MessageTemplates, NetworkName, compose
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import Grounds, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind
 from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash

@@ -16,13 +16,14 @@ from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
+    Grounds,
     Opening,
+    Signal,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds

@@ -10,8 +10,7 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import MessageWriter, load_templates
-from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds

@@ -6,11 +6,19 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
-from dashboard.alert.compose import NetworkName, text_of
-from dashboard.alert.digest_text import describe_digest
+from dashboard.alert.compose import NetworkName, describe_digest, text_of
 from dashboard.alert.incident_text import describe, describe_busy
-from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import DigestGrounds, Grounds, NetworkDigest, Signal
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    DigestGrounds,
+    Grounds,
+    NetworkDigest,
+    Signal,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.bounce_mailbox import BounceReader, MaildirMailbox
+from dashboard.alert.bounces import BounceReader, MaildirMailbox
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 import pytest
 from sqlalchemy import select, update
 
-from dashboard.alert.bounce_mailbox import (
+from dashboard.alert.bounces import (
     BounceMailbox,
     BounceReader,
     ImapMailbox,

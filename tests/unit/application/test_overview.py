@@ -19,8 +19,14 @@ from dashboard.application.health import WorkerHealth
 from dashboard.application.network_status import NetworkStatus
 from dashboard.application.overview import LINE_STEPS, UsualNow, verdict_in_words, worst_first
 from dashboard.application.source_health import NetworkHealth, OperationHealth
-from dashboard.domain.alerts.condition import INSTALLATION, Condition, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    Condition,
+    Signal,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.fees.spells import UsualSpells
 from dashboard.domain.health.observation import Operation

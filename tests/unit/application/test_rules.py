@@ -9,8 +9,7 @@ import pytest
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.rules import MOST_RULES, AlertRules, RuleSituation
-from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind

@@ -7,15 +7,21 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.detect.busy_measure import (
+from dashboard.detect.conditions import (
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,
     is_flat,
     measure_busyness,
 )
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Signal,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.quantity import Wei

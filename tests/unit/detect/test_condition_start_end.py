@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import Conclusion, ConditionRules, conclude
+from dashboard.detect.conditions import Conclusion, ConditionRules, conclude
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,
+    Signal,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.quantity import Wei

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.detect.condition_start_end import Conclusion
+from dashboard.detect.conditions import Conclusion
 from dashboard.detect.rule_measures import (
     conclude_fees,
     conclude_measured,
@@ -21,12 +21,12 @@ from dashboard.domain.alerts.condition import (
     Condition,
     Reading,
     Readings,
+    Signal,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.coverage import GapGrounds, read_gaps, read_worker
 from dashboard.domain.alerts.kinds.credit_budget import (
     BudgetPeriod,

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from dashboard.devnet.app import answer_body
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import BLOCK_SECONDS, Genesis
-from dashboard.devnet.methods import Methods
+from dashboard.devnet.methods import Methods, answer_body
 from dashboard.devnet.node import Node
 
 BEGIN = 1_795_000_000

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
-from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
+from dashboard.devnet.methods import LARGEST_BATCH, LARGEST_BODY, build_app
 from tests.unit.devnet.small_devnet import ManualClock, a_chain
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.fee_series import RollupLevel, TimedFee
+from dashboard.domain.fees.gas import RollupLevel, TimedFee
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees, nearest_rank
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from tests.rolled_up_series import FeeHistogram, FeeRollup

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import conclude
+from dashboard.detect.conditions import conclude
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,
+    Signal,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
 from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
 from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure

@@ -19,7 +19,7 @@ from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.monitoring.coverage import gaps, unwatched_now
 from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.polled_gas import save_gas
-from dashboard.upstream.meter import Meter
+from dashboard.upstream.endpoint import Meter
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

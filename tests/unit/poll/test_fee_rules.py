@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 from dashboard.application.rule_preview import preview_rule
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import Rule

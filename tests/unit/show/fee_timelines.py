@@ -13,7 +13,7 @@ from dashboard.domain.fees.percentiles import nearest_rank
 from dashboard.domain.fees.spells import BusyTime, Spell
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import Wei
-from dashboard.store.fees.steps import FeeStep, FeeSteps
+from dashboard.store.fees.series import FeeStep, FeeSteps
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds
 

@@ -24,7 +24,7 @@ _SCRIPT: Final = """
 import streamlit as st
 from dashboard.application import application
 from dashboard.show.parts.frame import network_chooser
-from dashboard.show.parts.links import page_at, view_at
+from dashboard.show.parts.frame import page_at, view_at
 
 st.navigation([page_at("{path}"), page_at("lookup")])
 network_chooser(application.current().networks)

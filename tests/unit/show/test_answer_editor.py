@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
 _EDITOR = f"""
 from dashboard.domain.quantity import TxHash
-from dashboard.show.parts.answer_editor import answer_editor
+from dashboard.show.parts.transaction_card import answer_editor
 from dashboard.application import application
 from dashboard.application.answers import AnswerContext
 

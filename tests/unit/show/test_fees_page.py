@@ -14,8 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.application.time_ranges import TIME_RANGES
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.show.charts.fee_chart import drawing_of

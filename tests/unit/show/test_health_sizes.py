@@ -25,7 +25,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import MailState, StoreSpace
-from dashboard.store.monitoring.sizes import record_size
+from dashboard.store.monitoring.upkeep import record_size
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 

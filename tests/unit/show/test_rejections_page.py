@@ -18,9 +18,9 @@ from dashboard.application.rejection_timeline import (
     PERIODS,
     Period,
     SplitBy,
+    trend_words,
     window_of,
 )
-from dashboard.application.rejection_trend import trend_words
 from dashboard.application.rejections import Rejections, rejection_file
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.rejections.search import RejectionFilter

@@ -6,7 +6,7 @@ from dashboard.application.application import Application
 from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.bulk_edit import BulkChange, untrack_all
+from dashboard.store.tracking.groups import BulkChange, untrack_all
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of

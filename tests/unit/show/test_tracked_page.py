@@ -21,7 +21,7 @@ from dashboard.domain.tracking.track_file import (
 from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.groups import BulkChange
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash

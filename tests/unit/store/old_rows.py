@@ -9,8 +9,7 @@ from itertools import count as count_up
 from sqlalchemy import func, select
 
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.fees.fee_series import RollupLevel
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation, RollupLevel
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
@@ -19,8 +18,8 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.polled_gas import save_gas
-from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import metadata
 from tests.builders import (
     A_NETWORK,

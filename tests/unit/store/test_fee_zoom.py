@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from dashboard.domain.fees.fee_series import MINUTE, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import MINUTE, FeeSeries, GasObservation, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
@@ -22,6 +21,7 @@ from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.series import (
     MOST_ROWS,
     ChartRange,
+    FeeStep,
     SeriesWindow,
     fee_steps,
     first_seen_at,
@@ -30,7 +30,6 @@ from dashboard.store.fees.series import (
     percentile_steps,
     whole_steps,
 )
-from dashboard.store.fees.steps import FeeStep
 from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event
 from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import RuleScope
-from dashboard.domain.fees.fee_series import FeeSeries
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejections.exclusion import RejectionStage
@@ -78,10 +78,9 @@ from dashboard.store.rejections.counts import (
     count_rejections,
     rank_senders,
 )
-from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.rejections.save import watched_among
-from dashboard.store.rejections.search import search, unparsed_reasons
+from dashboard.store.rejections.search import hashes_with_label, search, unparsed_reasons
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (

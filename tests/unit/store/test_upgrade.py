@@ -21,7 +21,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.move import move
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import count_rows, verify
-from dashboard.store.schema.revisions import REVISION, REVISIONS
+from dashboard.store.schema import REVISION, REVISIONS
 from tests.builders import A_MOMENT
 from tests.databases import set_schema
 from tests.installation import command, new_installation

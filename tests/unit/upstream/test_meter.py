@@ -9,8 +9,8 @@ import pytest
 
 from dashboard.domain.health.observation import Spent
 from dashboard.errors import StoreUnavailable, UpstreamUnreadable
+from dashboard.upstream.endpoint import Meter, Metered
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.upstream.meter import Meter, Metered
 from dashboard.upstream.node import NodeClient
 from tests.builders import a_hash
 from tests.unit.upstream.scripted_asker import ScriptedAsker

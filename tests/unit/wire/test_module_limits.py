@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import WireError
-from dashboard.wire.module_limits import decode_module_limits
+from dashboard.settings.presets import decode_module_limits
 
 NODES_OWN = "[traces-limits]\nADD = 524288\nPRECOMPILE_RIPEMD_BLOCKS = 0\n"
 OURS = f"""

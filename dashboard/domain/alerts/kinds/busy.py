@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.condition import Grounds, Signal, State, SubjectKind
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import compared, moment_in
 from dashboard.domain.quantity import Wei, format_gwei

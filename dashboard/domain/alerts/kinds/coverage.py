@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import (
+    Grounds,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind, Rows
 from dashboard.domain.formatting import from_to, moment, span
 from dashboard.domain.health.coverage import Gap, GapCause

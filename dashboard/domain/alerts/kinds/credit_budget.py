@@ -8,8 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import (
+    Grounds,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.kinds.kind import (
     DescribedChange,
     Figure,

@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import (
+    Grounds,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import unlinked

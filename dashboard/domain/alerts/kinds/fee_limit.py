@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.condition import Grounds, Signal, State, SubjectKind
 from dashboard.domain.alerts.kinds.kind import (
     DescribedChange,
     Figure,

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from dashboard.domain.alerts.condition import State, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import Grounds, State, SubjectKind, Transition
 from dashboard.domain.formatting import from_to, moment_in, span
 from dashboard.domain.markup import unlinked, unlinked_name
 

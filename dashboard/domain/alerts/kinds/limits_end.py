@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import Grounds, State, SubjectKind
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import moment, moment_in
 

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from dashboard.domain.alerts.condition import Reading, Readings, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import (
+    Grounds,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
 from dashboard.domain.alerts.kinds.kind import (
     LONGEST_VALUE,
     DescribedChange,

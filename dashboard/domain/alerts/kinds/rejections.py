@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.condition import Grounds, State, SubjectKind
 from dashboard.domain.alerts.kinds.kind import Judged, Kind
 
 _BY_API: Final = frozenset({SubjectKind.EXCLUSION_API})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import DigestGrounds, Grounds
+from dashboard.domain.alerts.condition import DigestGrounds, Grounds, State, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.busy import BUSY
 from dashboard.domain.alerts.kinds.coverage import COVERAGE_GAP, WORKER_SILENT
 from dashboard.domain.alerts.kinds.credit_budget import CREDITS_SHORT

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.key_ring import AuthenticationThrottle
 from tests.unit.serve.keys.test_key_rate_limits import Clock
 
 HERE = "192.0.2.1"

@@ -8,12 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dashboard.application.fees import NetworkLine
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import HourFee, UsualWeek, usual_week
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.side_by_side import lines_csv, lines_table, side_by_side
 from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
-from dashboard.store.fees.steps import FeeMeans
+from dashboard.store.fees.series import FeeMeans
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_timelines import a_timeline
 from tests.unit.show.figure_arrays import array

@@ -20,9 +20,9 @@ from starlette.applications import Starlette
 from dashboard.application.application import Application, register
 from dashboard.application.context import CheckedText, PageSettings, SettingChange
 from dashboard.application.tokens import Tokens
-from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.quantity import Clock
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.web.api.endpoint import PREFIX, Endpoint

@@ -23,8 +23,8 @@ from dashboard.store.access.audit_log import (
 )
 from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.verify import unguarded_log
-from dashboard.store.retention.apply import apply_retention
 from tests.builders import A_MOMENT, seconds
 
 BY_HAND = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.condition import Grounds, Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds

@@ -20,13 +20,13 @@ from dashboard.store.alerts.incident_list import (
     open_incident_stories,
 )
 from dashboard.store.alerts.incidents import incident_events_of
-from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
     claim,
     mark_sent,
     release_claims,
 )
+from dashboard.store.alerts.notifications import all_members
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store

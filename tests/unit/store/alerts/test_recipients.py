@@ -23,9 +23,8 @@ from dashboard.domain.people.recipients import (
     mailbox_of,
 )
 from dashboard.domain.people.verification import Verification, delivered, request_mail, verified
-from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import all_open_incidents, save_incident
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import catch_up, expand, pending_expansion
 from dashboard.store.alerts.recipients import (
     last_sent_to,
     locked_verification,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Column, Select, select
 
-from dashboard.domain.fees.fee_series import RollupLevel
+from dashboard.domain.fees.gas import RollupLevel
 from dashboard.store.engine.batching import after_row
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import checks, fee_rollups, follow_ups, rejections

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.monitoring.sizes import free_space
+from dashboard.store.monitoring.upkeep import free_space
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.full_disk import disk_that_takes_nothing
 from tests.one_by_one import newest, save_report

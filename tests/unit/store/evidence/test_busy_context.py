@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.fees.spells import Spell, UsualSpells
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.busy_context import (
+from dashboard.store.evidence.evidence import (
     read_busy_context,
     read_busy_time,
     read_usual_fee,

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from dashboard.alert.message import always
 from dashboard.alert.side_tasks import Digests
-from dashboard.domain.alerts.grounds import DigestGrounds
+from dashboard.domain.alerts.condition import DigestGrounds
 from dashboard.domain.alerts.notification import DigestTime, NotificationKind
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched

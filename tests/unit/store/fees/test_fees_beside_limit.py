@@ -6,10 +6,9 @@ from random import Random
 
 import pytest
 
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store

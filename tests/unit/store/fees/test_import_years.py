@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from dashboard.domain.fees.fee_series import FeeSeries, RollupLevel
+from dashboard.domain.fees.gas import FeeSeries, RollupLevel
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.import_history import import_fee_years

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.fee_series import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
+from dashboard.domain.fees.gas import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import (
     RollupArrays,

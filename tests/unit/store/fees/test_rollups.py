@@ -10,8 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from dashboard.domain.fees.fee_series import MINUTE, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.fees.gas import (
+    MINUTE,
+    FeeSeries,
+    GasObservation,
+    GasSource,
+    RollupLevel,
+    TimedFee,
+)
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection

@@ -7,18 +7,17 @@ from itertools import product
 
 import pytest
 
-from dashboard.domain.fees.fee_series import FeeSeries
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.series import (
     ChartRange,
+    FeeSteps,
     fee_means,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of

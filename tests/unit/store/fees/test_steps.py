@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import numpy as np
 
-from dashboard.domain.fees.fee_series import TimedFee
+from dashboard.domain.fees.gas import TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import RollupArrays
-from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps
+from dashboard.store.fees.series import FeePercentiles, FeeStep, FeeSteps
 from dashboard.store.schema.columns import moment_of
 
 A_STEP = 5000

@@ -14,8 +14,7 @@ from sqlalchemy import create_engine, text
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.schema import metadata
-from dashboard.store.schema.revisions import REVISION, REVISIONS
+from dashboard.store.schema import REVISION, REVISIONS, metadata
 from tests.builders import an_id
 from tests.released_stores import make_released, schema_of
 

@@ -22,8 +22,7 @@ from dashboard.errors import (
 )
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.database import database_at
-from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.engine.move_mark import MoveMark, move_mark, set_move_mark
+from dashboard.store.engine.engine import MoveMark, Store, move_mark, open_store, set_move_mark
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.copy import last_number
 from dashboard.store.maintenance.migrate import migrate

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from dashboard.store.maintenance.temporary_files import delete_abandoned, unfinished_beside
+from dashboard.store.engine.disk import delete_abandoned, unfinished_beside
 from tests.processes import PROJECT
 
 KINDS = ("unfinished", "part", "restoring")
@@ -18,7 +18,7 @@ WRITER = """
 import sys, threading
 from contextlib import ExitStack
 from pathlib import Path
-from dashboard.store.maintenance.temporary_files import unfinished_beside
+from dashboard.store.engine.disk import unfinished_beside
 with ExitStack() as opened:
     for kind in sys.argv[2:]:
         path = opened.enter_context(unfinished_beside(Path(sys.argv[1]), kind))

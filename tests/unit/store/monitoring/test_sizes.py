@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from dashboard.domain.health.retention import StoreSize
 from dashboard.store.engine.engine import Store, database_of
-from dashboard.store.monitoring.sizes import last_measured, measure, record_size
+from dashboard.store.monitoring.upkeep import last_measured, measure, record_size
 from tests.builders import A_MOMENT
 from tests.unit.store.old_rows import reject
 

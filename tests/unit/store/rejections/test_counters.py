@@ -18,13 +18,14 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.rejections.counters import count_deleted, rebuild_counters
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
     count_causes,
+    count_deleted,
     count_over_time,
     count_rejections,
+    rebuild_counters,
 )
 from dashboard.store.schema import rejection_days, rejections
 from dashboard.store.schema.columns import milliseconds_of, moment_of

@@ -6,13 +6,14 @@ import pytest
 from sqlalchemy import func, select
 
 from dashboard.domain.alerts.condition import Subject
-from dashboard.domain.fees.fee_series import RollupLevel
+from dashboard.domain.fees.gas import RollupLevel
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import (
@@ -21,7 +22,6 @@ from dashboard.store.rejections.known_hashes import (
     head_of,
     load_heads,
 )
-from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from dashboard.store.tracking.transactions import track

@@ -25,15 +25,17 @@ from dashboard.domain.tracking.verdict import (
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
-from dashboard.store.tracking.bulk_edit import BulkChange, change_all, untrack_all
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.groups import (
+    BulkChange,
     GroupedBy,
     NeedNow,
     TrackedGroup,
+    change_all,
     count_needing,
     groups_of,
     ids_needing,
+    untrack_all,
 )
 from dashboard.store.tracking.saved import (
     MOST_SAVED,

@@ -20,7 +20,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from dashboard.domain.fees.fee_series import RollupLevel
+from dashboard.domain.fees.gas import RollupLevel
 from dashboard.domain.people.access import Action
 from dashboard.store.access.audit_log import allow_purge_before
 from dashboard.store.engine.batching import PORTION, after_row

@@ -1,13 +1,14 @@
-"""Whether values have the form of their column: SQLite takes any in any, and no page shows it.
+"""What verifying finds and what helps; first of all, values that no page can show.
 
 Reading such a value fails, so values are checked before anything that is derived from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     JSON,
@@ -33,12 +34,48 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.schema import (
     fee_rollups,
     metadata,
 )
 from dashboard.store.schema.columns import Account, Exact, Hash, Moment, milliseconds_of
+
+RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"
+REBUILD: Final = (
+    "run `linewatch rebuild`, which computes it again from the data that it is derived from"
+)
+
+_LISTED: Final = 10
+
+
+class Finding(NamedTuple):
+    """Something that is not as it must be, and what helps.
+
+    `is_rebuildable`: it is derived from other data that the store holds.
+    """
+
+    what: str
+    remedy: str
+    is_rebuildable: bool = False
+
+
+def rebuildable(what: str) -> Finding:
+    """Return what can be computed again."""
+    return Finding(what, REBUILD, is_rebuildable=True)
+
+
+def first_of(found: Iterable[Finding], more: str) -> Iterator[Finding]:
+    """Yield the first findings one by one, then how many `more` there are."""
+    rest = iter(found)
+    yield from islice(rest, _LISTED)
+    left = {True: 0, False: 0}
+    for each in rest:
+        left[each.is_rebuildable] += 1
+    for is_rebuildable, many in left.items():
+        if many:
+            what = f"{more}: {many:,} more"
+            yield rebuildable(what) if is_rebuildable else Finding(what, RESTORE)
+
 
 _FIRST: Final = milliseconds_of(datetime(1, 1, 1, tzinfo=UTC))
 _AFTER_LAST: Final = milliseconds_of(datetime(9999, 12, 31, tzinfo=UTC))

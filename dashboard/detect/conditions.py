@@ -1,25 +1,29 @@
-"""When a condition starts and ends: its opposite was seen for long enough."""
+"""Conclude conditions: whether a network is busy, when each starts and ends, what was rejected."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from dashboard.domain.alerts.condition import (
     Condition,
+    Grounds,
     Reading,
+    Signal,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.table import JUDGED
-from dashboard.domain.fees.spells import HoldPeriods, SpellState
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, SpellState, follow
+from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, Wei
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
 _OUTAGE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
@@ -168,3 +172,99 @@ class Conclusions:
             self.held[kind] = concluded.condition
         if concluded.transition is not None:
             self.transitions.append(concluded.transition)
+
+
+def conclude_rejection(
+    subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
+) -> Transition | None:
+    """Return the change that the answer brings at the moment `at`, or None if it brings none.
+
+    Only a record changes the state: a failure says nothing, and a null is stored with its cohort.
+    Null after a rejection does not clear it: the record left the seven days, or another store
+    answered. A record after a rejection changes it, from rejected to rejected; whether this
+    version is new, the store knows.
+    """
+    if answer.record is None:
+        return None
+    return Transition(new_id, subject, before, State.REJECTED, at)
+
+
+SMALLEST_FLAT_WINDOW: Final = 20
+"""Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+
+FLAT_FOR: Final = timedelta(hours=1)
+"""A base fee that did not move for so long says nothing of busyness."""
+
+PRIORITY_WINDOW: Final = timedelta(days=1)
+"""The stored priority fees that the latest one of a flat chain is compared with."""
+
+BUSY_PERCENTILE: Final = 90
+"""Of the priority fees of a chain with a constant base fee: busy is strictly above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityFeeReadings:
+    """The medium suggested priority fee, and those that are stored."""
+
+    medium: Wei
+    window: RankedFees
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFeeReadings:
+    """The latest values of one network, each None if it was never answered or is stale.
+
+    `known_window` holds every base fee that is known.
+    """
+
+    estimated_base_fee: Wei | None
+    busy_threshold: Wei | None
+    known_window: RankedFees = field(default_factory=RankedFees)
+
+
+def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -> FeeGrounds | None:
+    """Return the fee that shows how busy the network is, and its threshold.
+
+    The base fee and its threshold; if it never moves, the priority fee and its own 90th
+    percentile, since such a base fee equals its threshold for ever. None if a value is
+    missing, or too few are stored.
+    """
+    if is_flat(readings.known_window):
+        if len(priority.window) < SMALLEST_FLAT_WINDOW:
+            return None
+        threshold = priority.window.percentile(BUSY_PERCENTILE)
+        return FeeGrounds(Signal.PRIORITY_FEE, priority.medium, threshold)
+    return _measure_base_fee(readings)
+
+
+def is_flat(known_window: RankedFees) -> bool:
+    """Whether the whole known window has one value, and holds enough to say so."""
+    return len(known_window) >= SMALLEST_FLAT_WINDOW and known_window.is_constant
+
+
+def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
+    if readings.estimated_base_fee is None or readings.busy_threshold is None:
+        return None
+    return FeeGrounds(Signal.BASE_FEE, readings.estimated_base_fee, readings.busy_threshold)
+
+
+def conclude_busyness(
+    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, pause: timedelta
+) -> None:
+    """Conclude whether a busy spell lasts, from one more value; None if none can be judged.
+
+    Without one for longer than `pause` it is not known.
+    """
+    before = spell_state(conclusions.held.get(SubjectKind.BUSYNESS), now)
+    states: list[SpellState] = []
+    if grounds is not None:
+        value = JudgedValue(now, grounds.is_busy)
+        states = follow(before, value, conclusions.rules.busy, pause)
+    elif before is not None and now - before.seen_at > pause:
+        states = [before.unseen()]
+    for each in states:
+        after = condition_of(SubjectKind.BUSYNESS, each)
+        if conclusions.state(SubjectKind.BUSYNESS) is not after.state:
+            shown = None if after.state is State.UNKNOWN else grounds
+            conclusions.change(SubjectKind.BUSYNESS, after.state, now, shown, after.since)
+        conclusions.held[SubjectKind.BUSYNESS] = after

@@ -1,24 +1,44 @@
-"""Purge old changes and old rejections, each with what belongs to no other row."""
+"""Retention: what is purged when, kind by kind, and each with what belongs to no other row.
+
+Old rows are found by an index while others write, and deleted in transactions so short that no
+other writer waits long. Each of these checks again whether a row may go: time has passed since.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, or_, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.store.engine.batching import PORTION, after_row
+from dashboard.store.engine.batching import PORTION, AdaptiveBatches, after_row
 from dashboard.store.engine.driver import placeholders, read_rows, write_rows
-from dashboard.store.rejections.counters import count_deleted
+from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.old_rows import (
+    ANSWERS,
+    AUDIT_LOG,
+    FOLLOW_UPS,
+    USES_OF_KEYS,
+    OldRows,
+    Rows,
+    fee_series,
+    rows_by_time,
+)
+from dashboard.store.rejections.counts import count_deleted
 from dashboard.store.rejections.save import watched_among
-from dashboard.store.retention.old_rows import OldRows, Rows
 from dashboard.store.schema import (
+    answer_counts,
     conditions,
+    coverage_gaps,
+    credit_ledger,
     deliveries,
+    estimated_base_fees,
+    fee_percentiles,
+    fee_rollups,
     incident_events,
     incident_transitions,
     incidents,
@@ -27,6 +47,8 @@ from dashboard.store.schema import (
     notifications,
     outbox,
     rejections,
+    saved_lookups,
+    suggested_gas_fees,
     transitions,
 )
 from dashboard.store.schema.columns import milliseconds_of
@@ -214,3 +236,71 @@ def _purge_rejections(connection: Connection, found: Rows, before: datetime) -> 
 
 
 REJECTIONS: Final = OldRows(_old_rejections, _purge_rejections)
+
+
+class _Purge(NamedTuple):
+    """A kind as the log names it, the field of `Retention` that says its age, and its rows."""
+
+    kind: str
+    age: str
+    rows: OldRows
+
+
+PURGES: Final = (
+    _Purge("fees", "fees", fee_series(suggested_gas_fees)),
+    _Purge("fees", "fees", fee_series(estimated_base_fees)),
+    _Purge("fees", "fees", fee_series(fee_percentiles)),
+    _Purge("fee minutes", "fee_minutes", fee_series(fee_rollups)),
+    _Purge("notifications", "notifications", NOTIFICATIONS),
+    _Purge("rejections", "rejections", REJECTIONS),
+    _Purge("answers", "untracked_answers", ANSWERS),
+    _Purge("saved look-ups", "saved_lookups", rows_by_time(saved_lookups.c.asked_at)),
+    _Purge("follow-ups", "untracked_answers", FOLLOW_UPS),
+    _Purge("uses of keys", "untracked_answers", USES_OF_KEYS),
+    _Purge("audit log", "audit_log", AUDIT_LOG),
+    _Purge("credits", "credits", rows_by_time(credit_ledger.c.hour)),
+    _Purge("answers of sources", "answer_counts", rows_by_time(answer_counts.c.quarter)),
+    _Purge(
+        "coverage gaps",
+        "coverage_gaps",
+        rows_by_time(coverage_gaps.c.begins_at, coverage_gaps.c.ends_at),
+    ),
+)
+
+
+class PurgeBatch(NamedTuple):
+    """What one transaction deleted, and for how many seconds nobody else could write."""
+
+    kind: str
+    rows: int
+    took: float
+
+
+def apply_retention(
+    store: Store, before: Mapping[str, datetime], pace: AdaptiveBatches | None = None
+) -> Iterator[PurgeBatch]:
+    """Delete data past its retention, one transaction for each batch.
+
+    `before` is what `Retention.before` returns. No transaction is open between two batches: the
+    caller pauses as long as others need.
+    """
+    batches = AdaptiveBatches() if pace is None else pace
+    for purge in PURGES:
+        moment = before.get(purge.age)
+        if moment is not None:
+            own = batches.restarted()
+            for rows in _batches(store, purge.rows, moment, own):
+                yield PurgeBatch(purge.kind, rows, own.took)
+
+
+def _batches(store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
+    after = None
+    while True:
+        with store.read() as connection:
+            found = rows.find(connection, before, after)
+        if not found:
+            return
+        after = found[-1]
+        yield from pace.in_batches(
+            store, found, lambda connection, some: rows.delete(connection, some, before)
+        )

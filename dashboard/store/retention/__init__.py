@@ -1,1 +1,0 @@
-"""Retention: what is purged when it is old, kind by kind."""
