@@ -140,7 +140,7 @@ class AlertRules(ApplicationSubject):
         With `only_edited`, also the names of those that people removed.
         """
         shown = [each for each in self.in_force() if is_edited(each) or not only_edited]
-        gone = {"removed": [each.name for each in self.removed()]} if only_edited else {}
+        gone = {"removed": list[Json](each.name for each in self.removed())} if only_edited else {}
         return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}, **gone}
 
     def read_file(self, text: str) -> tuple[Rule, ...]:

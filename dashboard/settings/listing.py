@@ -74,7 +74,7 @@ def changed_settings(before: Configuration, after: Configuration) -> list[Settin
         return value_text(_shown(path, values[path], location_of(path, of.layers)))
 
     differ = [path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)]
-    fixed = set(_FIXED)
+    fixed: set[SettingPath] = set(_FIXED)
     if bool(before.merged.get("networks")) is not bool(after.merged.get("networks")):
         fixed |= {path for path in differ if path[0] == "networks"}
     return [
