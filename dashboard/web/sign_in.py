@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dashboard.application import application
 from dashboard.application.people import People
 from dashboard.domain.markup import element
-from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.people.sign_in import PROXY, SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
@@ -41,6 +41,7 @@ LIVE: Final = "/live"
 SIGNED_OUT: Final = 4401
 """The code with which a WebSocket is closed when its session ends."""
 
+NAMED_FOR: Final = timedelta(minutes=10)
 _WATCHED_EVERY: Final = timedelta(milliseconds=400)
 _REFUSAL: Final = "You are signed out. Reload this page and sign in."
 _log = get_logger("sign-in")
@@ -49,9 +50,15 @@ _log = get_logger("sign-in")
 class SignInGate:
     """ASGI middleware that lets only signed-in people through, where people sign in at all."""
 
-    def __init__(self, app: ASGIApp, issuers: Issuers | None = None) -> None:
-        """Stand in front of the app; `issuers` answers for those of the settings."""
+    def __init__(
+        self, app: ASGIApp, issuers: Issuers | None = None, named_for: timedelta = NAMED_FOR
+    ) -> None:
+        """Stand in front of the app; `issuers` answers for those of the settings.
+
+        `named_for`: how long a WebSocket stays open on one word of a proxy about who it is.
+        """
         self._app = app
+        self._named_for = named_for.total_seconds()
         self._issuers = issuers
         self._proxy_headers = ProxyHeaders()
         self._open: dict[UUID, set[asyncio.Event]] = defaultdict(set)
@@ -141,10 +148,15 @@ class SignInGate:
     ) -> None:
         ended = asyncio.Event()
         self._open[session.session_id].add(ended)
+        asked_again = None
+        if session.person.issuer == PROXY:  # the browser connects again, by way of the proxy
+            asked_again = asyncio.get_running_loop().call_later(self._named_for, ended.set)
         try:
             guarded = _UntilTheEnd(ended, receive, send)
             await self._app(_identified(scope, session), guarded.receive, guarded.send)
         finally:
+            if asked_again is not None:
+                asked_again.cancel()
             self._open[session.session_id].discard(ended)
             if not self._open[session.session_id]:
                 del self._open[session.session_id]

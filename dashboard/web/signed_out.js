@@ -5,8 +5,8 @@
   let asking = false;
   const ask = async () => {
     try {
-      const reply = await fetch(HEALTH);
-      if (reply.status === 401) { location.reload(); return; }
+      const reply = await fetch(HEALTH, {redirect: 'manual'});  // a proxy may lead to a page of its own
+      if (reply.status === 401 || reply.type === 'opaqueredirect') { location.reload(); return; }
       asking = !reply.ok;
     } catch { asking = true; }  // the server cannot be reached
     if (asking) setTimeout(ask, AGAIN);

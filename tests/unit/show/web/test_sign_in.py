@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import ip_network
 from itertools import product
 from urllib.parse import unquote
 
@@ -14,18 +17,22 @@ from starlette.types import Message, Scope
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
+from dashboard.application.sessions import Device
 from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.people.sign_in import Proxy
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.transport.http_connection import PEER
 from dashboard.web.files import PAGES
-from dashboard.web.sign_in import SIGNED_OUT
+from dashboard.web.sign_in import SIGNED_OUT, SignInGate
 from tests.fake_clock import FakeClock
 from tests.unit.show.web.gate_site import (
     GATE,
     PASSWORD,
     POLICY,
     browser,
+    pages,
     queries,
     send,
     signed_in,
@@ -258,10 +265,10 @@ class Socket:
     async def send(self, message: Message) -> None:
         self.sent.append(message)
 
-    async def converse(self) -> None:
+    async def converse(self, gate: SignInGate = GATE) -> None:
         """Be connected until one side ends it."""
         with self.said, self._coming:
-            await GATE(self.scope, self.receive, self.send)
+            await gate(self.scope, self.receive, self.send)
 
 
 @pytest.mark.usefixtures("queries")
@@ -291,3 +298,22 @@ async def test_websocket_is_closed_soon_after_its_session_ends(queries: Applicat
 
     assert [each.get("text") for each in socket.sent[1:2]] == [f"['{session}']"]
     assert socket.sent[-1]["code"] == SIGNED_OUT
+
+
+async def test_websocket_of_a_person_of_the_proxy_asks_it_again_after_a_while(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    proxy = Proxy([ip_network("10.0.0.5")], "remote-user", "", ",", {"*": Role.VIEWER})
+    settings = PageSettings(sign_in=replace(POLICY, proxy=proxy))
+    own = Application(store, (), None, fake_clock.now, settings=settings)
+    application.register(own)
+    headers = [(b"remote-user", b"ada")]
+    named = proxy.identity(headers)
+    assert named is not None
+    begun = own.people.sign_in_by(named, Device("Firefox", "192.0.2.1"))
+    socket = Socket(begun.secret.reveal())
+    socket.scope["headers"] += headers
+    socket.scope["state"] = {PEER: "10.0.0.5"}
+    await socket.converse(SignInGate(pages, named_for=timedelta(0)))
+
+    assert {each.get("code") for each in socket.sent if "close" in each["type"]} == {SIGNED_OUT}
