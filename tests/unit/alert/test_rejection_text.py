@@ -29,7 +29,11 @@ from dashboard.domain.rejections.reasons import (
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_rejection, a_transition, seconds
 from tests.golden_texts import GoldenTexts
 
-ENDED = LimitsEnd(A_MOMENT - timedelta(days=1))
+TABLE = ModuleLimits("the table of Linea", "", "", {"MMU": 2_097_152})
+WITH_TABLE = RejectionContext("Linea", LineLimits((TABLE,)), UTC)
+AFTER_LIMITS = RejectionContext(
+    "Linea", LineLimits((TABLE,), LimitsEnd(A_MOMENT - timedelta(days=1))), UTC
+)
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
 LINEA = RejectionContext("Linea", NO_TABLES, UTC)
 IN_ZURICH = RejectionContext("Linea", NO_TABLES, ZoneInfo("Europe/Zurich"))
@@ -86,18 +90,13 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     known = a_change(rejection=last, label="Case 1742", attempted_at=A_MOMENT - seconds(9))
     overnight = a_change(attempted_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC))
     of_mmu = a_change(rejection=version("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"))
-    limits = ModuleLimits("the table of Linea", "", "", {"MMU": 2_097_152})
     nameless = a_transition(subject=Subject(SubjectKind.TRANSACTION, A_NETWORK))
     texts = {
         "all that is known": describe_rejection(known, LINEA),
         "without a label, read in Zurich": describe_rejection(overnight, IN_ZURICH),
         "no figures": describe_rejection(of_mmu, LINEA),
-        "limit from the table of the network": describe_rejection(
-            of_mmu, RejectionContext("Linea", LineLimits((limits,)), UTC)
-        ),
-        "after the end of line limits": describe_rejection(
-            of_mmu, RejectionContext("Linea", LineLimits((limits,), ENDED), UTC)
-        ),
+        "limit from the table of the network": describe_rejection(of_mmu, WITH_TABLE),
+        "after the end of line limits": describe_rejection(of_mmu, AFTER_LIMITS),
         "reason that nobody knows": describe_rejection(
             a_change(rejection=version("out of luck")), LINEA
         ),
