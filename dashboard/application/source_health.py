@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from dashboard.application.line_limits import ended_among
+from dashboard.application.line_limits import limits_among
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.formatting import counted
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import FEE_OPERATIONS, FailureKind, Operation, Spent
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import LatestGas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of
@@ -135,7 +136,8 @@ class OperationHealth:
     `period` is how often it is asked, None where that follows the age of each hash.
     `no_worker_since` is when the last worker stopped; None while one runs.
     `is_from_node`: the last answer came from the node, since the gas API gave none.
-    `not_awaited_since` is when line limits ended, after which it may be silent.
+    `not_awaited_since` is when line limits ended, after which it may be silent; hashes first seen
+    after that are asked about seldom if `is_asked_after`, otherwise never.
     """
 
     operation: Operation
@@ -145,6 +147,7 @@ class OperationHealth:
     is_from_node: bool = False
     no_worker_since: datetime | None = None
     not_awaited_since: datetime | None = None
+    is_asked_after: bool = True
 
     def state(self, now: datetime) -> OperationState:
         """Return its state; a failure outweighs an old answer."""
@@ -198,21 +201,28 @@ def read_networks(
         if each.watched is Watched.REJECTIONS
     }
     latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
-    ended = ended_among(connection, profiles, now)
+    limits = limits_among(connection, profiles)
     found = []
     for each in profiles:
         key = each.network_id
         operations = _operations(each, latest[key], answered, no_worker_since.get(key))
-        awaited = tuple(_unless_ended(one, ended.get(key)) for one in operations)
+        awaited = tuple(_unless_ended(one, limits[key], now) for one in operations)
         found.append(NetworkHealth(each, awaited, took.get(key, 0)))
     return found
 
 
-def _unless_ended(operation: OperationHealth, ended_at: datetime | None) -> OperationHealth:
+def _unless_ended(operation: OperationHealth, limits: LineLimits, now: datetime) -> OperationHealth:
     """Return the exclusion API as it is after line limits ended: its silence is no failure."""
+    ended_at = limits.ended_at(now)
     if ended_at is None or operation.operation is not Operation.EXCLUSION_STATUS:
         return operation
-    return replace(operation, failure=None, no_worker_since=None, not_awaited_since=ended_at)
+    return replace(
+        operation,
+        failure=None,
+        no_worker_since=None,
+        not_awaited_since=ended_at,
+        is_asked_after=limits.is_asked_after,
+    )
 
 
 def _operations(

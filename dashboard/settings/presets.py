@@ -109,7 +109,8 @@ def line_limits_of(network: NetworkSettings) -> LineLimits:
         written = network.line_limits_end
         end = LimitsEnd(None if written is None else written.at, network.line_limits_end_block)
     usual = usual_limits_of(network)
-    return LineLimits((*_periods(network), *([] if usual is None else [usual])), end)
+    tables = (*_periods(network), *([] if usual is None else [usual]))
+    return LineLimits(tables, end, is_asked_after=network.after_limits == "seldom")
 
 
 def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:

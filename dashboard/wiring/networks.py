@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import msgspec
@@ -127,7 +127,7 @@ def line_limits(network: Network) -> LineLimits:
     found = line_limits_of(network.endpoints)
     if network.is_simulated:
         own = ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
-        return LineLimits((own,), found.end)
+        return replace(found, tables=(own,))
     return found
 
 
@@ -167,4 +167,4 @@ def cost_of(network: Network, settings: Settings) -> Cost | None:
 
 def after_limits(network: Network) -> CadencePolicy | None:
     """Return how often to ask about what was first seen after line limits ended; None for never."""
-    return SELDOM if network.endpoints.after_limits == "seldom" else None
+    return SELDOM if line_limits(network).is_asked_after else None

@@ -170,10 +170,14 @@ class LimitsEnd:
 
 @dataclass(frozen=True, slots=True)
 class LineLimits:
-    """The line limits of a network: `tables` by period, the first that holds counts; their end."""
+    """The line limits of a network: `tables` by period, the first that holds counts; their end.
+
+    `is_asked_after`: what is first seen after the end is asked about, though seldom.
+    """
 
     tables: tuple[ModuleLimits, ...] = ()
     end: LimitsEnd | None = None
+    is_asked_after: bool = True
 
     def at(self, at: datetime) -> ModuleLimits | None:
         """Return the table for a rejection dated then; None if there is none, or no limits held."""
