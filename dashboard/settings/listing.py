@@ -22,7 +22,7 @@ from dashboard.settings.layers import (
     named,
 )
 from dashboard.settings.load import DEFAULTS, Configuration, read_configuration
-from dashboard.settings.presets import FOLDER
+from dashboard.settings.presets import FOLDER, table_names
 from dashboard.settings.schema import Settings
 
 _REMARK: Final = re.compile(r"(?:^|\s)\s*# (?P<text>.*)$")
@@ -157,7 +157,7 @@ PASTED: Final = "the text"
 """What mistakes call it."""
 
 _FILES: Final = frozenset({"ca_file", "dkim_key_file", "module_limits"})
-"""Settings that name a file; the last one may also name a table of ours."""
+"""Settings that name a file; the last one, and the table of a period, may name a table of ours."""
 
 
 def check_pasted(text: str, running: Configuration) -> CheckedText:
@@ -205,8 +205,13 @@ def _texts(value: object, above: SettingPath = ()) -> Iterator[tuple[SettingPath
 def _is_reference(path: SettingPath, value: str) -> bool:
     if value.startswith(("env:", "file:")):
         return True
-    is_file = path[-1] in _FILES and (path[-1] != "module_limits" or "/" in value)
-    return is_file and value != ""
+    if path[-1] == "module_limits" or _is_table_of_period(path):
+        return "/" in value
+    return path[-1] in _FILES and value != ""
+
+
+def _is_table_of_period(path: SettingPath) -> bool:
+    return path[-1] == "table" and "limit_periods" in path
 
 
 def _withhold(table: Any, path: SettingPath, number: int) -> None:  # noqa: ANN401 - tables and lists in each other
@@ -219,5 +224,7 @@ def _withhold(table: Any, path: SettingPath, number: int) -> None:  # noqa: ANN4
     elif last in _FILES:
         del table[last]
         table.pop("dkim_selector", None)  # which has no effect without its file
+    elif _is_table_of_period(path):
+        table[last] = table_names()[0]
     else:
         table[last] = "https://withheld.invalid" if last == "url" else f"withheld-{number}"

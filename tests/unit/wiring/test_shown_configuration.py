@@ -124,6 +124,7 @@ ca_file = "/dev/zero"
 [networks.x]
 network_id = 5
 module_limits = "/etc/passwd"
+limit_periods = [{{ table = "/etc/group" }}]
 node.url = "env:HOME"
 """
     )
@@ -132,7 +133,7 @@ node.url = "env:HOME"
     assert other.mistakes == ()
     assert other.unread == (
         *("mail.password", "mail.dkim_key_file", "tls.ca_file"),
-        *("networks.x.module_limits", "networks.x.node.url"),
+        *("networks.x.module_limits", "networks.x.limit_periods.0.table", "networks.x.node.url"),
     )
 
 
