@@ -205,6 +205,7 @@ class Notifications(ApplicationSubject):
 
     def send_again(self, which: DeadNotifications, by: Actor) -> int:
         """Make dead notifications pending again, on record; return how many."""
+        by.require(Action.RESEND)
         with self._context.store.write() as connection:
             many = resend(connection, which, by.at)
             if many:

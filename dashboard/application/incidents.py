@@ -294,6 +294,7 @@ class Incidents(ApplicationSubject):
         recipient: Recipient | None = None,
     ) -> IncidentResponse:
         """Change an incident, and those within it likewise, on record and reported."""
+        by.require(action)
         with self._context.store.write() as connection:
             stored = incidents_by_id(connection, {incident_id}).get(incident_id)
             within = [] if stored is None else incidents_within(connection, stored)

@@ -125,6 +125,7 @@ class Recipients(ApplicationSubject):
 
     def stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
         """Send nothing to an address for a reason, on record; False where it is off already."""
+        by.require(action)
         with self._context.store.write() as connection:
             is_new = turn_off(connection, off)
             if is_new:
@@ -133,6 +134,7 @@ class Recipients(ApplicationSubject):
 
     def turn_on(self, recipient: Recipient, by: Actor) -> bool:
         """Take an address for a good one, on record; False where it is neither off nor suspect."""
+        by.require(Action.TURN_ON)
         with self._context.store.write() as connection:
             alike = [
                 each.recipient
@@ -150,6 +152,7 @@ class Recipients(ApplicationSubject):
 
         InputError where that is not needed or not possible, or where too many were asked for.
         """
+        by.require(Action.ASK_TO_VERIFY)
         if recipient.channel == MAIL:
             MailAddress.parse(recipient.address)
         with self._context.store.write() as connection:
@@ -168,6 +171,7 @@ class Recipients(ApplicationSubject):
 
         InputError for a wrong code, which counts.
         """
+        by.require(Action.VERIFY)
         with self._context.store.write() as connection:
             key = link_key(connection)
             known = locked_verification(connection, recipient)

@@ -119,13 +119,13 @@ class AlertRules(ApplicationSubject):
     def edited_as_file(self) -> str:
         """Return the rules that people changed since a file said them; empty where there are none.
 
-        A rule is not edited as long as it is the default one, or as a file said it last. Those
-        that were removed since are comments at the end.
+        One is not edited while it is the default, or as a file said it last. Removed ones are
+        comments at the end.
         """
         edited = [each.rule for each in self.in_force() if is_edited(each)]
+        said = "# {} was removed on {} by {}\n"
         return (rule_file(edited) if edited else "") + "".join(
-            f"# {each.name} was removed on {moment(each.removed_at)} by "
-            f"{visible(each.removed_by, LONGEST_NAME)}\n"
+            said.format(each.name, moment(each.removed_at), visible(each.removed_by, LONGEST_NAME))
             for each in self.removed()
         )
 
@@ -135,10 +135,7 @@ class AlertRules(ApplicationSubject):
             return read_removed(connection)
 
     def document(self, *, only_edited: bool = False) -> dict[str, Json]:
-        """Return the rules in force as programs read them and write them back.
-
-        With `only_edited`, also the names of those that people removed.
-        """
+        """Return the rules in force as programs read them, or what people edited and removed."""
         shown = [each for each in self.in_force() if is_edited(each) or not only_edited]
         gone = {"removed": list[Json](each.name for each in self.removed())} if only_edited else {}
         return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}, **gone}

@@ -57,6 +57,7 @@ class WatchedSenders(ApplicationSubject):
 
     def unwatch(self, sender: Address, by: Actor) -> bool:
         """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
+        by.require(Action.UNWATCH_SENDER)
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:

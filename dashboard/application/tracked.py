@@ -256,6 +256,7 @@ class TrackedTransactions(ApplicationSubject):
 
     def remove_filter(self, name: str, by: Actor) -> bool:
         """Remove a saved filter; False where there is none of that name."""
+        by.require(Action.REMOVE_FILTER)
         with self._context.store.write() as connection:
             was_there = remove_filter(connection, name)
             if was_there:
@@ -273,10 +274,12 @@ class TrackedTransactions(ApplicationSubject):
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
         """
+        by.require(Action.TRACK)
         return tuple(self._track(listed, tuple(network_ids), by))
 
     def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
         """Change what is said of a hash; False where it is not tracked any more."""
+        by.require(Action.EDIT_TRACKED)
         with self._context.store.write() as connection:
             is_edited = edit_tracked(connection, tx_hash, remarks)
             if is_edited:
@@ -334,6 +337,7 @@ class TrackedTransactions(ApplicationSubject):
         many: int,
         details: Mapping[str, Detail],
     ) -> None:
+        by.require(action)
         if many:
             subject, ends = _as_subject(hashes, many)
             note_action(connection, by, action, subject, {**details, **ends})

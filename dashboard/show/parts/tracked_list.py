@@ -50,19 +50,20 @@ _LONGEST: Final = 120
 _SEVERAL: Final = 2
 
 
-def tracked_rows(entries: Sequence[TrackedEntry], now: datetime) -> None:
-    """Show the rows; each has a box that chooses it, and leads to its lookup."""
+def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, *, with_boxes: bool) -> None:
+    """Show the rows; each leads to its lookup, and has a box that chooses it for an act."""
     with st.container(gap=None):
         st.html(list_head(_listing(now), "lw-tracked"))
         for entry in entries:
             tx_hash = entry.transaction.tx_hash
             with st.container(key=f"tracked-{tx_hash}", gap=None):
-                st.checkbox(
-                    f"Choose {short_hash(tx_hash)}",
-                    is_chosen(tx_hash),
-                    key=choice_key(tx_hash),
-                    label_visibility="collapsed",
-                )
+                if with_boxes:
+                    st.checkbox(
+                        f"Choose {short_hash(tx_hash)}",
+                        is_chosen(tx_hash),
+                        key=choice_key(tx_hash),
+                        label_visibility="collapsed",
+                    )
                 _row(entry, now)
 
 

@@ -236,11 +236,12 @@ def _list(queries: Application, wanted: TrackedFilter) -> None:
     note = f"CSV and JSON hold the latest {MOST_SAVED:,} at most." if total > MOST_AT_ONCE else ""
     section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
-        if may(queries, Action.EDIT_TRACKED):
+        may_edit = may(queries, Action.EDIT_TRACKED)
+        if may_edit:
             acts(queries, shown, wanted, total)
         else:
             files(queries, wanted)
-        tracked_rows(shown, queries.now())
+        tracked_rows(shown, queries.now(), with_boxes=may_edit)
     else:
         empty("Nothing older matches", "Go back to the latest.")
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):

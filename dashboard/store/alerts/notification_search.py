@@ -18,7 +18,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    tuple_,
     update,
 )
 
@@ -86,7 +85,7 @@ def search_notifications(
     query = (
         select_notifications()
         .where(*_conditions(connection, wanted), *_follow(before))
-        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id.desc())
+        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id)
         .limit(limit)
         .offset(skipped)
     )
@@ -121,7 +120,10 @@ def _conditions(
 
 def _follow(before: tuple[datetime, UUID] | None) -> Iterator[ColumnElement[bool]]:
     if before is not None:
-        yield tuple_(notifications.c.created_at, notifications.c.notification_id) < before
+        at, last_id = before
+        made = notifications.c.created_at
+        yield made <= at
+        yield or_(made < at, notifications.c.notification_id > last_id)
 
 
 def _member_conditions(wanted: NotificationFilter) -> Iterator[ColumnElement[bool]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
@@ -15,6 +16,7 @@ from dashboard import show
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.errors import StoreUnavailable
+from dashboard.show.parts.acting import IDENTITY
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.waiting import PATIENCE
@@ -26,7 +28,7 @@ from dashboard.application import application
 from dashboard.show.parts.frame import network_chooser
 from dashboard.show.parts.frame import page_at, view_at
 
-st.navigation([page_at("{path}"), page_at("lookup")])
+st.navigation([page_at(each) for each in dict.fromkeys(["{path}", "lookup"])])
 network_chooser(application.current().networks)
 view_at("{path}").page()
 """
@@ -34,14 +36,34 @@ view_at("{path}").page()
 
 def visit(page: str, queries: Application, /, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
+    return visit_in(None, page, queries, {}, **address)
+
+
+def visit_in(
+    session: UUID | None,
+    page: str,
+    queries: Application,
+    known: Mapping[str, object],
+    /,
+    **address: str,
+) -> AppTest:
+    """Open a page in a session of somebody who signed in; `known` is what it remembers."""
     application.register(queries)
     script = _SCRIPT.format(path="" if page == "overview" else page)
-    return run_script(script, **address)
+    opened = _with_known_components(AppTest.from_string(script, default_timeout=PATIENCE))
+    opened.user = {} if session is None else {IDENTITY: str(session)}
+    for name, value in known.items():
+        opened.session_state[name] = value
+    return _run(opened, address)
 
 
 def run_script(script: str, /, **address: str) -> AppTest:
     """Run a script of its own with these parameters in its address."""
     page = _with_known_components(AppTest.from_string(script, default_timeout=PATIENCE))
+    return _run(page, address)
+
+
+def _run(page: AppTest, address: Mapping[str, str]) -> AppTest:
     for name, value in address.items():
         page.query_params[name] = value
     return page.run()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -27,6 +28,7 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.web.api.endpoint import PREFIX, Endpoint
 from dashboard.web.api.server import ManagementApi
+from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT
 from tests.waiting import PATIENCE
@@ -56,6 +58,7 @@ class Site:
     store: Store
     client: httpx.Client
     moment: list[Any]
+    folder: Path
 
     def now(self) -> Any:  # noqa: ANN401 - a moment
         return self.moment[0]
@@ -66,7 +69,10 @@ class Site:
 
     def _application(self, clock: Clock) -> Application:
         settings = PageSettings(
-            sign_in=POLICY, public_url="https://watch.example", check_text=checked
+            sign_in=POLICY,
+            public_url="https://watch.example",
+            check_text=checked,
+            answers=StoredAnswerFile(self.folder / "answers.toml"),
         )
         return Application(self.store, (SIMULATED, SILENT), None, clock, settings=settings)
 
@@ -101,8 +107,8 @@ def client() -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def site(store: Store, client: httpx.Client) -> Site:
-    site = Site(store, client, [A_MOMENT])
+def site(store: Store, client: httpx.Client, tmp_path: Path) -> Site:
+    site = Site(store, client, [A_MOMENT], tmp_path)
     register(site.application)
     return site
 
