@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alerts_of
+from dashboard.alert.channels.alertmanager import (
+    FIRES_FOR,
+    REJECTION_FIRES_FOR,
+    AlertmanagerChannel,
+    PushedAlert,
+    alerts_of,
+)
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates, payload_of
 from dashboard.alert.own_messages import message_of_trial
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.people.access import Actor
+from dashboard.domain.secret import Secret
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds
+from tests.waiting import PATIENCE
+from tests.webhook_server import Receiver, http_receiver
 
 NETWORKS = {A_NETWORK: NetworkName("devnet")}
 LATER = A_MOMENT + seconds(60)
@@ -90,3 +101,27 @@ def test_test_message_is_an_alert_of_a_minute() -> None:
 
     assert alert.labels == {"alertname": "LinewatchTest"}
     assert alert.ends_at - alert.starts_at == seconds(60)
+
+
+@pytest.mark.parametrize(
+    ("username", "login"), [("ann", "Basic YW5uOmNhbmFyeQ=="), ("", None)], ids=["login", "none"]
+)
+def test_many_alerts_are_pushed_some_hundred_at_once(username: str, login: str | None) -> None:
+    receiver = Receiver(200)
+    alerts = [
+        PushedAlert({"number": str(each)}, {"summary": "ü"}, A_MOMENT, A_MOMENT)
+        for each in range(1001)
+    ]
+    with http_receiver(receiver) as port:
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/am/"))
+        rules = HttpRules(seconds(PATIENCE), allow_private=True)
+        channel = AlertmanagerChannel(target, lambda: LATER, rules, username, Secret("canary"))
+        channel.push(alerts)
+
+    assert {(each.path, each.headers["Authorization"]) for each in receiver.requests} == {
+        ("/am/api/v2/alerts", login)
+    }
+    pushes = [json.loads(each.body) for each in receiver.requests]
+    assert [len(each) for each in pushes] == [500, 500, 1]
+    assert [each for push in pushes for each in push] == [each.form() for each in alerts]
+    assert all(each.body.isascii() for each in receiver.requests)

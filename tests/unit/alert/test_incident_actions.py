@@ -254,6 +254,22 @@ def test_incident_that_grows_stays_acknowledged(watch: Watch) -> None:
     assert grown.transitions == 2
 
 
+def test_programs_hear_of_each_change_of_what_a_person_resolved(watch: Watch) -> None:
+    for number in (1, 2):
+        reject(watch.store, number)
+        watch.wait()
+    watch.wait(timedelta(minutes=1))
+    Incidents(watch.context).resolve(watch.incident().incident_id, watch.person("Ann"))
+    watch.wait(seconds(1))
+    writer = MessageWriter(watch.store, load_templates({}, Links()), programs={"mail"})
+
+    data = writer.write(replace(watch.sent()[-1], incident=watch.incident())).payload["data"]
+
+    assert isinstance(data, dict)
+    told = [each["transaction"]["hash"] for each in data["members"]]
+    assert told == [str(a_hash(number)) for number in (1, 2)]
+
+
 def test_what_becomes_of_a_transaction_answers_the_message_about_its_rejection(
     watch: Watch,
 ) -> None:

@@ -114,7 +114,7 @@ def test_kind_that_cannot_deploy_needs_a_recipient(name: str, place: int) -> Non
 @pytest.mark.parametrize("name", ["EIP-155", "EIP-1559"])
 def test_largest_chain_id_is_read(name: str) -> None:
     assert decode_transaction(sign_kind(name, chainId=LARGEST_CHAIN_ID)).chain_id == (
-        LARGEST_CHAIN_ID
+        2**63 - 37  # EIP-2294
     )
 
 

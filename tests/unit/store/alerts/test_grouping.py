@@ -11,7 +11,7 @@ from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState
 from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
-from dashboard.domain.alerts.rule import DEFAULT_RULES, GROUP_WAIT
+from dashboard.domain.alerts.rule import DEFAULT_RULES
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
@@ -92,7 +92,7 @@ def test_first_goes_at_once_and_followers_wait_for_each_other(store: Store) -> N
 
     assert (first.member_count, first.release_at) == (1, A_MOMENT)
     assert followers.member_count == 3
-    assert followers.release_at == A_MOMENT + seconds(1) + GROUP_WAIT
+    assert followers.release_at == A_MOMENT + seconds(1 + 30)
 
 
 def test_other_module_is_an_incident_of_its_own(store: Store) -> None:
@@ -116,7 +116,7 @@ def test_change_waits_for_others_and_answers_the_rejection(store: Store) -> None
         claim(connection, token, [ClaimRequest(OPS, 9, closings=closings)], A_MOMENT)
     rejections, changed = to_ops(store)
 
-    assert changed.release_at == A_MOMENT + seconds(1) + GROUP_WAIT
+    assert changed.release_at == A_MOMENT + seconds(1 + 30)
     assert changed.in_reply_to == rejections.message_id
 
 
