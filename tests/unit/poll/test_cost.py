@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from dashboard.domain.health.observation import Cost
 from dashboard.poll.cadence import (
+    SELDOM,
     CadencePolicy,
     GasPeriods,
     calls_per_transaction,
@@ -30,4 +31,5 @@ def test_transaction_that_stays_silent_costs_some_two_hundred_calls() -> None:
     calls = calls_per_transaction(CadencePolicy(shortest_interval=seconds(2)))
 
     assert 200 < calls < 250
+    assert calls_per_transaction(SELDOM) == 9
     assert Cost(calls_per_transaction=calls).credits_per_transaction == calls * 80
