@@ -50,15 +50,18 @@ class ProxyHeaders:
     def visitor(self, proxy: Proxy | None, scope: Scope, stored: Session | None) -> Visitor:
         """Return who sends a request with the cookie of a session.
 
-        A session of somebody whom the proxy named is theirs only as long as it names them in each
-        request, with the same role: so nobody uses it past the proxy, or after they left there.
+        The word of the proxy wins: whoever it names has only a session of its own making, and that
+        is theirs only as long as it names them in each request, with the same role. So nobody uses
+        it past the proxy, after they left there, or at the browser of somebody else.
         """
         named, mistake = None, ""
         try:
             named = None if proxy is None else self._named(proxy, scope)
         except InputError as error:
             mistake = str(error)
-        is_theirs = stored is not None and (stored.person.issuer != PROXY or _is_of(stored, named))
+        is_of_proxy = stored is not None and stored.person.issuer == PROXY
+        needs_name = named is not None or bool(mistake) or is_of_proxy
+        is_theirs = not needs_name or _is_of(stored, named)
         return Visitor(stored if is_theirs else None, stored, named, mistake)
 
     def _named(self, proxy: Proxy, scope: Scope) -> Identity | None:
@@ -73,11 +76,11 @@ class ProxyHeaders:
         return None
 
 
-def _is_of(session: Session, named: Identity | None) -> bool:
-    if named is None:
+def _is_of(session: Session | None, named: Identity | None) -> bool:
+    if session is None or named is None:
         return False
-    role = named.issuer.role_of(named.groups)
-    return (session.person.subject, session.person.role) == (named.subject, role)
+    person, role = session.person, named.issuer.role_of(named.groups)
+    return (person.issuer, person.subject, person.role) == (PROXY, named.subject, role)
 
 
 def without_headers_of(proxy: Proxy | None, scope: Scope) -> Scope:

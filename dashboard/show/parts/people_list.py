@@ -131,8 +131,8 @@ def _way(queries: Application, person: Person) -> str:
     if issuer is None:
         return f"signs in with {', '.join(('a password', *person.factors))}"
     policy = queries.people.policy
-    issuers = () if policy is None else policy.issuers.values()
-    label = next((each.label for each in issuers if each.url == issuer), issuer)
+    known = () if policy is None else (*policy.issuers.values(), policy.proxy)
+    label = next((each.label for each in known if each and each.url == issuer), issuer)
     return visible(f"signs in with {label}", _LONGEST)
 
 

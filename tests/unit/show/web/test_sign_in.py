@@ -11,8 +11,9 @@ from itertools import product
 from urllib.parse import unquote
 
 import anyio
+import httpx
 import pytest
-from starlette.types import Message, Scope
+from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.application import application
 from dashboard.application.application import Application
@@ -300,15 +301,45 @@ async def test_websocket_is_closed_soon_after_its_session_ends(queries: Applicat
     assert socket.sent[-1]["code"] == SIGNED_OUT
 
 
+PROXY = Proxy([ip_network("10.0.0.5")], "remote-user", "", ",", {"*": Role.VIEWER})
+
+
+def behind_proxy(queries: Application) -> Application:
+    """Answer behind a proxy from now on."""
+    settings = PageSettings(sign_in=replace(POLICY, proxy=PROXY))
+    made = Application(queries.context.store, (), None, queries.now, settings=settings)
+    application.register(made)
+    return made
+
+
+async def test_word_of_the_proxy_wins_over_a_session_of_before(queries: Application) -> None:
+    async def from_proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        await GATE({**scope, "state": {PEER: "10.0.0.5"}}, receive, send)
+
+    async with browser() as client:
+        await signed_in(client, queries, "Ada", Role.ADMIN)
+    behind_proxy(queries)
+    through = httpx.ASGITransport(from_proxy)
+    async with httpx.AsyncClient(
+        transport=through, base_url="https://localhost", cookies=client.cookies
+    ) as client:
+        unnamed = await client.get("/fees")
+        forged = await client.get("/fees", headers={"Remote-User": "bob, ada"})
+        named = await client.get("/fees", headers={"Remote-User": "bob"})
+        begun = await client.get("/sign-in", headers={"Remote-User": "bob"})
+        after = await client.get("/fees", headers={"Remote-User": "bob"})
+
+    assert [each.status_code for each in (unnamed, forged, named)] == [200, 303, 303]
+    assert begun.headers["location"] == "sign-in?kept=&next="
+    assert len(after.json()["identities"]) == 1
+    assert [each.person.name for each in queries.people.sessions()] == ["bob"]
+
+
 async def test_websocket_of_a_person_of_the_proxy_asks_it_again_after_a_while(
-    store: Store, fake_clock: FakeClock
+    queries: Application,
 ) -> None:
-    proxy = Proxy([ip_network("10.0.0.5")], "remote-user", "", ",", {"*": Role.VIEWER})
-    settings = PageSettings(sign_in=replace(POLICY, proxy=proxy))
-    own = Application(store, (), None, fake_clock.now, settings=settings)
-    application.register(own)
-    headers = [(b"remote-user", b"ada")]
-    named = proxy.identity(headers)
+    own, headers = behind_proxy(queries), [(b"remote-user", b"ada")]
+    named = PROXY.identity(headers)
     assert named is not None
     begun = own.people.sign_in_by(named, Device("Firefox", "192.0.2.1"))
     socket = Socket(begun.secret.reveal())
