@@ -180,6 +180,7 @@ class Tracking:
                     check.failure,
                     end,
                     is_dated_ahead=archive.is_dated_ahead(*place),
+                    tracked_at=self.watches.get(place),
                 )
             )
         return found

@@ -47,7 +47,7 @@ def notice(kind: str, headline: str, text: str) -> None:
 def limits_notes(sentences: Sequence[str]) -> None:
     """Say which networks have no line limits any more, or soon; nothing if all have them."""
     if sentences:
-        st.html(element("p", " ".join(sentences), class_="lw-quiet lw-limits-end"))
+        st.html(element("p", " ".join(sentences), class_="lw-quiet"))
 
 
 @contextmanager

@@ -190,10 +190,14 @@ def kind_of(failure: Failure | None) -> FailureKind | None:
 
 
 def without_words(told: Sequence[Evidence]) -> list[Evidence]:
-    """Leave out what failures say: hashes that failed alike share the words of most of them."""
+    """Leave out what failures say: hashes that failed alike share the words of most of them.
+
+    The model does not hold when a hash was tracked.
+    """
+    failures = (each.failure and Failure(each.failure.kind, "") for each in told)
     return [
-        each if each.failure is None else replace(each, failure=Failure(each.failure.kind, ""))
-        for each in told
+        replace(each, failure=failure, tracked_at=None)
+        for each, failure in zip(told, failures, strict=True)
     ]
 
 

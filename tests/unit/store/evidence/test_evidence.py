@@ -54,7 +54,9 @@ def test_hash_that_is_only_tracked_has_blank_evidence(store: Store) -> None:
     with store.write() as connection:
         track(connection, TrackRequest(a_hash(), (A_NETWORK,), A_MOMENT, ""), A_MOMENT)
 
-    assert the_evidence(store) == Evidence(A_NETWORK, a_hash(), attempted_at=A_MOMENT)
+    assert the_evidence(store) == (
+        Evidence(A_NETWORK, a_hash(), attempted_at=A_MOMENT, tracked_at=A_MOMENT)
+    )
 
 
 def test_evidence_holds_every_version_newest_claimed_time_first(store: Store) -> None:

@@ -96,14 +96,14 @@ def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
 
 def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: Store) -> None:
     with store.write() as connection:
-        seen = read_evidence(connection, A_NETWORK, a_hash(1))
+        [seen] = read_evidence(connection, A_NETWORK, a_hash(1))
         assert untrack(connection, a_hash(1))
         assert not untrack(connection, a_hash(1))
 
     with store.read() as connection:
         assert not is_tracked(connection, a_hash(1))
         assert a_hash(1) not in hashes_asked(connection, A_NETWORK)
-        assert read_evidence(connection, A_NETWORK, a_hash(1)) == seen
+        assert read_evidence(connection, A_NETWORK, a_hash(1)) == [replace(seen, tracked_at=None)]
 
 
 def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
