@@ -145,14 +145,19 @@ def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
 def _reminded_enough(
     connection: Connection, incident: Incident, reminder: Repetition
 ) -> set[Recipient]:
-    """Return who has a reminder waiting, or got a message about the incident just now."""
+    """Return who has a reminder waiting, or got a message about the incident just now.
+
+    What was sent in the future was sent before the clock was set back: how long ago, nobody knows.
+    """
     column, pair = notifications.c, notification_incidents.c
     waits = (column.kind == NotificationKind.REMINDER) & (column.state == NotificationState.PENDING)
+    earliest = reminder.now - reminder.least_apart
+    came_just_now = (column.sent_at > earliest) & (column.sent_at <= reminder.now)
     query = (
         select(column.channel, column.address)
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
-        .where(or_(waits, column.sent_at > reminder.now - reminder.least_apart))
+        .where(or_(waits, came_just_now))
     )
     return set(recipients_in(connection, query))
 

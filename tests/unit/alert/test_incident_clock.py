@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
@@ -130,13 +131,14 @@ def test_maintenance_holds_reminders_until_it_ends(watch: Watch) -> None:
     assert watch.kinds() == ["change", "reminder"]
 
 
-def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch) -> None:
+@pytest.mark.parametrize("back", [HOUR / 4, 24 * HOUR])
+def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch, back: timedelta) -> None:
     watch.rules(REMINDING)
     watch.wait()
     watch.wait(HOUR / 2)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    watch.clock.set_clock(-HOUR / 4)
+    watch.clock.set_clock(-back)
     watch.wait(seconds(1))
     watch.wait(HOUR)
 
