@@ -17,7 +17,7 @@ from dashboard.detect.routing import routes_of, withhold
 from dashboard.domain.alerts.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.alerts.route import SOURCES, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
-from dashboard.domain.alerts.silence import Silence, SilenceState
+from dashboard.domain.alerts.silence import SilenceState
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger
@@ -30,6 +30,7 @@ from dashboard.store.alerts.incidents import (
 )
 from dashboard.store.alerts.outbox import catch_up
 from dashboard.store.alerts.recipients import (
+    list_addresses_off,
     mark_pending_dead,
     pending_to,
     read_directory,
@@ -37,6 +38,7 @@ from dashboard.store.alerts.recipients import (
 )
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 _ENTRIES_AT_ONCE: Final = 50
@@ -51,25 +53,31 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 
 @dataclass(slots=True)
 class _LatestCheck:
-    """When incidents were checked last, and which silences were planned or active then."""
+    """When incidents were checked last, and what kept messages about them back then."""
 
     _at: datetime | None = None
-    _active: frozenset[tuple[int, bool]] = frozenset()
+    _obstacles: frozenset[object] = frozenset()
 
-    def must_check_all(self, silences: Sequence[Silence], now: datetime) -> bool:
+    def must_check_all(self, obstacles: frozenset[object], now: datetime) -> bool:
         """Whether all incidents are to be checked again.
 
-        The clock was set back, a silence was made, began or ended since, or nothing is known yet.
+        The clock was set back, what keeps messages back changed since, or nothing is known yet.
         """
-        return self._at is None or now < self._at or _active(silences, now) != self._active
+        return self._at is None or now < self._at or obstacles != self._obstacles
 
-    def note(self, silences: Sequence[Silence], now: datetime) -> None:
+    def note(self, obstacles: frozenset[object], now: datetime) -> None:
         """Remember what is known now."""
-        self._at, self._active = now, _active(silences, now)
+        self._at, self._obstacles = now, obstacles
 
 
-def _active(silences: Sequence[Silence], now: datetime) -> frozenset[tuple[int, bool]]:
-    return frozenset((each.silence_id, each.state(now) is SilenceState.ACTIVE) for each in silences)
+def _obstacles_in(connection: Connection, now: datetime) -> frozenset[object]:
+    """Return what keeps messages back: silences, each with whether it lasts, and addresses off.
+
+    An incident that waits for its first message escalates at once if that no longer goes.
+    """
+    silences = unfinished_silences(connection, now)
+    lasting = [(each.silence_id, each.state(now) is SilenceState.ACTIVE) for each in silences]
+    return frozenset([*lasting, *list_addresses_off(connection)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +120,11 @@ class Notifier:
         """Let time do to incidents what is due."""
         now = self.clock()
         with self.store.read() as connection:
-            silences = unfinished_silences(connection, now)
-            are_all_due = self._latest.must_check_all(silences, now)
+            obstacles = _obstacles_in(connection, now)
+            are_all_due = self._latest.must_check_all(obstacles, now)
             is_due = are_all_due or is_incident_due(connection, now)
         if not is_due:
-            self._latest.note(silences, now)
+            self._latest.note(obstacles, now)
             return
         with self.store.write() as connection:
             rules = {each.name: each for each in rules_in_force(connection)}
@@ -128,7 +136,7 @@ class Notifier:
                 make_all_due(connection, now)
                 clock.release_early(connection)
             clock.act(connection)
-        self._latest.note(silences, now)
+        self._latest.note(obstacles, now)
 
     def _check_recipients(self) -> None:
         """Send what is open to those newly verified, and nothing to those to whom none may go."""
@@ -147,6 +155,8 @@ class Notifier:
             for each in barred:
                 if why := directory.withheld(each):
                     mark_pending_dead(connection, each, why)
+            if barred:
+                make_all_due(connection, self.clock())
             for each in verified:
                 catch_up(connection, each, directory, self.clock(), self.domain)
 

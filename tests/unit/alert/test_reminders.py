@@ -24,8 +24,15 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
-from dashboard.domain.people.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
+from dashboard.domain.people.recipients import (
+    QUIET_HOURS,
+    AddressOff,
+    ConfiguredRecipients,
+    OffCause,
+    RecipientProfile,
+)
 from dashboard.errors import DeliveryBlocked
+from dashboard.store.alerts.recipients import turn_off
 from dashboard.store.engine.engine import Store
 from dashboard.store.health import mail_state
 from tests.alert_watch import Watch
@@ -221,6 +228,22 @@ def test_reminder_follows_the_first_message_to_its_recipient_after_a_while(watch
     assert soon == ["change"]
     assert [each.kind.value for each in to(watch, ONCALL)] == ["change", "reminder"]
     assert [each.kind.value for each in to(watch, OTHERS)][-2:] == ["reminder", "reminder"]
+
+
+def test_escalation_waits_no_longer_for_a_message_to_an_address_that_is_off(watch: Watch) -> None:
+    busy = Rule("busy", RuleKind.BUSY, recipients=(ONCALL,))
+    watch.rules(replace(busy, escalate_after=2 * HOUR, escalate_to=(OTHERS,)))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(3 * HOUR)  # it waits for the evening, and the escalation for that
+    assert watch.sent() == []
+    off = AddressOff(ONCALL, OffCause.UNSUBSCRIBED, watch.clock.now(), "Ann")
+    with watch.store.write() as connection:
+        assert turn_off(connection, off)
+    watch.wait(seconds(1))
+    watch.wait(seconds(1))
+
+    assert watch.taken() == [(OTHERS, NotificationKind.ESCALATION)]
 
 
 def test_times_are_those_of_the_recipient(watch: Watch) -> None:
