@@ -173,7 +173,13 @@ class ExpectedAlerts:
                 del self.incidents[about]
 
     def pass_time(self, now: datetime, elapsed: timedelta, tried: Mapping[UUID, datetime]) -> None:
-        """Let time do what is due to every incident; `tried` are changes that were sent."""
+        """Let time do what is due to every incident; `tried` are changes that were sent.
+
+        At the end of a window the rules that are in force then say how long quiet hours hold on.
+        """
+        for window in self.windows:
+            if window.kind is SilenceKind.MAINTENANCE and window.over_at <= now:
+                self.release(window, now, elapsed)
         for about, incident in list(self.incidents.items()):
             dates = [tried[each] for each in incident.changes if each in tried]
             incident.notified_at = incident.notified_at or min(dates, default=None)
@@ -185,7 +191,7 @@ class ExpectedAlerts:
                 del self.incidents[about]
 
     def release(self, window: Window, now: datetime, elapsed: timedelta) -> None:
-        """Let go what nothing but a window holds, since a person ended it."""
+        """Let go what nothing but a window held that is over."""
         rules = {each.name: each for each in self.rules}
         for hold in filter(None, self.members.values()):
             if window in hold.windows and hold.until > now and hold.until_elapsed > elapsed:
