@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
 from pathlib import Path
 from queue import Empty
+
+import structlog
 
 from tests.faults.registry import ROWS
 from tests.faults.rows import Outcome, Row, play_row
@@ -47,6 +50,8 @@ def play_beside(
 def _play_share(
     name: str, folder: Path, seed: int, share: Sequence[int], outcomes: Queue[Outcome | None]
 ) -> None:
+    """Play a share; of what is logged meanwhile, only errors are shown."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     (row,) = (each for each in ROWS if each.name == name)
     for outcome in play_row(row, folder, seed, share):
         outcomes.put(outcome)
