@@ -190,13 +190,13 @@ def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Clos
     """
     if room == 0 or not due:
         return []
-    alone = len(due) if len(due) <= room else room - 1
-    closings = [Closing(each.notification_id) for each in due[:alone]]
-    if due[alone:]:
-        last = due[alone]
+    alone, rest = due[: room - 1], due[room - 1 :]
+    closings = [Closing(each.notification_id) for each in alone]
+    if rest:
+        last = rest[0]
         alike = [
             each
-            for each in due[alone:]
+            for each in rest
             if each.kind is last.kind and each.is_of_network is last.is_of_network
         ]
         first, *others = _within(alike, pace.largest_members)

@@ -103,6 +103,9 @@ def stuck(waiting: int, minutes: float) -> RecipientTraffic:
             [*due(1, 2, late=3 * MINUTE), *due(3)], NOTHING, [[1, 2, 3]], id="held up, as one"
         ),
         pytest.param(
+            due(1, 2, late=2 * MINUTE), NOTHING, [[1], [2]], id="held up for hardly two minutes"
+        ),
+        pytest.param(
             [*due(1, late=3 * MINUTE), *due(2)], NOTHING, [[1], [2]], id="only one is held up"
         ),
         pytest.param(due(1, 2), sent_before(*[4] * 5, 0.7), [], id="spaced out"),
@@ -229,6 +232,7 @@ def test_closing_that_is_late_says_why() -> None:
     assert why(capped, is_back=True) is Delay.SERVER
     assert why(late, RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.SERVER
     assert why(replace(capped, release_at=A_MOMENT)) is None
+    assert why(replace(capped, release_at=A_MOMENT - 2 * MINUTE)) is None
 
 
 def test_cap_passes_over_what_it_lets_not_go() -> None:
