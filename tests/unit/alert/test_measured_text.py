@@ -118,6 +118,7 @@ def test_what_rules_measure_of_ourselves_reads_as_it_was_reviewed(golden: Golden
         "credits": (SubjectKind.CREDITS, CreditGrounds(2_400_000, 3_000_000, "day")),
         "key expires": (SubjectKind.EXPIRY, ExpiryGrounds("key wallet", A_MOMENT + HOUR)),
         "certificate expired": (SubjectKind.EXPIRY, ExpiryGrounds("certificate CA", AGO)),
+        "key that ends now": (SubjectKind.EXPIRY, ExpiryGrounds("key wallet", A_MOMENT)),
     }
     within = (coverage, worker, delivery, address, SubjectKind.EXPIRY)
     kept = CreditGrounds(0, 3_000_000, "month")

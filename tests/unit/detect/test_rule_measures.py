@@ -102,6 +102,16 @@ def test_rate_without_a_dimension_is_that_of_the_network() -> None:
 GROUNDS = FeeLimitGrounds(Signal.BASE_FEE, Wei(6), Wei(7), is_upper=False)
 
 
+@pytest.mark.parametrize(
+    ("fee", "is_upper", "is_beyond"),
+    [(8, True, True), (7, True, False), (7, False, False), (6, False, True)],
+)
+def test_fee_at_its_limit_is_not_beyond_it(fee: int, *, is_upper: bool, is_beyond: bool) -> None:
+    grounds = FeeLimitGrounds(Signal.BASE_FEE, Wei(fee), Wei(7), is_upper)
+
+    assert grounds.is_beyond is is_beyond
+
+
 def within(since: float, **changes: Any) -> SpellState:  # noqa: ANN401 - any field
     """Return a spell that lasts since so many seconds."""
     moment = A_MOMENT + seconds(since)
