@@ -140,6 +140,7 @@ def stuck(waiting: int, minutes: float) -> RecipientTraffic:
             [],
             id="half of the hour are reminders",
         ),
+        pytest.param(reminders(1), changed_before(*[1] * 5), [], id="reminders are spaced out"),
         pytest.param(
             changes(1),
             sent_before(*range(6, 0, -1), precedence=Precedence.REMINDER),
