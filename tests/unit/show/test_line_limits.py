@@ -17,7 +17,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.rejections.limits_end import save_end_block
 from dashboard.store.tracking.transactions import track
-from tests.browser.seeded_store import SIMULATED
+from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_hash
 from tests.unit.show.page_runs import open_page, visit, words_of
@@ -110,3 +110,17 @@ def test_block_ends_limits_once_its_time_is_known(store: Store) -> None:
         ("Line limits end with block 31,000,000, expected around 2026-11-21 12:00:00 UTC.",),
         (ENDED,),
     ]
+
+
+def test_networks_end_their_limits_each_by_itself(store: Store) -> None:
+    first = replace(SIMULATED, line_limits=LineLimits((), LimitsEnd(NOW - DAY)))
+    second = replace(SILENT, line_limits=LineLimits((), LimitsEnd(NOW + DAY)), has_exclusion=True)
+    queries = Application(store, (first, second), None, lambda: NOW)
+
+    assert queries.line_limits.sentences(queries.networks) == (
+        f"{first.name}: no line limits since 2026-11-19 12:00:00 UTC.",
+        f"{second.name}: line limits end on 2026-11-21 12:00:00 UTC.",
+    )
+    assert queries.line_limits.have_ended([first])
+    assert not queries.line_limits.have_ended([first, second])
+    assert queries.overview.hourly()[second.network_id].ended_at is None
