@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final, TypeAlias
 
+from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.verdict import (
     FollowUp,
@@ -39,11 +40,13 @@ class Said:
 class Ends:
     """What nodes said of each hash in turn, and when they were asked last, answered or not.
 
+    `failing` says since when nodes do not answer about a hash, and why they did not the last time.
     `fresh` are watches that pollers have not taken up; `taken_up` is the last id of theirs.
     """
 
     said: dict[HashOnNetwork, list[Said]] = field(default_factory=dict)
     asked: dict[HashOnNetwork, datetime] = field(default_factory=dict)
+    failing: dict[HashOnNetwork, tuple[datetime, Failure]] = field(default_factory=dict)
     fresh: set[HashOnNetwork] = field(default_factory=set)
     taken_up: dict[NetworkId, int] = field(default_factory=lambda: dict.fromkeys(NETWORKS, 0))
 
@@ -57,7 +60,12 @@ class Ends:
         for question, answer in told:
             place = question.tx_hash, network_id
             self.asked[place] = at
-            if answer.failure is None and (answer.inclusion or not self._is_in_final_block(place)):
+            if answer.failure is not None:
+                since, _ = self.failing.get(place, (at, None))
+                self.failing[place] = since, answer.failure
+                continue
+            self.failing.pop(place, None)
+            if answer.inclusion or not self._is_in_final_block(place):
                 said = Said(at, _outcome(question, answer), answer.next_nonce)
                 self.said.setdefault(place, []).append(said)
 
@@ -93,6 +101,7 @@ class Ends:
         for place in places:
             self.asked.pop(place, None)
             self.said.pop(place, None)
+            self.failing.pop(place, None)
 
     def _is_in_final_block(self, place: HashOnNetwork) -> bool:
         held = self.held(place)

@@ -179,8 +179,9 @@ class Tracking:
                     check.failing_since,
                     check.failure,
                     end,
-                    is_dated_ahead=archive.is_dated_ahead(*place),
+                    receipt_failure=self.ends.failing.get(place),
                     tracked_at=self.watches.get(place),
+                    is_dated_ahead=archive.is_dated_ahead(*place),
                 )
             )
         return found
