@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification
+from dashboard.domain.fees.gas import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     RejectionReport,
@@ -20,9 +21,11 @@ from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.record_answers import save_reports
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.rejections.archive import versions_among
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.rejections.search import search
+from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.tracking.follow_ups import follow_ups_among
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
@@ -79,3 +82,11 @@ def recent_notifications(connection: Connection, limit: int) -> list[Notificatio
 def deliveries_of(connection: Connection, notification_id: UUID) -> list[DeliveryAttempt]:
     """Return every finished attempt to hand a notification over, oldest first."""
     return deliveries_by_notification(connection, [notification_id])[notification_id]
+
+
+def base_fees(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[TimedFee]:
+    """Return the base fees of a time, both ends included, oldest first."""
+    key = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+    return fee_values(connection, key, milliseconds_of(since), milliseconds_of(until) + 1)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from dashboard.application.context import ApplicationContext
@@ -13,18 +10,16 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
-from dashboard.store.engine.engine import open_store
+from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
-from tests.databases import new_sqlite_store
 
 RULE = MatchedProperty.RULE
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Silences]:
+def ask(empty_store: Store) -> Silences:
     """Ask of a store in which the default rules are in force."""
-    with open_store(new_sqlite_store(tmp_path / "linewatch.sqlite")) as store:
-        yield Silences(ApplicationContext(store, (), lambda: A_MOMENT))
+    return Silences(ApplicationContext(empty_store, (), lambda: A_MOMENT))
 
 
 @pytest.mark.parametrize("text", ["rule=nosuch", "rule!=nosuch", "rule=~nosuch*", "rule!~*nosuch"])

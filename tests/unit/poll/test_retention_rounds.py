@@ -20,7 +20,7 @@ from dashboard.store.health import store_space
 from dashboard.store.monitoring.upkeep import last_measured, last_upkeep
 from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
-from tests.stored_base_fees import base_fees
+from tests.one_by_one import base_fees
 
 DAY = timedelta(days=1)
 

@@ -21,11 +21,10 @@ from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_id
-from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.unit.show.page_runs import visit, words_of
 
@@ -38,13 +37,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     with seed(tmp_path, NOW) as seeded:
         seed_notifications(seeded, NOW)
         yield seeded
-
-
-@pytest.fixture
-def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "empty.sqlite")
-    with open_store(url) as opened:
-        yield opened
 
 
 def test_page_says_first_what_is_pending_and_what_is_dead(queries: Application) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -38,9 +36,8 @@ from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import locked_verification, save_verification, suspect
 from dashboard.store.alerts.rules import save_rules
-from dashboard.store.engine.engine import open_store
+from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import SIMULATED
-from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -51,14 +48,13 @@ ADA = Actor("Ada", NOW)
 
 
 @pytest.fixture
-def queries(tmp_path: Path) -> Iterator[Application]:
-    """Yield queries of an installation whose one rule names an address that nobody verified."""
+def queries(empty_store: Store) -> Application:
+    """Return queries of an installation whose one rule names an address that nobody verified."""
     settings = PageSettings(recipients=ConfiguredRecipients((OPS,)))
-    with open_store(new_sqlite_store(tmp_path / "empty.sqlite")) as store:
-        with store.write() as connection:
-            make_link_key(connection, KEY)
-            save_rules(connection, [Rule("hub", RuleKind.REJECTED, recipients=(NEW,))], ADA)
-        yield Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    with empty_store.write() as connection:
+        make_link_key(connection, KEY)
+        save_rules(connection, [Rule("hub", RuleKind.REJECTED, recipients=(NEW,))], ADA)
+    return Application(empty_store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
 
 def named(page: AppTest) -> AppTest:

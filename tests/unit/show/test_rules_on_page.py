@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,10 +16,9 @@ from dashboard.domain.alerts.rule import DEFAULT_RULES, DEFAULT_SEVERITY, Rule, 
 from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
 from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_store import SIMULATED
-from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -29,11 +26,9 @@ FILE = '[rules.hub]\nkind = "rejected"\nlabels = ["<b>x</b>"]\n'
 
 
 @pytest.fixture
-def queries(tmp_path: Path) -> Iterator[Application]:
-    url = new_sqlite_store(tmp_path / "empty.sqlite")
+def queries(empty_store: Store) -> Application:
     settings = PageSettings(read_rules=partial(rules_of_text, RuleNames()))
-    with open_store(url) as store:
-        yield Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    return Application(empty_store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
 
 def named(page: AppTest) -> AppTest:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +20,7 @@ from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import MASK
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
-from dashboard.store.engine.engine import Store, open_store
-from tests.databases import new_sqlite_store
+from dashboard.store.engine.engine import Store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -39,9 +36,8 @@ STATE = ConfigurationState((PORT, TITLE, ZONE, HOST), "/srv/linewatch.toml", NOW
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(new_sqlite_store(tmp_path / "store")) as opened:
-        yield opened
+def store(empty_store: Store) -> Store:
+    return empty_store
 
 
 def page_of(store: Store, state: ConfigurationState | None, **address: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,25 +18,17 @@ from dashboard.domain.tracking.track_file import (
 )
 from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.groups import BulkChange
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import a_hash, an_address
-from tests.databases import new_sqlite_store
 from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ADA = Actor("Ada", NOW)
-
-
-@pytest.fixture
-def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "empty.sqlite")
-    with open_store(url) as opened:
-        yield opened
 
 
 def give(page: AppTest, text: str) -> AppTest:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
-from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -22,10 +19,8 @@ HEADING: Final = "Reasons that Linewatch does not know"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "linewatch.sqlite")
-    with open_store(url) as opened:
-        yield opened
+def store(empty_store: Store) -> Store:
+    return empty_store
 
 
 def page_with(store: Store, *reasons: str, network: str = "") -> str:

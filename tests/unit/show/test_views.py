@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,13 +16,12 @@ from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.transaction_cost import CoinPrice
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.polled_gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
-from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import open_page, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -34,13 +32,6 @@ QUIET = NetworkProfile(
     gas_period=timedelta(seconds=4),
     threshold_period=timedelta(minutes=1),
 )
-
-
-@pytest.fixture
-def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = new_sqlite_store(tmp_path / "empty.sqlite")
-    with open_store(url) as opened:
-        yield opened
 
 
 def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:

@@ -101,8 +101,7 @@ from tests.builders import (
     seconds,
 )
 from tests.databases import new_sqlite_store
-from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence, versions
-from tests.stored_base_fees import base_fees
+from tests.one_by_one import base_fees, follow_ups_of, newest_tracked, read_evidence, versions
 from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
 
 MINUTES = ChartRange(A_MOMENT - seconds(600), A_MOMENT, seconds(1))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -22,19 +20,13 @@ from dashboard.serve.monitoring.health import Readiness, node_problem
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads
 from tests.full_disk import disk_that_takes_nothing
-from tests.integration.running_server import a_store, services_of
+from tests.integration.running_server import services_of
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
 pytestmark = pytest.mark.anyio
 
 CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with a_store(tmp_path) as opened:
-        yield opened
 
 
 def at_work(dependencies: ServeDependencies) -> ServeDependencies:

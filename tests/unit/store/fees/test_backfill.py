@@ -15,7 +15,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
-from tests.stored_base_fees import base_fees
+from tests.one_by_one import base_fees
 
 BLOCK_TIME = seconds(2)
 DAY = timedelta(days=1)

@@ -29,7 +29,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.stored_base_fees import base_fees
+from tests.one_by_one import base_fees
 
 
 def made_up(at: datetime, base_fee: int = 5) -> GasObservation:

@@ -36,8 +36,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.one_by_one import recent_notifications, save_report, versions
-from tests.stored_base_fees import base_fees
+from tests.one_by_one import base_fees, recent_notifications, save_report, versions
 from tests.unit.store.old_rows import (
     DAY,
     a_roll_up,
