@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -11,14 +12,15 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.text import moment
+from dashboard.application.text import age, moment, sentence
 from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
 from dashboard.domain.formatting import counted
+from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import Action
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tracking.paste import typed_tags
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.acting import done_shown, may, name_input
+from dashboard.show.parts.acting import done_shown, known_actor, may, name_input
 from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
@@ -27,8 +29,15 @@ from dashboard.show.parts.frame import (
     live,
     section,
 )
-from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
-from dashboard.show.parts.sender_list import senders_part
+from dashboard.show.parts.notices import (
+    change_stored,
+    empty,
+    limits_notes,
+    no_network,
+    notice,
+    store_errors_shown,
+)
+from dashboard.show.parts.table import entry, entry_markup
 from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_filters import (
     FIELDS,
@@ -59,6 +68,7 @@ from dashboard.show.parts.tracked_list import (
 )
 from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy, NeedNow
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
+from dashboard.store.tracking.senders import WatchedSender
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
@@ -274,3 +284,64 @@ def _groups(queries: Application, by: GroupedBy) -> None:
 
 def _show_groups(by: GroupedBy, after: str) -> None:
     st.session_state[_GROUPS_AFTER] = {by: after}
+
+
+def senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
+    """Show the form to whom may use it, and below it who is watched on these networks."""
+    if may(queries, Action.WATCH_SENDER):
+        _form(queries, network_ids)
+    for each in queries.senders.watched():
+        if set(each.network_ids) & set(network_ids):
+            _row(queries, each)
+
+
+def _form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
+    with st.form("watch_sender", border=False):
+        text = st.text_input("Address", key="sender_address", placeholder="0x…")
+        label = st.text_input(
+            "Label (optional)",
+            key="sender_label",
+            max_chars=LONGEST_LABEL,
+            placeholder="such as Customer",
+        )
+        if st.form_submit_button("Watch", type="primary"):
+            _watch(queries, text, label.strip(), network_ids)
+
+
+def _watch(queries: Application, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
+    if not text.strip():
+        notice("busy", "Nobody was added.", "Give the address of the sender: 0x and 40 digits.")
+        return
+    try:
+        sender = Address.parse(text.strip())
+        (is_new,) = queries.senders.watch([sender], network_ids, label, known_actor(queries))
+    except InputError as mistake:
+        notice("bad", "Nobody was added.", sentence(str(mistake)))
+    except StoreError as trouble:
+        notice("bad", "Nobody was added.", f"{trouble} Try again in a moment.")
+    else:
+        outcome = "is watched now" if is_new else "was watched already"
+        notice(
+            "calm",
+            f"{sender} {outcome}.",
+            "Its rejections that nodes report are tracked, and a mail is sent.",
+        )
+
+
+def _row(queries: Application, each: WatchedSender) -> None:
+    with entry(f"sender-{each.sender}", _sender_markup(queries, each)):
+        if may(queries, Action.UNWATCH_SENDER) and st.button(
+            "Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"
+        ):
+            change_stored(lambda: queries.senders.unwatch(each.sender, known_actor(queries)))
+
+
+def _sender_markup(queries: Application, each: WatchedSender) -> Markup:
+    networks = ", ".join(queries.network_name(network_id) for network_id in each.network_ids)
+    said = f"on {networks}, since {age(each.watched_at, queries.now())}"
+    return entry_markup(
+        Markup(),
+        element("span", str(each.sender), class_="lw-mono"),
+        element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup(),
+        element("span", said, title=moment(each.watched_at)),
+    )
