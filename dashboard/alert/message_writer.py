@@ -57,12 +57,8 @@ from dashboard.store.alerts.repeats import last_changes
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import (
-    read_busy_context,
-    with_ends,
-    with_labels,
-    with_previous,
-)
+from dashboard.store.evidence.busy_context import read_busy_context
+from dashboard.store.evidence.evidence import with_ends, with_labels, with_previous
 from dashboard.store.gas import latest_fees
 from dashboard.store.rejections.limits_end import known_limits
 from dashboard.wire.decoding import format_timestamp

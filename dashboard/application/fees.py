@@ -28,7 +28,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.evidence import SERIES, read_busy_time, read_hours
+from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.series import (
     ChartRange,

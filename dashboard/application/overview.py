@@ -24,7 +24,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import count_opened
 from dashboard.store.alerts.rules import past_transitions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.evidence import (
+from dashboard.store.evidence.busy_context import (
     SERIES,
     read_busy_time,
     read_usual_fee,

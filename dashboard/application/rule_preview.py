@@ -31,7 +31,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import InputError
 from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.evidence import SERIES
+from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollups import read_rollups
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps

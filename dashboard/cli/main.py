@@ -160,7 +160,7 @@ _COMMANDS: Final = {
         "audit",
         "List who did what from where: to people, keys, rules, transactions, the store itself.",
     ),
-    "export": LazyCommand("store", "Write all that is stored of one kind into a file."),
+    "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
     "store": LazyCommand(
         "store",
         "Measure the store: how large it is, how much it grows a day, and when its disk is full.",

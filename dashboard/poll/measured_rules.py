@@ -51,7 +51,7 @@ from dashboard.store.alerts.recipients import bounced_addresses
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import SERIES
+from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.upkeep import free_space, spent_since

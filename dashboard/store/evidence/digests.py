@@ -34,7 +34,7 @@ from dashboard.store.alerts.conditions import insert_transition
 from dashboard.store.alerts.incidents import count_opened, open_counts
 from dashboard.store.alerts.notifications import notification_id_of, waiting_row
 from dashboard.store.alerts.recipients import digested_until, note_digest
-from dashboard.store.evidence.evidence import read_busy_time
+from dashboard.store.evidence.busy_context import read_busy_time
 from dashboard.store.monitoring.coverage import gaps_until, watched_from, watched_time
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import notifications, outbox

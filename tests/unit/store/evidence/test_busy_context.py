@@ -11,11 +11,7 @@ from dashboard.domain.fees.spells import Spell, UsualSpells
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import (
-    read_busy_context,
-    read_busy_time,
-    read_usual_fee,
-)
+from dashboard.store.evidence.busy_context import read_busy_context, read_busy_time, read_usual_fee
 from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.stored_fees import base_fee_bounds
 from dashboard.store.monitoring.coverage import save_coverage
