@@ -87,6 +87,7 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         block_number=71,
         timestamp=A_MOMENT + timedelta(minutes=1),
     )
+    first, unknown = version(over_limit()), version("out of luck")
     known = a_change(rejection=last, label="Case 1742", attempted_at=A_MOMENT - seconds(9))
     overnight = a_change(attempted_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC))
     of_mmu = a_change(rejection=version("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"))
@@ -97,9 +98,7 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "no figures": describe_rejection(of_mmu, LINEA),
         "limit from the table of the network": describe_rejection(of_mmu, WITH_TABLE),
         "after the end of line limits": describe_rejection(of_mmu, AFTER_LIMITS),
-        "reason that nobody knows": describe_rejection(
-            a_change(rejection=version("out of luck")), LINEA
-        ),
+        "reason that nobody knows": describe_rejection(a_change(rejection=unknown), LINEA),
         "reason with a share": describe_rejection(
             a_change(rejection=version(r"see \\host\share")), LINEA
         ),
@@ -107,13 +106,9 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "no hash, but a label": describe_rejection(
             a_change(transition=nameless, label="Case 1742"), LINEA
         ),
-        "another module now": changed_record(
-            version(over_limit()), version(over_limit("MMU", 600_000))
-        ),
-        "another stage now": changed_record(version(over_limit()), last),
-        "another reason now, as it was sent": changed_record(
-            version(over_limit()), version("out of luck")
-        ),
+        "another module now": changed_record(first, version(over_limit("MMU", 600_000))),
+        "another stage now": changed_record(first, last),
+        "another reason now, as it was sent": changed_record(first, unknown),
         "earlier record purged": changed_record(None, version(over_limit())),
     }
 
