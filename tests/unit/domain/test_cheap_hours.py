@@ -106,6 +106,7 @@ def test_difference_is_that_of_the_fee_that_is_said() -> None:
 
 def test_nothing_is_called_cheap_until_each_hour_of_the_day_was_seen_thrice() -> None:
     assert usual_week(hours(2, cheap_at_night), UTC, NOW).cheapest is None
+    assert usual_week(hours(3, cheap_at_night), UTC, NOW).cheapest is not None
     assert usual_week([], UTC, NOW).cheapest is None
 
 
@@ -134,7 +135,9 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
     ("at", "said"),
     [
         (NOW, "from 03:00 to 06:00 UTC (next in 14 h)"),
+        (NOW.replace(hour=3, minute=0), "from 03:00 to 06:00 UTC (that is now)"),
         (NOW.replace(hour=4), "from 03:00 to 06:00 UTC (that is now)"),
+        (NOW.replace(hour=6, minute=0), "from 03:00 to 06:00 UTC (next in 21 h)"),
         (NOW.replace(hour=2), "from 03:00 to 06:00 UTC (next in 40 min)"),
     ],
 )

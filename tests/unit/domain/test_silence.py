@@ -71,7 +71,10 @@ def a_window(number: int, start: int, end: int) -> Silence:
 def test_silence_lasts_from_its_start_until_before_its_end(
     hours: float, state: SilenceState
 ) -> None:
-    assert a_silence().state(A_MOMENT + hours * HOUR) is state
+    silence, at = a_silence(), A_MOMENT + hours * HOUR
+
+    assert silence.state(at) is state
+    assert (silence.occurrence(at) is None) is (state is SilenceState.EXPIRED)
 
 
 def test_silence_that_a_person_ended_is_over_since_then() -> None:
@@ -194,9 +197,13 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
     window = weekly("sun 02:00-04:00")
     request = replace(window.request, starts_at=A_MOMENT, ends_at=A_MOMENT + HOUR)
 
-    with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not come before"):
-        check_request(request, A_MOMENT)
+    until_they_begin = replace(request, ends_at=utc("2026-11-22T01:00"))
 
+    for each in (request, until_they_begin):
+        with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not come before"):
+            check_request(each, A_MOMENT)
+
+    check_request(replace(request, ends_at=utc("2026-11-22T01:01")), A_MOMENT)
     check_request(window.request, A_MOMENT)
 
 
@@ -207,6 +214,10 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
         (
             {"starts_at": A_MOMENT - 2 * HOUR, "ends_at": A_MOMENT - HOUR},
             "would be over since 2026-11-20 11:00:00 UTC",
+        ),
+        (
+            {"starts_at": A_MOMENT - HOUR, "ends_at": A_MOMENT},
+            "would be over since 2026-11-20 12:00:00 UTC",
         ),
         ({"ends_at": A_MOMENT + timedelta(days=367)}, "longer than 366 days"),
         ({"reason": "  "}, "has no reason"),
@@ -222,6 +233,12 @@ def test_what_nobody_can_have_meant_is_refused(changes: dict[str, Any], said: st
         check_request(a_request(**changes), A_MOMENT)
 
     assert said in str(refused.value)
+
+
+def test_silence_is_as_long_and_as_wide_as_can_be_meant() -> None:
+    longest = a_request(ends_at=A_MOMENT + timedelta(days=366), reason="x" * 300)
+
+    check_request(replace(longest, matchers=(HUB,) * 20), A_MOMENT)
 
 
 @pytest.mark.parametrize("matchers", [(), (NO_HUB,)])
