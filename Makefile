@@ -59,7 +59,7 @@ endif
 
 # On one machine before a release, and before the full runs of the faults.
 test-full: $(VENV)/dev.stamp
-	@$(MAKE) test FULL=--full
+	@$(MAKE) test FULL="--full --timeout 21600" # the fuzzer alone takes eighty minutes of a core
 	$(PYTEST) --database postgresql $(ON_A_STORE)
 
 coverage: $(VENV)/dev.stamp

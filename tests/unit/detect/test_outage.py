@@ -12,13 +12,16 @@ from dashboard.detect.outage import (
     Unanswered,
     conclude_exclusion_outage,
     conclude_gas,
+    conclude_line_limits,
     detect_outage,
     detect_staleness,
 )
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
+from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.observation import Operation
+from dashboard.domain.rejections.reasons import LimitsEnd
 from tests.builders import A_MOMENT, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 
@@ -216,3 +219,43 @@ def test_failures_from_before_the_watch_say_nothing_of_the_exclusion_api() -> No
     conclude_exclusion_outage(conclusions, FAILING, NOW + seconds(1), NOW + seconds(2))
 
     assert conclusions.state(EXCLUSION_API) is None
+
+
+LIMITS = SubjectKind.LINE_LIMITS
+
+
+def test_line_limits_end_once_and_come_back_if_the_settings_move_their_end() -> None:
+    conclusions = conclusions_from({})
+    end, later = LimitsEnd(NOW, block_number=7), LimitsEnd(NOW + seconds(60))
+
+    assert conclude_line_limits(conclusions, end, NOW - seconds(1)) is None
+    assert conclude_line_limits(conclusions, end, NOW + seconds(2)) == NOW
+    assert conclude_line_limits(conclusions, end, NOW + seconds(3)) == NOW
+    assert conclude_line_limits(conclusions, later, NOW + seconds(4)) is None
+    assert conclude_line_limits(conclusions, None, NOW + seconds(5)) is None
+
+    changes = [(each.after, each.since, each.grounds) for each in conclusions.transitions]
+    assert changes == [
+        (State.NO_LINE_LIMITS, NOW, EndGrounds(NOW, 7)),
+        (State.LINE_LIMITS, NOW + seconds(4), None),
+    ]
+
+
+def test_clock_that_is_set_back_does_not_bring_line_limits_back() -> None:
+    conclusions = conclusions_from({LIMITS: Condition(State.NO_LINE_LIMITS, NOW)})
+
+    assert conclude_line_limits(conclusions, LimitsEnd(NOW), NOW - seconds(3600)) == NOW
+    assert conclusions.transitions == []
+
+
+def test_silence_of_the_exclusion_api_ends_with_line_limits_and_begins_no_more() -> None:
+    ended = Condition(State.NO_LINE_LIMITS, NOW)
+    conclusions = conclusions_from(
+        {LIMITS: ended, EXCLUSION_API: Condition(State.SILENT, A_MOMENT)}
+    )
+
+    for _ in range(2):
+        conclude_exclusion_outage(conclusions, FAILING, A_MOMENT, NOW)
+
+    [change] = conclusions.transitions
+    assert (change.after, change.since, change.grounds) == (State.ANSWERING, NOW, EndGrounds(NOW))

@@ -17,6 +17,7 @@ def test_role_may_do_all_that_a_lesser_role_may() -> None:
             each for each in Action if greater.may(each)
         }
     assert all(Role.ADMIN.may(each) for each in Action)
+    assert [each.at_most(Role.SUPPORT) for each in Role] == [Role.VIEWER, *[Role.SUPPORT] * 3]
 
 
 def test_action_that_is_not_listed_takes_an_admin() -> None:

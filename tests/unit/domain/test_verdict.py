@@ -138,6 +138,20 @@ def test_transaction_from_before_the_end_of_limits_is_judged_as_ever() -> None:
         assert concluded(limits_ended_at=NOW, **each) == concluded(**each)
 
 
+def test_rejection_dated_after_the_end_of_limits_says_so_and_no_other_does() -> None:
+    record = a_record()
+    ended_at = record.timestamp
+
+    def note(ended_at: datetime | None, *records: RejectedTransaction) -> str | None:
+        ended = Evidence(NetworkId(1), HASH, records, limits_ended_at=ended_at).ended_limits
+        return None if ended is None else ended.note
+
+    assert "dated after the line limits of this network ended" in str(note(ended_at, record))
+    assert note(ended_at + MOMENT, record) == ""
+    assert note(ended_at) is None
+    assert note(None, record) is None
+
+
 def test_record_text_is_never_repeated() -> None:
     verdict = concluded(records=(a_record(),))
 

@@ -128,9 +128,6 @@ def ask_anything(
     return next(asked)
 
 
-@pytest.mark.timeout(
-    6 * 3_600
-)  # the full run takes eighty minutes of a core that does nothing else
 def test_requests_of_a_fuzzer_are_answered_as_documented(
     site: Site, request: pytest.FixtureRequest
 ) -> None:
