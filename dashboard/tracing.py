@@ -6,16 +6,22 @@ is told by its class alone.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any, Final
 
+from dashboard.domain.secret import quotes
 from dashboard.errors import SettingsError
 
 _WHERE: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 """The variables of OpenTelemetry that say where spans are sent."""
+
+_OTLP: Final = "OTEL_EXPORTER_OTLP_"
+_PARTS: Final = re.compile(r"[/?&=@:,%\s]+")
 
 _OFF: Final = nullcontext()
 
@@ -50,6 +56,7 @@ class Tracing:
         about = {"service.name": service, "service.version": version("linewatch")}
         provider = TracerProvider(resource=Resource.create(about))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        logging.getLogger(OTLPSpanExporter.__module__).addFilter(_without_secrets)
         self.tracer = provider.get_tracer("linewatch")
         return provider.shutdown
 
@@ -67,6 +74,14 @@ class Tracing:
             except BaseException as error:
                 opened.set_attribute("error.type", type(error).__name__)
                 raise
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """Keep the address and the headers, which may hold keys, out of what the exporter logs."""
+    given = (text for name, text in os.environ.items() if name.startswith(_OTLP))
+    if quotes(record.getMessage(), (part for text in given for part in _PARTS.split(text))):
+        record.msg, record.args = f"spans cannot be sent: check {_WHERE[0]} and its kin", ()
+    return True
 
 
 tracing: Final = Tracing()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from tests.canaries import canaries_in
 from tests.databases import DATABASES, new_store
 from tests.golden_texts import GoldenTexts
 from tests.offline.sitecustomize import LOG, Guard
@@ -124,6 +126,23 @@ def nothing_leaves_this_machine(pytestconfig: pytest.Config) -> Iterator[None]:
     if left:
         log.write_text("", encoding="utf-8")
         pytest.fail(f"something would have left this machine:\n{left}")
+
+
+_ASKED: Final = re.compile(r"^\w+ +(httpx|httpcore|websockets\.client|asyncio)\b.*$", re.MULTILINE)
+"""Lines in which clients of the tests name the addresses that they ask."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail with each test that prints or logs a secret of the tests."""
+    report = yield
+    if call.when == "teardown" and report.passed:
+        said = "\n".join(content for _, content in report.sections)
+        if leaks := canaries_in(_ASKED.sub("", said)):
+            report.outcome, report.longrepr = "failed", f"a secret was printed or logged: {leaks}"
+    return report
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from tests.canaries import canaries_in, canary
 from tests.received_mail import read_mail
 
 USERNAME = "linewatch"
-PASSWORD = "correct horse"
+PASSWORD = canary("password of the mail server")
 
 
 class Inbox:
@@ -81,6 +82,7 @@ class Inbox:
     def read(self, content: bytes) -> EmailMessage:
         """Read a mail strictly; one that is not as it should be fails the test in the end."""
         try:
+            assert canaries_in(content) == []
             return read_mail(content)
         except Exception as error:
             self.unreadable.append(error)

@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
+from tests.canaries import canaries_in
 from tests.launcher import CLIENT
 from tests.waiting import PATIENCE
 
@@ -48,12 +49,19 @@ class Process:
         """End it as a power cut of its own would; it has ended when this returns."""
         self.signal(signal.SIGKILL)
         assert self.ended.wait(PATIENCE), f"process {self.pid} survives a kill"
+        self._check_log()
 
     def terminate(self) -> int:
         """Ask it to stop, and return its exit code."""
         self.signal(signal.SIGTERM)
         assert self.ended.wait(PATIENCE), f"it does not stop: {self.last_lines()}"
+        self._check_log()
         return self.code
+
+    def _check_log(self) -> None:
+        """Fail where a process wrote a secret of the tests into its log."""
+        with suppress(OSError):
+            assert canaries_in(self._log.read_bytes()) == []
 
     def signal(self, number: int) -> None:
         """Send a signal, which reaches nobody else where it has ended."""

@@ -1,10 +1,19 @@
-"""Secrets that cannot be printed by accident."""
+"""Secrets that cannot be printed by accident, and foreign texts that repeat one."""
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 MASK: Final = "•••"
+
+_SHORTEST: Final = 6
+"""Characters of a secret that is searched for: fewer are a word such as v1."""
+
+_TELLING: Final = 12
+"""So many characters in a row give a longer secret away."""
 
 
 class Secret:
@@ -40,3 +49,48 @@ class Secret:
     def __reduce__(self) -> str:
         msg = "a Secret is not pickled: it would be written in clear text"
         raise TypeError(msg)
+
+
+_PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_LOGIN: Final = re.compile(r":\S*@")
+
+
+def holds_login(text: str) -> bool:
+    """Whether a text is an address that may hold a password, or has one in it."""
+    return _LOGIN.search(text) is not None
+
+
+def quotes(text: str, secrets: Iterable[str]) -> bool:
+    """Whether a foreign text repeats a secret, or a piece of it that gives it away.
+
+    A server may send back what it was sent: as it was, percent-encoded, in base64, cut off.
+    """
+    shown = {text, _unquoted(text)}
+    pieces = {piece for each in secrets for form in _forms(each) for piece in _pieces(form)}
+    return any(piece in each for piece in pieces for each in shown)
+
+
+def _unquoted(text: str) -> str:
+    """Return what percent-encoding stands for."""
+    plain = _PERCENT.sub(
+        lambda found: bytes.fromhex(found[1].decode()), text.encode("utf-8", "replace")
+    )
+    return plain.decode("utf-8", "replace")
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret in plain text, and what base64 makes of it wherever it stands in a text."""
+    for form in {secret, _unquoted(secret)}:
+        if len(form) < _SHORTEST:
+            continue
+        yield form
+        for before in range(3):
+            whole = bytes(before) + form.encode("utf-8", "replace")
+            inner = slice(-(-before * 8 // 6), len(whole) * 8 // 6)
+            yield b64encode(whole)[inner].decode()
+            yield urlsafe_b64encode(whole)[inner].decode()
+
+
+def _pieces(form: str) -> Iterator[str]:
+    for begin in range(max(1, len(form) - _TELLING + 1)):
+        yield form[begin : begin + _TELLING]

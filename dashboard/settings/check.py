@@ -18,7 +18,7 @@ from dashboard.errors import SettingsError
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.key_limits import check_keys
-from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import (
     MailSettings,
     check_bounces,
@@ -110,22 +110,17 @@ def _check_origins(settings: Settings) -> Iterator[Remark]:
     for origin in settings.serve.cors_origins:
         if not _ORIGIN.fullmatch(origin):
             message = (
-                f"holds {_without_login(origin)}, which no browser sends: write it as "
+                f"holds {quoted(origin)}, which no browser sends: write it as "
                 "https://wallet.example"
             )
             yield ("serve", "cors_origins"), message
-
-
-def _without_login(address: str) -> str:
-    """Quote an address, unless it may hold a password."""
-    return "an address with a login" if "@" in address else shorten(address)
 
 
 def _check_names(settings: Settings) -> Iterator[Remark]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
             message = (
-                f"holds {_without_login(name)}, which is not a host name: write it without "
+                f"holds {quoted(name)}, which is not a host name: write it without "
                 "scheme and port, as watch.example"
             )
             yield ("http", "allowed_hosts"), message

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
-from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
     EndpointSettings,
@@ -41,6 +41,7 @@ _PUBLIC_URL: Final = re.compile(
 
 def check_addresses(settings: Settings) -> Iterator[Remark]:
     """Yield addresses that are unsafe, or that cannot be used."""
+    yield from _check_hosts(settings)
     yield from _check_pages_host(settings)
     yield from _check_sign_in(settings)
     for section in ("serve", "devnet"):
@@ -52,10 +53,19 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
         yield from _check_endpoints(name, network)
 
 
+def _check_hosts(settings: Settings) -> Iterator[Remark]:
+    """Find an address where a host belongs, which errors would quote with its login."""
+    places = ((name, "host") for name in _ROLES)
+    for section, name in (*places, ("mail", "smtp_host"), ("bounces", "imap_host")):
+        if set("/@ ") & set(getattr(getattr(settings, section), name)):
+            message = "is more than a host: leave scheme, login and path out"
+            yield (section, name), message
+
+
 def _check_pages_host(settings: Settings) -> Iterator[Remark]:
     if not is_loopback(settings.pages.host) and not settings.sign_in.is_on:
         message = (
-            f"is {shorten(settings.pages.host)}, and nobody has to sign in: set accounts = true in "
+            f"is {quoted(settings.pages.host)}, and nobody has to sign in: set accounts = true in "
             "[sign_in], or add an issuer or the addresses of a proxy to it; or keep 127.0.0.1, and "
             "let people come through a reverse proxy that asks them to sign in, or through an SSH "
             "tunnel"
@@ -115,7 +125,7 @@ def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
             )
             yield (*path, name), message
     if proxy.sign_out_url and not _SIGN_OUT_URL.fullmatch(proxy.sign_out_url):
-        message = f"is {shorten(proxy.sign_out_url)}: write https://… or a path such as /logout"
+        message = f"is {quoted(proxy.sign_out_url)}: write https://… or a path such as /logout"
         yield (*path, "sign_out_url"), message
 
 
@@ -140,7 +150,7 @@ def _check_development_host(settings: Settings, section: str) -> Iterator[Remark
     host: str = getattr(settings, section).host
     if settings.has_development_key and not is_loopback(host):
         message = (
-            f"is {shorten(host)}: beyond loopback, serve needs a key of your "
+            f"is {quoted(host)}: beyond loopback, serve needs a key of your "
             "own; add a table [serve.keys.NAME] with key"
         )
         yield (section, "host"), message

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
-from dashboard.domain.secret import Secret
+from dashboard.domain.secret import Secret, holds_login
 from dashboard.wire.decoding import TooDeep, read_toml
 
 Table: TypeAlias = dict[str, Any]
@@ -362,7 +362,12 @@ class Inspector:
 def _shown(value: object, path: SettingPath, kind: object) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
     is_hidden = kind is Secret or Secret in get_args(kind) or _may_be_secret(path)
-    return "not usable" if is_hidden else shorten(str(value))
+    return "not usable" if is_hidden else quoted(str(value))
+
+
+def quoted(text: str) -> str:
+    """Quote a text of the settings, unless it may hold a password."""
+    return "an address with a login" if holds_login(text) else shorten(text)
 
 
 def _expected(what: str, kind: object) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, get_args
 
 from dashboard.application.context import CheckedText, SettingChange
-from dashboard.domain.secret import MASK, Secret
+from dashboard.domain.secret import MASK, Secret, holds_login
 from dashboard.settings.layers import (
     Layer,
     SettingLocation,
@@ -143,6 +143,8 @@ def _is_harmless(path: SettingPath, value: object) -> bool:
     """
     kind = kind_at(path, Settings)
     if kind is None or Secret in {kind, *get_args(kind)} or holds_settings(kind):
+        return False
+    if holds_login(str(value)):
         return False
     return not (isinstance(value, list) and any(isinstance(each, dict | list) for each in value))
 

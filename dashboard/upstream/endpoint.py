@@ -11,11 +11,11 @@ from functools import partial
 from http import HTTPStatus
 from threading import Lock
 from typing import Final, Protocol, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from dashboard.domain.formatting import span
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation, Spent
-from dashboard.domain.secret import MASK, Secret
+from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -89,8 +89,6 @@ BODY_ALLOWANCE: Final = 64 * 1024
 ITEM_ALLOWANCE: Final = 8 * 1024
 """Further bytes for each item that was asked for."""
 
-_SHORTEST_SECRET: Final = 6
-
 
 def body_limit(items: int) -> int:
     """Return how many bytes an answer to `items` questions may have; one more is refused."""
@@ -115,26 +113,12 @@ class Endpoint:
     key_advice: str = "check the API key and its secret"
     forbidden_advice: str = "the settings of the API key do not allow this"
 
-    def mask(self, text: str) -> str:
-        """Return `text`, which an upstream may have made, without any part of the address."""
-        return mask(text, self._parts())
-
-    def _parts(self) -> Iterator[str]:
-        url = self.url.reveal()
-        address = urlsplit(url)
-        yield url
+    def parts(self) -> Iterator[str]:
+        """Yield what of the address may be a key, and where it leads."""
+        address = urlsplit(self.url.reveal())
         yield from (address.netloc, address.username or "", address.password or "")
         yield from address.path.split("/")
         yield from (pair.rpartition("=")[2] for pair in address.query.split("&"))
-
-
-def mask(text: str, secrets: Iterable[str]) -> str:
-    """Return `text` with each secret in it hidden, in plain and in percent-encoded form."""
-    for secret in secrets:
-        for form in {secret, unquote(secret)}:
-            if len(form) >= _SHORTEST_SECRET:
-                text = text.replace(form, MASK)
-    return text
 
 
 class Asker(Protocol):
@@ -204,9 +188,10 @@ def rpc_error(name: str, code: int) -> UpstreamError:
 def unreadable(endpoint: Endpoint, error: WireError, secrets: Iterable[str] = ()) -> UpstreamError:
     """Return the error for an answer that a codec cannot read.
 
-    The codec quotes what it found there, and a server may have sent the key back: it is masked.
+    The codec quotes what it found there, unless a server sent the key or the address back.
     """
-    found = mask(endpoint.mask(str(error)), secrets)
+    is_quoting = quotes(str(error), (*endpoint.parts(), *secrets))
+    found = "it repeats our address or our key, so it is not shown" if is_quoting else error
     return UpstreamUnreadable(f"{endpoint.name}: the answer cannot be read: {found}")
 
 

@@ -23,13 +23,14 @@ from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, Serve
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.server import server_config
 from dashboard.store.engine.engine import Store, open_store
+from tests.canaries import canary
 from tests.databases import new_sqlite_store
 from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.waiting import PATIENCE, eventually, eventually_async
 
-KEY = "k3y-of-the-tests"
-SECRET = "s3cret-of-the-tests"
-NARROW_KEY = "k3y-of-one-network"
+KEY = canary("key")
+SECRET = canary("secret")
+NARROW_KEY = canary("key of one network")
 NETWORK = NetworkId(424242)
 OTHER_NETWORK = NetworkId(59144)
 LIMITS = ServeLimits(

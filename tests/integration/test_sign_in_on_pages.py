@@ -18,10 +18,11 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from tests import plain_http
+from tests.canaries import canary
 from tests.installation import Installation, answers, new_installation
 from tests.waiting import PATIENCE, eventually
 
-PASSWORD = "correct horse battery"
+PASSWORD = canary("password of everybody")
 COOKIE = "__Host-linewatch"
 
 

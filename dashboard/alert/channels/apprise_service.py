@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.markup import visible
-from dashboard.domain.secret import Secret
+from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ _LOCAL: Final = frozenset({"dbus", "gio", "glib", "gnome", "kde", "macosx", "qt"
 _BRACKETS: Final = str.maketrans({"<": "\u2039", ">": "\u203a"})
 """Single quotation marks that look the same: chats take the others for links and calls."""
 
-_SHORTEST_KEY: Final = 6
 _QUOTED: Final = 200
 
 
@@ -131,9 +129,7 @@ class AppriseChannel:
 
     def _shown(self, text: str) -> str:
         """Return what was said, unless it quotes a part of the address."""
-        address = self.url.reveal()
-        parts = [form for part in re.split(r"[/?&=@:]", address) for form in (part, unquote(part))]
-        if any(len(part) >= _SHORTEST_KEY and part in text for part in parts):
+        if quotes(text, re.split(r"[/?&=@:]", self.url.reveal())):
             return ""
         return visible(" ".join(text.split()), _QUOTED)
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
 from dashboard.alert.message import MaySend, Stage, Watch, ignore
 from dashboard.domain.addresses import is_public
 from dashboard.domain.markup import visible
-from dashboard.domain.secret import Secret
+from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
     DeliveryBlocked,
     DeliveryDeferred,
@@ -42,9 +42,6 @@ _ENDS_IN_A_NUMBER: Final = re.compile(r"(?:^|\.)(?:\d+|0[xX][0-9A-Fa-f]*)$", re.
 
 _PORTS: Final = {"https": 443, "http": 80}
 _LARGEST_PORT: Final = 65535
-_SHORTEST_KEY: Final = 6
-"""A part of an address with as many characters may be a key; shorter ones are words such as v1."""
-
 _QUOTED: Final = 200
 """Characters of an answer that are shown."""
 
@@ -91,9 +88,7 @@ class HttpTarget:
         """Whether a text quotes a part of the address that may be a key."""
         address = urlsplit(self.url.reveal())
         query = address.query.replace("=", "&").split("&")
-        parts = [*address.path.split("/"), *query]
-        keys = {form for part in parts for form in (part, unquote(part))}
-        return any(len(key) >= _SHORTEST_KEY and key in text for key in keys)
+        return quotes(text, (*address.path.split("/"), *query))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +196,7 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
     with connection.getresponse() as response:
         line.settimeout(_BODY_TIMEOUT)
         text = "" if _is_taken(response.status) else _body_of(response)
-        is_quoting = target.hides(text) or any(s and s.reveal() in text for s in request.secrets)
+        is_quoting = target.hides(text) or quotes(text, (s.reveal() for s in request.secrets))
         return HttpAnswer(
             response.status,
             _shown(response.status, "" if is_quoting else visible(text, _QUOTED)),

@@ -19,7 +19,7 @@ from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sen
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import MailAddress
-from dashboard.domain.secret import Secret
+from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
 
 _REASONS: Final = (
@@ -270,7 +270,7 @@ class SmtpConnection(smtplib.SMTP):
     """Connects under a deadline, at once through TLS if the server wants that.
 
     `watch` gets each line that the server answers under the name of the step, and never what was
-    sent.
+    sent: an answer that repeats the password is replaced.
     """
 
     def __init__(self, server: SmtpServer, deadline: Deadline, watch: Watch = ignore) -> None:
@@ -314,6 +314,9 @@ class SmtpConnection(smtplib.SMTP):
         if self.file is not None:
             self.file.left = _LARGEST_ANSWER
         code, text = super().getreply()
+        if quotes(_read(text), [self._server.password.reveal()]):
+            kept = f"{_enhanced(text) or ''} it repeats our password, so it is not shown"
+            text = kept.strip().encode()
         for line in text.splitlines()[:_MOST_LINES] or [b""]:
             self._watch(Stage(self._step, reply_text((code, line))))
         if code == _GO_ON:

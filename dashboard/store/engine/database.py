@@ -102,6 +102,8 @@ def database_at(text: str) -> Database:
     """Read a store's address; StoreError says what is wrong, without the address itself."""
     try:
         url = make_url(text)
+        if "@" in (url.host or ""):
+            raise ValueError  # it begins with half of a password
     except (ArgumentError, ValueError):  # which may name half of a password
         raise StoreError(
             f"store.url is not an address: write {_EXAMPLES}, with %40 for @, %3A for : and %2F "

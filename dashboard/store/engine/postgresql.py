@@ -20,6 +20,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from dashboard.domain.secret import quotes
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE, store_in_use_error
 from dashboard.store.engine.lease_clock import BootMoment
@@ -228,13 +229,13 @@ class PostgresqlServer:
         state = error.sqlstate or without_one
         if state in _DAMAGED:
             return StoreError(
-                f"{self.name} is damaged ({_line(error)}): "
+                f"{self.name} is damaged ({self._line(error)}): "
                 "`linewatch verify` shows details, `linewatch restore FILE` restores a backup"
             )
         remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
         if remedy is None:
-            return None
-        return StoreUnavailable(f"{self.name} cannot be used now ({_line(error)}): {remedy}")
+            return StoreError(f"{self.name} refused what was asked ({self._line(error)})")
+        return StoreUnavailable(f"{self.name} cannot be used now ({self._line(error)}): {remedy}")
 
     def _engine(self, settings: dict[str, str], **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's create_engine takes them
         """Connect with settings of the session; a connection that broke meanwhile is replaced."""
@@ -254,6 +255,12 @@ class PostgresqlServer:
             },
             **options,
         )
+
+    def _line(self, error: BaseException) -> str:
+        """Return what the driver or the server said, unless it repeats the password."""
+        said = " ".join(str(error).split())
+        passwords = (self._url.password or "", *self._listed("password"))
+        return "it repeats the password, so it is not shown" if quotes(said, passwords) else said
 
     def _listed(self, name: str) -> Sequence[str]:
         given = self._url.query.get(name, ())
@@ -288,7 +295,3 @@ def _without_port(host: str) -> str:
 
 def _text(duration: timedelta) -> str:
     return f"{duration // timedelta(milliseconds=1)}ms"
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())

@@ -16,10 +16,11 @@ from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
+from tests.canaries import canary
 from tests.fake_clock import FakeClock
 from tests.passwords import CHEAP_HASHER
 
-PASSWORD: Final = Secret("correct horse battery")
+PASSWORD: Final = Secret(canary("password of everybody"))
 OTHER: Final = Secret("staple of another kind")
 LAPTOP: Final = Device("Firefox on Linux", "192.0.2.1")
 PHONE: Final = Device("Chrome on Android", "198.51.100.7")

@@ -23,7 +23,7 @@ from dashboard.domain.people.access import (
     parse_rate,
 )
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.secret import MASK, Secret
+from dashboard.domain.secret import MASK, Secret, holds_login, quotes
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, an_id, seconds
 
@@ -203,3 +203,24 @@ def test_link_with_another_character_is_forged(place: int, other: str) -> None:
 @pytest.mark.parametrize("text", ["", ".", "a.b", "é" * 50, "a" * 5000, f"{'a' * 9}.{'é' * 43}"])
 def test_what_is_no_link_is_forged(text: str) -> None:
     assert read_link(text, KEY, A_MOMENT) is LinkFault.FORGED
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("it said k3y-0123/456789ab", True),
+        ("k3y-0123%2F456789ab", True),
+        ("cut off: 3y-0123/4567", True),
+        ("cut off: k3y-0123/45", False),
+        ("Basic bWU6azN5LTAxMjMvNDU2Nzg5YWI=", True),
+        ("v1 \ud800", False),
+    ],
+)
+def test_text_that_repeats_a_secret_or_gives_it_away_is_found(text: str, *, is_found: bool) -> None:
+    assert quotes(text, ["", "v1", "k3y-0123/456789ab"]) is is_found
+    assert quotes(text, ["k3y-0123%2f456789ab"]) is is_found
+
+
+def test_address_with_a_login_is_told_from_a_mail_address() -> None:
+    assert holds_login("https://me:word@host.example/")
+    assert not holds_login("Ops <ops@example.org>")

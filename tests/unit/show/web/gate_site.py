@@ -21,11 +21,12 @@ from dashboard.domain.people.sign_in import SignInPolicy, Site
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.web.gate import StrictHeaders
 from dashboard.web.sign_in import IDENTITY, SignInGate
+from tests.canaries import canary
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
 from tests.passwords import CHEAP_HASHER
 
-PASSWORD: Final = "correct horse battery"
+PASSWORD: Final = canary("password of everybody")
 SITE: Final = Site("https://localhost", "localhost")
 POLICY: Final = SignInPolicy(timedelta(hours=12), timedelta(days=30), site=SITE)
 
