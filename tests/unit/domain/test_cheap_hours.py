@@ -260,16 +260,17 @@ def test_spells_of_any_hour_stand_in_where_those_are_too_few() -> None:
 
 def test_hours_are_near_each_other_across_midnight() -> None:
     midnight = A_MOMENT.replace(hour=0) + timedelta(days=1)
-    found = spells((12.5, 10), (36.5, 10), (11.5, 10))
+    found = spells((12.5, 10), (36.5, 10), (11.5, 10), (5, 200))
 
     usual = usual_spells(found, midnight)
 
     assert usual is not None
-    assert usual.is_of_hour
+    assert (usual.many, usual.is_of_hour) == (3, True)
 
 
 def test_fee_is_usual_that_lies_in_the_middle_of_three_days_or_more() -> None:
     assert usual_fee([30, 10, 20, 90]) == UsualFee(Wei(20), 4)
+    assert usual_fee([30, 10, 20]) == UsualFee(Wei(20), 3)
     assert usual_fee([10, 10]) is None
 
 

@@ -77,6 +77,7 @@ def test_what_has_another_form_is_no_duration(text: object) -> None:
 def test_duration_beyond_any_clock_is_refused() -> None:
     with pytest.raises(InputError, match="36501d is too long; write at most 36500d"):
         read_duration("36501d")
+    assert read_duration("36500d") == timedelta(days=36_500)
 
 
 @pytest.mark.parametrize(
