@@ -42,7 +42,7 @@ def make_next_release(folder: Path) -> Path:
         (folder / each).symlink_to(PROJECT / each)
     code = folder / "dashboard"
     shutil.copytree(PROJECT / "dashboard", code, ignore=shutil.ignore_patterns("__pycache__"))
-    known = code / "store" / "schema" / "revisions.py"
+    known = code / "store" / "schema" / "__init__.py"
     text = known.read_text(encoding="utf-8")
     more, changed = re.subn(r"(?m)^(REVISIONS: .*?),?\)$", rf'\1, "{NEXT_REVISION}")', text)
     assert changed == 1, "where the revisions stand has changed"

@@ -13,6 +13,7 @@ from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 
 ELSEWHERE = {SubjectKind.TRANSACTION, SubjectKind.INCLUSION, SubjectKind.BUSYNESS}
 ELSEWHERE |= {SubjectKind.DIGEST}  # it is no condition
+ELSEWHERE |= {SubjectKind.LINE_LIMITS}  # they end at once
 HELD = [each for each in SubjectKind if each not in ELSEWHERE]
 
 
