@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import holds_login
 from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import MailSettings
@@ -124,8 +125,10 @@ def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
                 "as Remote-User"
             )
             yield (*path, name), message
-    if proxy.sign_out_url and not _SIGN_OUT_URL.fullmatch(proxy.sign_out_url):
-        message = f"is {quoted(proxy.sign_out_url)}: write https://… or a path such as /logout"
+    out = proxy.sign_out_url
+    if out and (holds_login(out) or not _SIGN_OUT_URL.fullmatch(out)):
+        named = "holds a login" if holds_login(out) else f"is {quoted(out)}"
+        message = f"{named}: write https://… or a path such as /logout"
         yield (*path, "sign_out_url"), message
 
 

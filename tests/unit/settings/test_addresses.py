@@ -71,6 +71,11 @@ MISTAKES = {
         "sign_out_url = 'javascript:alert(1)'\n",
         ("sign_in.proxy.sign_out_url", "write https://", "a path such as /logout"),
     ),
+    "a login in what everybody is led to": (
+        PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
+        "sign_out_url = 'https://me:pw@id.example/out'\n",
+        ("sign_in.proxy.sign_out_url", "holds a login"),
+    ),
     "two roles on one port": (
         "[pages]\nport = 8502\n",
         ("serve.port", "is 8502, as is pages.port", "a port of its own"),
