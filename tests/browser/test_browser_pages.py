@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.page_checks import SIZE, visit
 from tests.browser.seeded_store import tx_hash
 from tests.browser.site_of_a_day import BROKEN, SECRET
+from tests.chromium import SETTLED
 
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
@@ -50,6 +51,7 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
     expect(page).to_have_url(f"{site}/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}&case_id=ZD+17")
+    page.wait_for_selector(SETTLED)  # a file that is written when asked for belongs to one run
     with page.expect_download() as saved:
         page.get_by_role("button", name="CSV").click()
     assert saved.value.path().read_text().count("\nZD 17,") == 2

@@ -45,14 +45,14 @@ def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
     with serving(dependencies) as address:
-        waiting = plain_http.get(f"http://{address}/ready")
+        ready = f"http://{address}/ready"
+        waits_for = ["The node of devnet has not answered yet."]
+        eventually(lambda: plain_http.get(ready).json().get("reasons") == waits_for)
+        assert plain_http.get(ready).status_code == 503
         follower.trouble = None
-        eventually(lambda: plain_http.get(f"http://{address}/ready").status_code == 200)
+        eventually(lambda: plain_http.get(ready).status_code == 200)
 
-        assert plain_http.get(f"http://{address}/ready").json() == {"status": "OK"}
-
-    assert waiting.status_code == 503
-    assert waiting.json()["reasons"] == ["The node of devnet has not answered yet."]
+        assert plain_http.get(ready).json() == {"status": "OK"}
 
 
 def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
