@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import EnumType
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -372,9 +373,12 @@ def quoted(text: str) -> str:
 
 def _expected(what: str, kind: object) -> str:
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    enums = [each for each in (kind, *get_args(kind)) if isinstance(each, EnumType)]
+    is_wrong_word = what.startswith("Invalid enum value")  # and not a list that is empty, say
+    words: list[str] = list(enums[0]) if enums and is_wrong_word else []
     if get_origin(kind) is Literal:
-        return f"choose one of {', '.join(get_args(kind))}"
-    return what[:1].lower() + what[1:]
+        words = list(get_args(kind))
+    return f"choose one of {', '.join(words)}" if words else what[:1].lower() + what[1:]
 
 
 def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own

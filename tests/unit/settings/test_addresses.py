@@ -64,7 +64,7 @@ MISTAKES = {
     ),
     "second factors of no role": (
         "[sign_in]\naccounts = true\nsecond_factor = ['root']\n",
-        ("sign_in.second_factor", "root"),
+        ("sign_in.second_factor", "root", "choose one of viewer, support, operator, admin"),
     ),
     "a script to sign out": (
         PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
