@@ -22,7 +22,7 @@ from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
 from tests.one_by_one import recent_notifications
@@ -62,7 +62,7 @@ def reject(
     with store.write() as connection:
         record = a_record(tx_hash=a_hash(number), nonce=nonce, sender=sender, **changes)
         track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
-        rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
         assert record_transition(connection, transition or a_transition(number), rejection_id)
 
 

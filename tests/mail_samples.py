@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.channels.mime import parse_sender, write_mail
 from dashboard.alert.compose import Links, MessageContext, NetworkName, compose
 from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message, MessageHeaders
@@ -127,7 +127,7 @@ def as_mail(message: Message) -> bytes:
     headers = MessageHeaders(
         "<00000000-0000-0000-0000-000000001742@watch.example>", TO, A_MOMENT + seconds(4)
     )
-    return write_message(message, headers, parse_sender(SENDER)).as_bytes()
+    return write_mail(message, headers, parse_sender(SENDER)).as_bytes()
 
 
 def _version(reason: str, **record: object) -> StoredRejection:

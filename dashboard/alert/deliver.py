@@ -15,8 +15,8 @@ from uuid import UUID
 from dashboard.alert.delivery_queue import (
     DeliveryQueue,
     Elapsed,
-    GroupTimes,
     QueueLimits,
+    ReleaseTimes,
     RetryRule,
     RetryTimes,
     WorkerPool,
@@ -94,7 +94,7 @@ class Deliverer:
         self._token = 0
         self._may_send: MaySend = always
         self._retries = RetryTimes(policy.retry, elapsed)
-        self._grouping = GroupTimes(elapsed)
+        self._release_times = ReleaseTimes(elapsed)
         self._closings: dict[Recipient, list[Closing]] = {}
         self._queue = DeliveryQueue(limits)
         self._to_claim: set[Recipient] = set()
@@ -164,7 +164,7 @@ class Deliverer:
         """
         now = self._clock()
         due: dict[Recipient, list[OpenNotification]] = {}
-        for each in self._grouping.due(open_notifications(connection), now):
+        for each in self._release_times.due(open_notifications(connection), now):
             if not self._retries.is_paused(each.recipient):
                 due.setdefault(each.recipient, []).append(each)
         planned: dict[Recipient, list[Closing]] = {}

@@ -255,7 +255,7 @@ def _doubled(first: timedelta, times: int, longest: timedelta) -> timedelta:
     return min(first * (1 << min(times, _MOST_DOUBLINGS)), longest)
 
 
-class GroupTimes:
+class ReleaseTimes:
     """Remembers from when on each open notification waits, and how long.
 
     A notification waits as long as was planned for it and no longer, however the clock is set.

@@ -24,7 +24,7 @@ from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import cohorts_among, record_poll, save_polled
+from dashboard.store.evidence.record_answers import cohorts_among, record_poll, save_record
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.tracking.cohorts import (
@@ -292,7 +292,7 @@ def save_rejection(
     if answer.record is None:
         return
     subject = Subject.transaction(network_id, answer.tx_hash)
-    rejection_id = save_polled(connection, network_id, answer.record, at)
+    rejection_id = save_record(connection, network_id, answer.record, at)
     before = current_state(connection, subject)
     transition = conclude_rejection(subject, before, answer, at, new_id)
     if transition is not None:

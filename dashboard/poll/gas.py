@@ -43,7 +43,7 @@ _LONGEST_TRIAL: Final = timedelta(seconds=5)
 
 
 class GasAsker(Protocol):
-    """A client that answers the four operations; every method raises UpstreamError."""
+    """Answers the four operations, as `GasClient` does; every method raises UpstreamError."""
 
     async def suggested_gas_fees(self) -> SuggestedGasFees: ...
     async def base_fee_history(self) -> tuple[Wei, ...]: ...

@@ -26,7 +26,7 @@ from dashboard.store.evidence.record_answers import (
     AnswersNotSaved,
     UnsavedAnswers,
     record_lookup,
-    save_polled,
+    save_record,
 )
 from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.cohorts import mark_rejected
@@ -177,7 +177,7 @@ class LiveLookup:
             if is_tracked(connection, each.tx_hash):
                 save_rejection(connection, network_id, each, at, self.new_id())
             elif each.record is not None:
-                save_polled(connection, network_id, each.record, at)
+                save_record(connection, network_id, each.record, at)
 
     @contextmanager
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:

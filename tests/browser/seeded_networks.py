@@ -24,7 +24,7 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.busy_window import save_spell
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.monitoring.coverage import save_coverage
@@ -234,4 +234,4 @@ def _reject(connection: Connection, network: NetworkId, count: int, now: datetim
             at,
             None,
         )
-        save_polled(connection, network, record, at)
+        save_record(connection, network, record, at)

@@ -21,7 +21,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
@@ -200,7 +200,7 @@ def _record(number: int, stage: RejectionStage, reason: str, at: datetime) -> Re
 
 
 def _reject(connection: Connection, record: RejectedTransaction) -> None:
-    save_polled(connection, SIMULATED.network_id, record, record.timestamp)
+    save_record(connection, SIMULATED.network_id, record, record.timestamp)
     _answer(connection, SIMULATED.network_id, record.tx_hash, record.timestamp)
 
 

@@ -42,7 +42,7 @@ from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
 from dashboard.store.polled_gas import save_gas
@@ -145,7 +145,7 @@ def _transaction(connection: Connection, number: int, text: str, at: datetime) -
     request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
     track(connection, request, at)
     record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at)
-    rejection_id = save_polled(connection, network, record, at)
+    rejection_id = save_record(connection, network, record, at)
     news = Transition(
         UUID(int=700 + number), Subject.transaction(network, of_one), None, State.REJECTED, at
     )

@@ -24,7 +24,7 @@ from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.schema import (
     incident_transitions,
     incidents,
@@ -167,7 +167,7 @@ class AlertingLives:
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)
                 request = TrackRequest(a_hash(number), (A_NETWORK,), None, "")
                 track(connection, request, self.clock.now())
-                rejection_id = save_polled(connection, A_NETWORK, record, self.clock.now())
+                rejection_id = save_record(connection, A_NETWORK, record, self.clock.now())
                 subject = Subject.transaction(A_NETWORK, a_hash(number))
                 transition = Transition(
                     an_id(number), subject, None, State.REJECTED, self.clock.now()

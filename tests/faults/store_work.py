@@ -20,7 +20,7 @@ from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup, save_polled, save_reports
+from dashboard.store.evidence.record_answers import record_lookup, save_record, save_reports
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track_all, untrack
@@ -81,7 +81,7 @@ def _poll(connection: Connection, chance: Random, number: int) -> None:
     record_lookup(connection, network_id, at, answers)
     for place, answer in enumerate(answers):
         if answer.record is not None:
-            rejection_id = save_polled(connection, network_id, answer.record, at)
+            rejection_id = save_record(connection, network_id, answer.record, at)
             subject = Subject.transaction(network_id, answer.tx_hash)
             before = current_state(connection, subject)
             new_id = an_id(1000 * number + place + 1)

@@ -18,7 +18,7 @@ from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_NETWORK,
@@ -68,8 +68,8 @@ def _reject(connection: Connection) -> None:
     second = a_record(
         tx_hash=a_hash(2), sender=an_address(9), reason_message=HOSTILE, timestamp=_now()
     )
-    save_polled(connection, A_NETWORK, first, hour_ago)
-    save_polled(connection, A_NETWORK, second, _now())
+    save_record(connection, A_NETWORK, first, hour_ago)
+    save_record(connection, A_NETWORK, second, _now())
     record_lookup(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
 
 

@@ -14,7 +14,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import pending_expansion
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.gas import latest_gas
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.search import search
@@ -39,7 +39,7 @@ def hold_real_data(settings: Settings) -> None:
     """Put a rejection of a network that is not simulated into the store."""
     migrate_store(settings)
     with closing(open_checked_store(settings)) as store, store.write() as connection:
-        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
 
 
 def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:

@@ -27,7 +27,7 @@ from dashboard.poll.inclusion import (
 )
 from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
@@ -175,7 +175,7 @@ def reject(store: Store, tx_hash: TxHash, fake_clock: FakeClock) -> None:
     record = a_record(tx_hash=tx_hash, sender=Address.parse(SENDER), nonce=0)
     with store.write() as connection:
         track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,), None, ""), fake_clock.now())
-        save_polled(connection, ANVIL_NETWORK, record, fake_clock.now())
+        save_record(connection, ANVIL_NETWORK, record, fake_clock.now())
 
 
 async def look_again(

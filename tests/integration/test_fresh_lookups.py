@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.builders import a_record
 from tests.databases import DATABASES, new_store
 from tests.integration.documented_server import a_socket, exchange
@@ -39,7 +39,7 @@ def a_store_in(database: str, folder: Path) -> Iterator[tuple[Store, str]]:
 def save(store: Store, tx_hash: TxHash) -> None:
     with store.write() as connection:
         record = a_record(tx_hash=tx_hash, timestamp=utc_now())
-        save_polled(connection, NETWORK, record, utc_now())
+        save_record(connection, NETWORK, record, utc_now())
 
 
 def numbered(number: int) -> TxHash:

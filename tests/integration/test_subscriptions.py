@@ -16,7 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.transport.connection_limits import ConnectionLimits
 from tests import plain_http
 from tests.builders import a_hash, a_record
@@ -60,7 +60,7 @@ def save(store: Store, *numbers: int, network_id: NetworkId = NETWORK, reason: s
     with store.write() as connection:
         for number in numbers:
             record = a_record(tx_hash=a_hash(number), reason_message=f"{reason} {number}")
-            save_polled(connection, network_id, record, utc_now())
+            save_record(connection, network_id, record, utc_now())
 
 
 def subscribe(socket: ClientConnection, *params: object) -> str:

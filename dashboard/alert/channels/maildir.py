@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.channels.mime import parse_sender, write_mail
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld
 
@@ -27,7 +27,7 @@ class MaildirChannel:
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Write one file durably; returns its name. DeliveryBlocked if the disk refuses."""
-        content = write_message(message, headers, self._sender).as_bytes()
+        content = write_mail(message, headers, self._sender).as_bytes()
         name = _file_name(headers)
         try:
             self._make_folders()

@@ -98,7 +98,7 @@ def parse_recipient(text: str) -> MailAddress:
         ) from error
 
 
-def write_message(message: Message, headers: MessageHeaders, sender: MailAddress) -> EmailMessage:
+def write_mail(message: Message, headers: MessageHeaders, sender: MailAddress) -> EmailMessage:
     """Return plain text with HTML as its alternative, and its files, under its headers.
 
     `Auto-Submitted` keeps vacation responders quiet (RFC 3834), `List-Id` lets people file it

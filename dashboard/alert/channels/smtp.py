@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
-from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sender, write_message
+from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sender, write_mail
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import MailAddress
@@ -129,11 +129,11 @@ class SmtpChannel:
         recipient; DeliveryDeferred if the server saw the message and may take it later.
         """
         recipient = parse_recipient(headers.to)
-        content = write_message(message, headers, self._sender).as_bytes()
+        content = write_mail(message, headers, self._sender).as_bytes()
         if self._signer is not None:
             content = self._signer.sign(content)
         with self._connected() as connection:
-            self._address(connection, recipient)
+            self._open_envelope(connection, recipient)
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker expired")
             reply = _send_data(connection, content)
@@ -146,11 +146,11 @@ class SmtpChannel:
         DeliveryError as in `send`; a server learns nothing but the addresses.
         """
         with self._connected() as connection:
-            self._address(connection, *map(parse_recipient, recipients))
+            self._open_envelope(connection, *map(parse_recipient, recipients))
             connection.quit_without_waiting()
 
-    def _address(self, connection: SmtpConnection, *recipients: MailAddress) -> None:
-        """Say who sends a message, and to whom."""
+    def _open_envelope(self, connection: SmtpConnection, *recipients: MailAddress) -> None:
+        """Secure the connection and log in, then name the sender and the recipients."""
         self._secure_and_log_in(connection)
         options = _international_options(connection, self._sender, *recipients)
         _require(connection.mail(self._sender.spec, options), "the sender")

@@ -35,7 +35,7 @@ _SPACED: Final = timedelta(minutes=50)
 
 @dataclass(frozen=True, slots=True)
 class OpenNotification:
-    """A notification that still takes members; nobody has claimed it.
+    """A notification that still takes members, since it is not closed.
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
     about no transaction. `incident_id` is the one that it is about, None if that is not known.

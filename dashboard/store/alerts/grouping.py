@@ -264,11 +264,11 @@ class Grouping:
     def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
         """Add a transition to a recipient's open notification, or begin one."""
         incident_id, recipient, *_ = place
-        grouping = self._grouping(place, route)
-        if grouping is None or grouping.members >= LARGEST_MEMBERS:
-            grouping = self._begin(place, change, route)
-        grouping.members += 1
-        joined = grouping.notification_id
+        growing = self._open_notification(place, route)
+        if growing is None or growing.members >= LARGEST_MEMBERS:
+            growing = self._begin(place, change, route)
+        growing.members += 1
+        joined = growing.notification_id
         self._add_member(incident_id, recipient, change, notification_id=joined)
 
     def _add_member(
@@ -284,14 +284,14 @@ class Grouping:
         row = member_row(recipient, *place, notification_id=notification_id, reason=reason)
         self._members.append(row)
 
-    def _grouping(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
+    def _open_notification(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         if place not in self._open:
             found = self._open[place] = self._stored(place, route)
             self._touched += [found] if found else []
         return self._open[place]
 
     def _stored(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
-        """Return the latest notification of an incident that nobody has claimed.
+        """Return the latest notification of an incident, unless it is closed.
 
         What is held joins only what the same windows and hours hold, and nothing else joins that.
         """

@@ -66,7 +66,7 @@ def record_lookup(
     *,
     is_polled: bool = True,
 ) -> None:
-    """Record answers about any hashes, tracked or not; rejections are saved by `save_polled`.
+    """Record answers about any hashes, tracked or not; rejections are saved by `save_record`.
 
     Only a poll asks again, so only its failures show that the network does not answer; any answer
     shows that it does.
@@ -118,10 +118,10 @@ def _note_network(
         note_failure(connection, network_id, asked_at, (operation, failures[0]))
 
 
-def save_polled(
+def save_record(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
-    """Save a version that a poll answered; return its id, the same for the same version."""
+    """Save a version that upstream answered, and mark its hash as rejected; return its id."""
     mark_rejected(connection, network_id, [record.tx_hash])
     return save.save_version(connection, network_id, record, now)
 

@@ -12,7 +12,7 @@ from typing import Final
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.bench.expected_replies import NETWORK
 
 AT_ONCE: Final = 20
@@ -24,7 +24,7 @@ def write_once(store: Store, many: int = AT_ONCE, at: datetime | None = None) ->
     now = at or datetime.now(UTC)
     with store.write() as connection:
         for _ in range(many):
-            save_polled(connection, NETWORK, _record(now), now)
+            save_record(connection, NETWORK, _record(now), now)
 
 
 def _record(now: datetime) -> RejectedTransaction:

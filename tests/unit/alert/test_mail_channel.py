@@ -12,7 +12,7 @@ import pytest
 from Crypto.PublicKey import RSA
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.channels.mime import DkimSigner, parse_sender, read_dkim_key, write_message
+from dashboard.alert.channels.mime import DkimSigner, parse_sender, read_dkim_key, write_mail
 from dashboard.alert.channels.smtp import (
     Security,
     SmtpChannel,
@@ -125,7 +125,7 @@ def signer() -> DkimSigner:
 
 
 def a_mail() -> bytes:
-    return write_message(MESSAGE, some_headers(), parse_sender(SENDER)).as_bytes()
+    return write_mail(MESSAGE, some_headers(), parse_sender(SENDER)).as_bytes()
 
 
 def is_valid(content: bytes) -> bool:

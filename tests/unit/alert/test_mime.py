@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.alert.channels.mime import one_line, parse_sender, write_message
+from dashboard.alert.channels.mime import one_line, parse_sender, write_mail
 from dashboard.alert.message import Attachment, InlineImage, Message, MessageHeaders
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.errors import DeliveryBlocked, InputError
@@ -44,7 +44,7 @@ def received(
     sender: MailAddress = FROM,
 ) -> EmailMessage:
     """Return the mail as its reader gets it."""
-    return read_mail(write_message(message, headers or some_headers(), sender).as_bytes())
+    return read_mail(write_mail(message, headers or some_headers(), sender).as_bytes())
 
 
 def test_message_has_the_headers_of_an_automatic_message() -> None:
@@ -72,7 +72,7 @@ def test_address_to_unsubscribe_arrives_whole_and_one_click_needs_https(
     address = f"{scheme}://watch.example/link/{'A' * 300}.{'b' * 43}"
     message = replace(MESSAGE, unsubscribe=address)
 
-    raw = write_message(message, some_headers(), FROM).as_bytes()
+    raw = write_mail(message, some_headers(), FROM).as_bytes()
 
     assert f"\r\nList-Unsubscribe: <{address}>\r\n".encode() in raw
     assert read_mail(raw)["List-Unsubscribe-Post"] == one_click
@@ -136,7 +136,7 @@ def test_files_follow_the_text_and_pictures_belong_to_the_html() -> None:
 
 
 def test_same_message_is_the_same_bytes_at_every_attempt() -> None:
-    first, second = (write_message(LAID_OUT, some_headers(), FROM).as_bytes() for _ in range(2))
+    first, second = (write_mail(LAID_OUT, some_headers(), FROM).as_bytes() for _ in range(2))
 
     assert first == second
 
@@ -144,7 +144,7 @@ def test_same_message_is_the_same_bytes_at_every_attempt() -> None:
 def test_message_travels_over_seven_bit_servers() -> None:
     message = replace(LAID_OUT, subject="Rejected (0x2d6a…800e)", text="Grüße …\n")
 
-    assert write_message(message, some_headers(), FROM).as_bytes().isascii()
+    assert write_mail(message, some_headers(), FROM).as_bytes().isascii()
 
 
 def test_subject_with_line_breaks_adds_no_header() -> None:
@@ -199,7 +199,7 @@ def test_any_text_and_html_arrive_whole(text: str, html: str) -> None:
 
 
 def test_domain_in_another_script_is_written_as_dns_has_it() -> None:
-    written = write_message(MESSAGE, some_headers(to="ops@bücher.example"), FROM)
+    written = write_mail(MESSAGE, some_headers(to="ops@bücher.example"), FROM)
 
     assert written["To"] == "ops@xn--bcher-kva.example"
     assert written.as_bytes().isascii()
@@ -217,7 +217,7 @@ def test_address_in_another_script_is_written_as_it_is() -> None:
 )
 def test_recipient_that_is_no_address_waits_for_a_correction(address: str) -> None:
     with pytest.raises(DeliveryBlocked, match="is not an email address; correct recipients"):
-        write_message(MESSAGE, some_headers(to=address), FROM)
+        write_mail(MESSAGE, some_headers(to=address), FROM)
 
 
 def test_sender_that_is_no_address_is_told_at_the_start() -> None:

@@ -28,7 +28,7 @@ from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import PendingCondition
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.transactions import track
@@ -122,7 +122,7 @@ def store(empty_store: Store) -> Store:
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "bot #vip"), A_MOMENT)
         for number, stage, after in arrivals:
             record = a_record(tx_hash=a_hash(number), tx_rejection_stage=RejectionStage(stage))
-            save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(after))
+            save_record(connection, A_NETWORK, record, A_MOMENT + seconds(after))
     return empty_store
 
 

@@ -14,7 +14,7 @@ from dashboard.poll.lease import Lease, Term
 from dashboard.poll.measured_rules import MeasuredRules, PeerCertificates, RuleReader
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_MOMENT,
@@ -64,7 +64,7 @@ class Watch:
         with self.store.write() as connection:
             for number in numbers:
                 record = a_record(tx_hash=a_hash(number))
-                save_polled(connection, A_NETWORK, record, self.fake_clock.now())
+                save_record(connection, A_NETWORK, record, self.fake_clock.now())
 
     def go_on(self, times: int, base_fee: int | None = None) -> None:
         """Look so many times, with a base fee in gwei that is polled before each look."""

@@ -24,7 +24,7 @@ from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQu
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from tests.builders import (
     A_NETWORK,
@@ -93,7 +93,7 @@ def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> Inclusion
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(nonce=nonce), fake_clock.now())
+        save_record(connection, A_NETWORK, a_record(nonce=nonce), fake_clock.now())
 
 
 def verdict_on(store: Store) -> VerdictKind:

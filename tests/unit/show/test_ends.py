@@ -21,7 +21,7 @@ from dashboard.domain.tracking.verdict import (
     VerdictKind,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
@@ -139,7 +139,7 @@ def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
 ) -> None:
     ahead = a_record(tx_hash=tx_hash(40), timestamp=NOW + timedelta(days=800))
     with store.write() as connection:
-        save_polled(connection, SIMULATED.network_id, ahead, NOW)
+        save_record(connection, SIMULATED.network_id, ahead, NOW)
 
     words = lookup_page(queries, tx_hash(40))
 

@@ -19,7 +19,7 @@ from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.answer_counts import note_answered
 from dashboard.store.monitoring.coverage import save_coverage
@@ -119,7 +119,7 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
         for number in range(114):
             at = NOW - (timedelta(minutes=90) if number == 0 else timedelta(minutes=10))
             record = a_record(tx_hash=a_hash(number), timestamp=at)
-            save_polled(connection, SIMULATED.network_id, record, at)
+            save_record(connection, SIMULATED.network_id, record, at)
     networks = SIMULATED, replace(SILENT, has_exclusion=False)
     queries = Application(empty_store, networks, None, lambda: NOW)
 

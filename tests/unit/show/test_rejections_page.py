@@ -26,7 +26,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
@@ -155,7 +155,7 @@ def test_gap_of_the_last_day_makes_counts_a_lower_bound_and_is_hatched(store: St
 def test_long_list_has_pages(store: Store) -> None:
     with store.write() as connection:
         for number in range(60):
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
+            save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
     queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     first, last = visit("rejections", queries), visit("rejections", queries, page="6")
@@ -194,7 +194,7 @@ def test_counts_beside_each_other_agree(store: Store) -> None:
 def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, hostile, NOW)
+        save_record(connection, A_NETWORK, hostile, NOW)
     context = ApplicationContext(store, (SIMULATED,), lambda: NOW)
     rejections = Rejections(context).page(RejectionFilter(), DAY, 1, 100)
 
@@ -215,7 +215,7 @@ def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Ap
             record = a_record(
                 tx_hash=a_hash(number), sender=an_address(7), timestamp=NOW, nonce=number
             )
-            save_polled(connection, SIMULATED.network_id, record, NOW)
+            save_record(connection, SIMULATED.network_id, record, NOW)
 
     shown = visit("rejections", queries, period="1 h")
     shown.button(key=f"choose-senders-{an_address(7)}").click().run()
@@ -231,7 +231,7 @@ def test_senders_are_folded_while_none_stands_out(store: Store) -> None:
             record = a_record(
                 tx_hash=a_hash(number), sender=an_address(number), timestamp=NOW, nonce=number
             )
-            save_polled(connection, SIMULATED.network_id, record, NOW)
+            save_record(connection, SIMULATED.network_id, record, NOW)
 
     shown = visit("rejections", Application(store, (SIMULATED,), None, lambda: NOW))
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import visit, words_of
@@ -27,7 +27,7 @@ def page_with(store: Store, *reasons: str, network: str = "") -> str:
     with store.write() as connection:
         for number, reason in enumerate(reasons, start=1):
             record = a_record(tx_hash=a_hash(number), reason_message=reason, timestamp=NOW)
-            save_polled(connection, SIMULATED.network_id, record, NOW)
+            save_record(connection, SIMULATED.network_id, record, NOW)
     queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
     return words_of(visit("rejections", queries, **({"network": network} if network else {})))
 

@@ -18,7 +18,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.polled_gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
@@ -101,8 +101,8 @@ def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) 
     late = a_record(timestamp=NOW - timedelta(minutes=12, seconds=1))
     ahead = a_record(tx_hash=tx_hash(2), timestamp=NOW + timedelta(minutes=2))
     with empty_store.write() as connection:
-        save_polled(connection, SIMULATED.network_id, late, NOW - timedelta(seconds=58))
-        save_polled(connection, SIMULATED.network_id, ahead, NOW - timedelta(seconds=5))
+        save_record(connection, SIMULATED.network_id, late, NOW - timedelta(seconds=58))
+        save_record(connection, SIMULATED.network_id, ahead, NOW - timedelta(seconds=5))
 
     words = words_of(open_page(Application(empty_store, (SIMULATED,), None, lambda: NOW)))
 
@@ -120,7 +120,7 @@ def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) 
         for minutes, stage in enumerate(RejectionStage):
             at = NOW - timedelta(minutes=minutes)
             record = a_record(timestamp=at, tx_rejection_stage=stage)
-            save_polled(connection, SIMULATED.network_id, record, at)
+            save_record(connection, SIMULATED.network_id, record, at)
 
     page = open_page(Application(empty_store, (SIMULATED,), None, lambda: NOW))
 

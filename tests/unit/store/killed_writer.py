@@ -16,7 +16,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 
 ACKNOWLEDGED_FIRST = 3
@@ -28,7 +28,7 @@ def steps_of(number: int) -> tuple[Callable[[Connection], object], ...]:
     record = a_record(tx_hash=a_hash(number))
     return (
         lambda connection: record_lookup(connection, A_NETWORK, A_MOMENT, [answer]),
-        lambda connection: save_polled(connection, A_NETWORK, record, A_MOMENT),
+        lambda connection: save_record(connection, A_NETWORK, record, A_MOMENT),
         lambda connection: record_transition(connection, a_transition(number), None),
     )
 

@@ -12,7 +12,7 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.delivery_checks import claim_for_all
@@ -29,7 +29,7 @@ def reject(store: Store, count: int = 1, *, is_tracked: bool = True) -> None:
             if is_tracked:
                 track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
             record = a_record(tx_hash=a_hash(number))
-            rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+            rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
             record_transition(connection, a_transition(number), rejection_id)
 
 

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_record
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
@@ -127,13 +127,13 @@ class Play:
             if is_kept:
                 self.model.answer(network_id, self.now, answer)
             if answer.record is not None:
-                save_polled(self.connection, network_id, answer.record, self.now)
+                save_record(self.connection, network_id, answer.record, self.now)
                 self.model.record(network_id, answer)
 
     def report(self, network_id: NetworkId, number: int) -> None:
         answer = self.answer(number, [RECORD] * HASHES)
         assert answer.record is not None
-        save_polled(self.connection, network_id, answer.record, self.now)
+        save_record(self.connection, network_id, answer.record, self.now)
         self.model.record(network_id, answer)
 
     def amend(self, number: int, years: int | None, label: str) -> None:

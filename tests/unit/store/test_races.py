@@ -12,7 +12,7 @@ from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -60,7 +60,7 @@ def poll_all(store: Store, _number: int) -> list[int]:
     for subject in range(1, ROUNDS + 1):
         with store.write() as connection:
             record = a_record(tx_hash=a_hash(subject))
-            ids.append(save_polled(connection, A_NETWORK, record, A_MOMENT))
+            ids.append(save_record(connection, A_NETWORK, record, A_MOMENT))
     return ids
 
 

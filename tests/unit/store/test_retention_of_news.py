@@ -18,7 +18,7 @@ from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.coverage import gaps, save_coverage
 from dashboard.store.monitoring.upkeep import record_credits, spent_since
 from dashboard.store.schema import notifications
@@ -72,10 +72,10 @@ def test_notification_that_somebody_needs_stays(store: Store) -> None:
     reject(store, 2, old)
     with store.write() as connection:
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
         [third] = versions(connection, a_hash(3))
         record_transition(connection, a_transition(3, at=old), third.rejection_id)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         hand_over(connection, old)
 
     assert forget(store, 1, notifications=A_MOMENT) == {}

@@ -14,7 +14,7 @@ from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.search import TrackedFilter, count_tracked, search_tracked
@@ -54,7 +54,7 @@ def store(store: Store) -> Store:
             record = a_record(
                 tx_hash=a_mark(number), reason_message=reason, tx_rejection_stage=stage
             )
-            save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(number))
+            save_record(connection, A_NETWORK, record, A_MOMENT + seconds(number))
     return store
 
 
@@ -122,7 +122,7 @@ def test_start_of_a_sender_finds_its_transactions(store: Store) -> None:
     with store.write() as connection:
         track(connection, TrackRequest(a_mark(70), (A_NETWORK,), None, ""), A_MOMENT)
         record = a_record(tx_hash=a_mark(70), sender=A_SENDER)
-        save_polled(connection, A_NETWORK, record, A_MOMENT)
+        save_record(connection, A_NETWORK, record, A_MOMENT)
     for text, found in SENDERS.items():
         named = parse_search(text).named
         rejected, tracked = RejectionFilter(beginning=named), TrackedFilter(tx_hashes=named)

@@ -28,7 +28,7 @@ from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.wire.exclusion import StatusRequest, decode_status_request
 from dashboard.wire.params import SAVE_REJECTED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
@@ -80,7 +80,7 @@ def keep(
 ) -> None:
     record = a_record(tx_hash=tx_hash, timestamp=at, reason_message=reason)
     with store.write() as connection:
-        save_polled(connection, network, record, A_MOMENT)
+        save_record(connection, network, record, A_MOMENT)
 
 
 def services_of(store: Store) -> ServeDependencies:

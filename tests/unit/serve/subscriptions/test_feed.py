@@ -19,7 +19,7 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.subscriptions import EncodedArrivals, Feed, Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.builders import a_hash, a_record
 from tests.integration.running_server import NETWORK, a_store, utc_now
 from tests.waiting import PATIENCE, eventually_async
@@ -99,7 +99,7 @@ def a_subscription(client: Client) -> Subscription:
 def save(store: Store, *numbers: int) -> None:
     with store.write() as connection:
         for number in numbers:
-            save_polled(connection, NETWORK, a_record(tx_hash=a_hash(number)), utc_now())
+            save_record(connection, NETWORK, a_record(tx_hash=a_hash(number)), utc_now())
 
 
 async def test_last_listener_leaving_while_news_is_read_costs_a_late_one_nothing(
@@ -163,7 +163,7 @@ async def test_client_without_room_has_little_held_for_it(tmp_path: Path) -> Non
         with store.write() as connection:
             for number in range(1, 400):
                 record = a_record(tx_hash=a_hash(number), reason_message="x" * 1024)
-                save_polled(connection, NETWORK, record, utc_now())
+                save_record(connection, NETWORK, record, utc_now())
         feed = Feed(store)
         news, _, is_whole = feed._read_for(EVERYTHING, 0)  # noqa: SLF001 - nothing else tells it
 

@@ -10,7 +10,7 @@ from dashboard.store.alerts.conditions import (
 )
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 
 SUBJECT = Subject.transaction(A_NETWORK, a_hash())
@@ -18,7 +18,7 @@ SUBJECT = Subject.transaction(A_NETWORK, a_hash())
 
 def test_change_is_kept_with_its_cause_and_pending_in_the_outbox(store: Store) -> None:
     with store.write() as connection:
-        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         assert record_transition(connection, a_transition(), rejection_id)
 
     with store.read() as connection:
@@ -54,7 +54,7 @@ def test_rejected_transaction_is_found_included_once(store: Store) -> None:
         for number, transaction in ((7, 1), (8, 1), (9, 2))
     ]
     with store.write() as connection:
-        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         record_transition(connection, a_transition(), rejection_id)
         answers = [record_inclusion(connection, each) for each in inclusions]
         [_, included] = pending_expansion(connection, 10)
@@ -66,8 +66,8 @@ def test_rejected_transaction_is_found_included_once(store: Store) -> None:
 
 def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
     with store.write() as connection:
-        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-        second = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
+        first = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
+        second = save_record(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
         record_transition(connection, a_transition(), first)
         answers = [
             record_transition(

@@ -30,7 +30,7 @@ from dashboard.store.alerts.notifications import all_members
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -52,14 +52,14 @@ def reject(store: Store, *numbers: int, module: str = "ADD") -> None:
         for number in numbers:
             record = a_record(tx_hash=a_hash(number), reason_message=reason)
             track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
-            rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+            rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
             assert record_transition(connection, a_transition(number), rejection_id)
 
 
 def change(store: Store, number: int) -> None:
     with store.write() as connection:
         record = a_record(tx_hash=a_hash(number), nonce=9)
-        rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
         transition = a_transition(number, transition_id=an_id(100 + number), before=State.REJECTED)
         assert record_transition(connection, transition, rejection_id)
 

@@ -17,7 +17,7 @@ from dashboard.store.alerts.release import (
     release_held,
 )
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.backup import back_up
 from tests.builders import (
     A_MOMENT,
@@ -79,7 +79,7 @@ def test_only_what_certainly_happened_after_the_restore_is_sent(url: str, backup
         with store.write() as connection:
             for number, delay in rejected.items():
                 record = a_record(tx_hash=a_hash(number), timestamp=AN_HOUR_LATER + delay)
-                rejection_id = save_polled(connection, A_NETWORK, record, seen_at)
+                rejection_id = save_record(connection, A_NETWORK, record, seen_at)
                 record_transition(connection, a_transition(number, at=seen_at), rejection_id)
             for number, (network, before, after, at) in turns.items():
                 turned = a_transition(
@@ -110,7 +110,7 @@ def test_released_notification_is_pending_and_nothing_is_in_doubt_any_more(
         with store.write() as connection:
             assert release_held(connection, AN_HOUR_LATER) == 3
         with store.write() as connection:
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(60)), AN_HOUR_LATER)
+            save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(60)), AN_HOUR_LATER)
             record_transition(connection, a_transition(60, at=A_MOMENT), None)
         _expand(store)
         assert len(claim_due(store, take_lease(store), AN_HOUR_LATER)) == 4

@@ -40,7 +40,7 @@ from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_e
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -119,7 +119,7 @@ def test_reader_may_ask_whether_an_incident_is_due(store: Store) -> None:
 def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Store) -> None:
     [first, *_] = go_through(store, State.BUSY, State.CALM, State.BUSY)
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         record_transition(connection, a_transition(9), None)
         expand_and_close(connection, [OPS])
         [over, lasting, rejection] = sorted(
@@ -268,7 +268,7 @@ def test_what_is_over_is_found_by_each_of_its_properties(
 
 def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Store) -> None:
     with store.write() as connection:
-        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         record_transition(connection, a_transition(), rejection_id)
         [entry] = pending_expansion(connection, 10)
         routes = [

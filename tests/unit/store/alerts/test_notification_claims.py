@@ -18,7 +18,7 @@ from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.fake_machine import Machine
@@ -150,7 +150,7 @@ def make_changes_pending(
         for nonce, each in enumerate(transitions):
             record = a_record(tx_hash=each.subject.tx_hash, nonce=nonce)
             assert record_transition(
-                connection, each, save_polled(connection, A_NETWORK, record, A_MOMENT)
+                connection, each, save_record(connection, A_NETWORK, record, A_MOMENT)
             )
         for entry in pending_expansion(connection, 10):
             routes = by_subject(entry.transition, [recipient])

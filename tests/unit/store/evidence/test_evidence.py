@@ -8,7 +8,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
@@ -63,7 +63,7 @@ def test_evidence_holds_every_version_newest_claimed_time_first(store: Store) ->
     old, new = a_record(), a_record(timestamp=A_MOMENT + seconds(9))
     with store.write() as connection:
         for each in (new, old):
-            save_polled(connection, A_NETWORK, each, A_MOMENT)
+            save_record(connection, A_NETWORK, each, A_MOMENT)
 
     assert the_evidence(store).records == (new, old)
 

@@ -11,7 +11,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.import_history import (
     first_observed_at,
     import_gas_history,
@@ -106,7 +106,7 @@ def test_other_networks_are_told_by_any_kind_of_data(store: Store) -> None:
         import_gas_history(connection, [made_up(A_MOMENT)])
         assert other_networks(connection, [A_NETWORK]) == []
         assert other_networks(connection, [ANOTHER_NETWORK]) == [A_NETWORK]
-        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
         assert other_networks(connection, [A_NETWORK]) == [ANOTHER_NETWORK]
 
 

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows
 from dashboard.store.polled_gas import save_gas
@@ -70,8 +70,8 @@ def full_store(store: Store) -> Store:
 def test_rejection_is_exported_with_all_that_is_known_of_it(store: Store) -> None:
     overflow = ModuleOverflow("HUB", 5, 4)
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(nonce=2**64 - 2), A_MOMENT)
-        save_polled(connection, A_NETWORK, a_record(nonce=2**64 - 2), A_MOMENT + seconds(7200))
+        save_record(connection, A_NETWORK, a_record(nonce=2**64 - 2), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(nonce=2**64 - 2), A_MOMENT + seconds(7200))
         report = a_report(tx_hash=a_hash(2), reason_message="=cmd\r\n\0", overflows=(overflow,))
         save_report(connection, report, ANOTHER_NETWORK, A_MOMENT + seconds(1))
 

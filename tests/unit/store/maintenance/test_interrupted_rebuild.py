@@ -15,7 +15,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.polled_gas import save_gas
@@ -56,7 +56,7 @@ def lived(store: Store) -> Store:
                 save_gas(connection, seen, block_time=seconds(2))
         requests = [TrackRequest(a_hash(each), (A_NETWORK,), None, "vault") for each in range(4)]
         track_all(connection, requests, A_MOMENT)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(0)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(0)), A_MOMENT)
     return store
 
 

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import broken_references, verify
@@ -102,7 +102,7 @@ def live(url: str) -> None:
             track_all(connection, requests, A_MOMENT)
             for number in range(2):
                 at = A_MOMENT + timedelta(days=20 * number)
-                save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
+                save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
 
 
 @pytest.fixture

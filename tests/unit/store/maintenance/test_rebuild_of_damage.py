@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.rebuild import rebuild, wrong_derived
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.maintenance.test_rebuild import derived, found_in, see_fees, spoil
@@ -24,7 +24,7 @@ def lived(store: Store) -> Store:
             see_fees(connection, offset)
         for number in range(3):
             at = A_MOMENT + seconds(3600 * number)
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), at)
+            save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), at)
     return store
 
 

@@ -10,7 +10,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.rebuild import rebuild
 from dashboard.store.maintenance.restore import restore
@@ -48,7 +48,7 @@ def lived(store: Store) -> Store:
     with store.write() as connection:
         see_fees(connection, 0)
         track_all(connection, [TrackRequest(a_hash(7), (A_NETWORK,), None, "case")], A_MOMENT)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
     return store
 
 

@@ -14,7 +14,7 @@ from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -61,7 +61,7 @@ def store(store: Store) -> Store:
         for number in range(1, 31):
             network_id = ANOTHER_NETWORK if number % 4 == 0 else A_NETWORK
             at = A_MOMENT + seconds(number - (5 if number % 5 == 0 else 0))
-            save_polled(connection, network_id, some_record(number), at)
+            save_record(connection, network_id, some_record(number), at)
     return store
 
 
@@ -89,7 +89,7 @@ def test_arrival_between_two_pages_shifts_nothing(store: Store) -> None:
     with store.read() as connection:
         first = places(connection, RejectionFilter(), PageRequest(3))
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, some_record(99), A_MOMENT)
+        save_record(connection, A_NETWORK, some_record(99), A_MOMENT)
     with store.read() as connection:
         second = places(connection, RejectionFilter(), PageRequest(3, first[-1]))
 
@@ -158,7 +158,7 @@ def test_largest_groups_come_first_and_the_rest_is_told(store: Store) -> None:
 
 def test_hours_come_newest_first(store: Store) -> None:
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, some_record(99), A_MOMENT + seconds(3600))
+        save_record(connection, A_NETWORK, some_record(99), A_MOMENT + seconds(3600))
     with store.read() as connection:
         counted = count_by(connection, Grouping.HOUR, RejectionFilter(), BOTH, 10)
         days = count_by(connection, Grouping.DAY, RejectionFilter(), BOTH, 10)
@@ -184,8 +184,8 @@ def test_signed_transaction_tells_the_recipient(store: Store) -> None:
 def test_versions_of_a_hash_come_newest_claimed_first_however_old(store: Store) -> None:
     old = a_record(tx_hash=a_hash(5), reason_message="old", timestamp=A_MOMENT - seconds(10**7))
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, old, A_MOMENT)
-        save_polled(connection, NetworkId(7), old, A_MOMENT)
+        save_record(connection, A_NETWORK, old, A_MOMENT)
+        save_record(connection, NetworkId(7), old, A_MOMENT)
     with store.read() as connection:
         found = archived_versions(connection, a_hash(5), BOTH, 10)
         first = archived_versions(connection, a_hash(5), BOTH, 1)

@@ -17,7 +17,7 @@ from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
@@ -88,7 +88,7 @@ def take(connection: Connection, number: int, arrival: tuple[Any, ...]) -> None:
     if number % 3 == 0:
         save_report(connection, a_report(**told, **sender), network_id, at)
     else:
-        save_polled(connection, network_id, a_record(**told, **sender), at)
+        save_record(connection, network_id, a_record(**told, **sender), at)
 
 
 def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
@@ -151,7 +151,7 @@ def test_every_question_is_answered_as_by_counting(
 
 def test_counters_of_purged_rejections_leave_no_rows(store: Store) -> None:
     with store.write() as connection:
-        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         forget(connection, [rejection_id])
 
         assert counted_days(connection) == set()

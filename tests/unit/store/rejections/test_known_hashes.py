@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import (
     KnownHashes,
@@ -37,7 +37,7 @@ def a_hash_of(number: int) -> TxHash:
 def keep(store: Store, *numbers: int) -> None:
     with store.write() as connection:
         for number in numbers:
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash_of(number)), A_MOMENT)
+            save_record(connection, A_NETWORK, a_record(tx_hash=a_hash_of(number)), A_MOMENT)
 
 
 def knows(known: KnownHashes, number: int) -> bool:
@@ -141,8 +141,8 @@ def test_visible_record_is_the_one_that_the_store_tells(
     with store.write() as connection:
         for age in (0, 1, 1, 9):
             record = a_record(timestamp=A_MOMENT - seconds(age), nonce=2**64 - 2 - age)
-            save_polled(connection, A_NETWORK, record, A_MOMENT)
-        save_polled(connection, ANOTHER_NETWORK, a_record(reason_message="\\ \0"), A_MOMENT)
+            save_record(connection, A_NETWORK, record, A_MOMENT)
+        save_record(connection, ANOTHER_NETWORK, a_record(reason_message="\\ \0"), A_MOMENT)
 
     week = 7 * 86_400
     for networks in ((), (A_NETWORK,), (ANOTHER_NETWORK, A_NETWORK)):

@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import RejectionReader, TooManyVersions
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -28,7 +28,7 @@ def keep(store: Store, tx_hash: TxHash, *reasons: str, age: float = 0) -> None:
             at = A_MOMENT - seconds(age) + seconds(place % 2)
             record = a_record(tx_hash=tx_hash, timestamp=at, reason_message=reason)
             network = ANOTHER_NETWORK if reason == "elsewhere" else A_NETWORK
-            save_polled(connection, network, record, A_MOMENT)
+            save_record(connection, network, record, A_MOMENT)
 
 
 def test_records_of_many_hashes_are_those_of_each(store: Store, reader: RejectionReader) -> None:

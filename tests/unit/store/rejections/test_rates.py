@@ -9,7 +9,7 @@ from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import (
@@ -50,7 +50,7 @@ def store(store: Store) -> Store:
             record = a_record(
                 tx_hash=a_hash(number), sender=an_address(number % 2), reason_message=reason
             )
-            save_polled(connection, network_id, record, A_MOMENT + seconds(after))
+            save_record(connection, network_id, record, A_MOMENT + seconds(after))
     return store
 
 

@@ -15,7 +15,7 @@ from dashboard.domain.rejections.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from tests.builders import (
     A_MOMENT,
@@ -68,7 +68,7 @@ def test_report_with_another_reason_or_of_another_network_is_another_version(
 def test_version_that_was_polled_first_becomes_a_report_when_it_is_reported(store: Store) -> None:
     overflow = ModuleOverflow("ADD", 600_000, 524_288)
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         report = a_report(overflows=(overflow,))
         assert save_report(connection, report, A_NETWORK, A_MOMENT + seconds(1)) == "SAVED"
         assert save_report(connection, report, A_NETWORK, A_MOMENT) is SaveStatus.DUPLICATE
@@ -83,7 +83,7 @@ def test_report_repeated_as_a_polled_version_stays_a_duplicate(store: Store) -> 
     later = a_record(timestamp=A_MOMENT + seconds(60))
     with store.write() as connection:
         save_report(connection, a_report(), A_NETWORK, A_MOMENT)
-        save_polled(connection, A_NETWORK, later, A_MOMENT)
+        save_record(connection, A_NETWORK, later, A_MOMENT)
         status = save_report(connection, a_report(timestamp=later.timestamp), A_NETWORK, A_MOMENT)
 
     assert status is SaveStatus.DUPLICATE
@@ -93,7 +93,7 @@ def test_polled_version_of_a_report_is_that_report(store: Store) -> None:
     # Our own serve hides the block number of a stage that has none.
     with store.write() as connection:
         save_report(connection, a_report(block_number=7), A_NETWORK, A_MOMENT)
-        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         (stored,) = versions(connection, a_hash())
 
     assert stored.rejection_id == rejection_id
@@ -109,7 +109,7 @@ def test_polled_record_that_changed_is_a_new_version(store: Store) -> None:
         a_record(nonce=6),
     )
     with store.write() as connection:
-        saved = [save_polled(connection, A_NETWORK, each, A_MOMENT) for each in records]
+        saved = [save_record(connection, A_NETWORK, each, A_MOMENT) for each in records]
 
     assert len(set(saved)) == len(records)
 
@@ -178,7 +178,7 @@ def test_version_that_upstream_shows_again_is_seen_again_to_the_hour(
 ) -> None:
     with store.write() as connection:
         for poll in polls:
-            save_polled(connection, A_NETWORK, a_record(), A_MOMENT + seconds(poll))
+            save_record(connection, A_NETWORK, a_record(), A_MOMENT + seconds(poll))
 
     with store.read() as connection:
         [stored] = versions(connection, a_hash())
@@ -189,7 +189,7 @@ def test_version_that_upstream_shows_again_is_seen_again_to_the_hour(
 def test_version_knows_how_it_came_here_first(store: Store) -> None:
     made_up = RejectionSource.DEMO_HISTORY
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         save_report(connection, a_report(), A_NETWORK, A_MOMENT + seconds(1))
         save_report(connection, a_report(tx_hash=a_hash(2)), A_NETWORK, A_MOMENT)
         save_report(connection, a_report(tx_hash=a_hash(3)), A_NETWORK, A_MOMENT, made_up)

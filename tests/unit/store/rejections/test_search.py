@@ -9,7 +9,7 @@ from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import count_rejections, rank_senders
 from dashboard.store.rejections.search import latest_reasons, search
 from dashboard.store.tracking.transactions import track
@@ -49,7 +49,7 @@ def store(store: Store) -> Store:
     )
     with store.write() as connection:
         for second, (network_id, record) in enumerate(saved):
-            save_polled(connection, network_id, record, A_MOMENT + seconds(second))
+            save_record(connection, network_id, record, A_MOMENT + seconds(second))
     return store
 
 

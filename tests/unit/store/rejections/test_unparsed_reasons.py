@@ -6,7 +6,7 @@ from typing import Final
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.search import UnparsedReason, unparsed_reasons
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
@@ -17,7 +17,7 @@ def reject(store: Store, number: int, reason: str, network_id: NetworkId = A_NET
     """Keep a rejection that is first seen `number` seconds after `A_MOMENT`."""
     record = a_record(tx_hash=a_hash(number), reason_message=reason)
     with store.write() as connection:
-        save_polled(connection, network_id, record, A_MOMENT + seconds(number))
+        save_record(connection, network_id, record, A_MOMENT + seconds(number))
 
 
 def test_unknown_texts_are_counted_the_commonest_first(store: Store) -> None:

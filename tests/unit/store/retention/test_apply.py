@@ -12,7 +12,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.counts import count_rejections
@@ -113,8 +113,8 @@ def test_rejection_that_somebody_needs_stays(store: Store) -> None:
     with store.write() as connection:
         save_report(connection, a_report(tx_hash=a_hash(2)), A_NETWORK, old)
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         save_report(connection, a_report(tx_hash=a_hash(4)), A_NETWORK, old)
         [fourth] = versions(connection, a_hash(4))
         record_transition(connection, a_transition(4), fourth.rejection_id)
@@ -127,7 +127,7 @@ def test_rejection_of_what_is_tracked_stays_whatever_network_it_is_of(store: Sto
     with store.write() as connection:
         for number in (1, 2):
             record = a_record(tx_hash=a_hash(number))
-            save_polled(connection, ANOTHER_NETWORK, record, A_MOMENT - DAY)
+            save_record(connection, ANOTHER_NETWORK, record, A_MOMENT - DAY)
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
 
     assert forget(store, rejections=A_MOMENT) == {"rejections": 1}
@@ -141,7 +141,7 @@ def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: St
     steps = apply_retention(store, {"rejections": A_MOMENT}, AdaptiveBatches(lambda: 0.0, 1))
     next(steps)
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
     list(steps)
 
     assert on_record(store, 1, 2) == [2]
@@ -165,7 +165,7 @@ def test_rejection_that_comes_again_is_told_again(store: Store) -> None:
     forget(store, rejections=A_MOMENT)
 
     with store.write() as connection:
-        again = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        again = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         assert record_transition(connection, a_transition(transition_id=an_id(9)), again)
 
 

@@ -14,7 +14,7 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.schema import tracked_labels, tracked_tags
 from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
@@ -43,7 +43,7 @@ def store(store: Store) -> Store:
             networks = (A_NETWORK,) if number == 4 else (A_NETWORK, ANOTHER_NETWORK)
             request = TrackRequest(a_hash(number), networks, None, label, f"Note {number}")
             track(connection, request, A_MOMENT + seconds(number))
-        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         failure = Failure(FailureKind.UNAVAILABLE, "no answer")
         answers = [
             ExclusionAnswer(a_hash(1)),
@@ -130,7 +130,7 @@ def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_networ
 ) -> None:
     rejected = RecordStatus.REJECTED
     with store.write() as connection:
-        save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(4)), A_MOMENT)
+        save_record(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(4)), A_MOMENT)
 
         found = search_tracked(connection, TrackedFilter(record_status=rejected), 10)
         assert [number_of(each.tx_hash) for each in found] == [4, 1]

@@ -17,7 +17,7 @@ from dashboard.domain.tracking.verdict import (
     conclude,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,
@@ -86,8 +86,8 @@ def test_hash_that_was_asked_about_stays_open_until_it_is_settled(store: Store) 
 
 def test_question_names_the_nonce_that_a_record_told(store: Store) -> None:
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(nonce=2**63), A_MOMENT)
-        save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(nonce=2**63), A_MOMENT)
+        save_record(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
 
     with store.read() as connection:
         questions = inclusion_questions(connection, A_NETWORK, [a_hash(2), a_hash(1)])
@@ -146,7 +146,7 @@ def test_node_that_never_answered_is_no_evidence(store: Store) -> None:
 
 def test_evidence_of_a_hash_holds_its_end(store: Store) -> None:
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(), A_MOMENT)
     keep(store, IN_BLOCK)
 
     with store.read() as connection:

@@ -24,7 +24,7 @@ from dashboard.domain.tracking.verdict import (
 )
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.groups import (
     BulkChange,
@@ -83,7 +83,7 @@ def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
         for number in range(1, 7):
             track(connection, TrackRequest(a_hash(number), BOTH, None, ""), A_MOMENT)
         for number in (1, 2):
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT)
+            save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT)
         for network_id in BOTH:
             answers = [ExclusionAnswer(a_hash(number)) for number in range(1, 6)]
             record_lookup(connection, network_id, A_MOMENT, answers)
@@ -108,7 +108,7 @@ def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
 def test_rejected_one_needs_a_person_until_its_nonce_is_seen_used_twice(store: Store) -> None:
     with store.write() as connection:
         track(connection, TrackRequest(a_hash(1), BOTH, None, ""), A_MOMENT)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
         used = (InclusionQuestion(a_hash(1), nonce=4), InclusionAnswer(a_hash(1), next_nonce=5))
         needed = []
         for look in range(2):
@@ -135,7 +135,7 @@ def teams(store: Store) -> Store:
             for number in range(12)
         ]
         track_all(connection, requests, A_MOMENT)
-        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
+        save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
     return store
 
 
