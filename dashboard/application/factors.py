@@ -63,10 +63,10 @@ class CodeAsked(InputError):
 
 
 class PasskeyAsked(InputError):
-    """The password is right, but the role takes a second factor, which is a passkey."""
+    """The password is right, but the role requires a second factor, which is a passkey."""
 
     def __init__(self) -> None:
-        super().__init__("your role takes a second factor: sign in with your passkey")
+        super().__init__("your role requires a second factor: sign in with your passkey")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Factors(ApplicationSubject):
         """Begin a session of somebody whose password was right, unless it takes more."""
         if person.has_app:
             return CodeAsked(self._begin_step(connection, Purpose.CODE, person))
-        if person.passkeys and self._sessions.takes_factor(person):
+        if person.passkeys and self._sessions.requires_factor(person):
             return PasskeyAsked()
         return self._sessions.begin(connection, person, device, PASSWORD)
 
@@ -263,7 +263,7 @@ class Factors(ApplicationSubject):
             )
         if self._must_use_own(session):
             raise NotAllowed(
-                "your role takes a second factor, which you have: sign in with your passkey, or "
+                "your role requires a second factor, which you have: sign in with your passkey, or "
                 "type your password and a code of your app on the account page"
             )
         if not self._is_confirmed(session):
@@ -271,7 +271,7 @@ class Factors(ApplicationSubject):
         return by, session
 
     def _must_use_own(self, session: Session) -> bool:
-        """Whether a password alone would add a factor beside those that it was to need."""
+        """Whether the session must prove a factor that is there before it adds another."""
         return self._sessions.lacks_factor(session) and bool(session.person.factors)
 
     def _is_confirmed(self, session: Session) -> bool:

@@ -106,20 +106,20 @@ class Sessions(ApplicationSubject):
         self.require_factor(session)
         return by
 
-    def takes_factor(self, person: Person) -> bool:
-        """Whether a password alone lets a person do nothing; issuers ask for factors themselves."""
+    def requires_factor(self, person: Person) -> bool:
+        """Whether the role requires a second factor; issuers and proxies ask for their own."""
         required = () if self._policy is None else self._policy.second_factor
         return person.issuer is None and person.role in required
 
     def lacks_factor(self, session: Session) -> bool:
-        """Whether the role takes a second factor, and this session was proven without one."""
+        """Whether the role requires a second factor, and this session was proven without one."""
         is_proven = session.second_factor and bool(session.person.factors)
-        return self.takes_factor(session.person) and not is_proven
+        return self.requires_factor(session.person) and not is_proven
 
     def require_factor(self, session: Session) -> None:
         """Raise NotAllowed where a session lacks its second factor."""
         if self.lacks_factor(session):
-            raise NotAllowed("your role takes a second factor: set one up on the page Account")
+            raise NotAllowed("your role requires a second factor: set one up on the page Account")
 
     @shared_for(_ROLE_SHOWN_FOR, until_write=True)
     def role_shown(self, session_id: UUID) -> Role:

@@ -194,7 +194,7 @@ def _refuse_subjects(subjects: frozenset[str] | None, by: Actor) -> None:
     unknown = sorted((subjects or frozenset()) - SUBJECTS)
     if unknown:
         known = ", ".join(sorted(SUBJECTS))
-        raise InputError(f"{shorten(unknown[0])} is no subject: choose from {known}")
+        raise InputError(f"{shorten(unknown[0])} is not a subject: choose from {known}")
     if by.subjects is not None and (subjects is None or not subjects <= by.subjects):
         opened = ", ".join(sorted(by.subjects))
         raise NotAllowed(f"{by.name} opens {opened}: it makes no token that opens more")
@@ -206,7 +206,7 @@ def _maker(known: Sequence[Token], by: Actor) -> Token | None:
         return None
     found = [each for each in known if each.token_id == by.token_id]
     if not found:
-        raise NotAllowed(f"{by.name} ended in this moment: use another token")
+        raise NotAllowed(f"{by.name} has just ended: use another token")
     return found[0]
 
 
@@ -216,14 +216,16 @@ def _whose(
     """Return the person whom a new token belongs to: the one named, or that of its maker."""
     of_maker = None if maker is None else maker.person
     if of_maker is not None and name not in {None, of_maker}:
-        raise NotAllowed(f"a token of {shorten(of_maker)} makes tokens of {shorten(of_maker)} only")
+        raise NotAllowed(
+            f"a token of {shorten(of_maker)} can only make tokens of {shorten(of_maker)}"
+        )
     name = name or of_maker
     person = None if name is None else find_person(connection, name)
     if name is not None and (person is None or person.is_disabled):
-        raise InputError(f"{shorten(name)} is nobody who may sign in: see `linewatch people list`")
+        raise InputError(f"nobody called {shorten(name)} can sign in: see `linewatch people list`")
     if person is not None and not person.role.includes(role):
         raise InputError(
-            f"{shorten(person.name)} is {person.role.with_article}: choose that role at most"
+            f"{shorten(person.name)} has the role {person.role}: choose that role or a lesser one"
         )
     return person
 

@@ -26,7 +26,7 @@ class BlockAsker(Protocol):
 
 
 class EndBlockPoll:
-    """Asks ever more often as the block comes near, and once more until it cannot be replaced."""
+    """Asks when the block comes: more often as it nears, then until it cannot be replaced."""
 
     period: ClassVar[timedelta] = timedelta(seconds=5)
 

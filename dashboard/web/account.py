@@ -295,7 +295,7 @@ def _factor_needed(person: Person) -> Markup:
         what = "Type your password and a code of your app here"
     elif person.passkeys:
         what = "Sign out, and sign in with your passkey"
-    said = f"You are {person.role.with_article}, which takes more than a password. {what}."
+    said = f"Your role, {person.role}, requires a second factor. {what}."
     return element("p", f"{said} Until then nothing else opens.")
 
 

@@ -124,10 +124,11 @@ def _refusal(mistake: str) -> Response:
 
 def proxy_link(proxy: Proxy, place: str) -> Markup:
     """Return the part of the sign-in page for whom the proxy has not named."""
-    link = element("a", "Sign in by the proxy", href=f"sign-in?next={place}", class_="button")
+    link = element("a", "Sign in through the proxy", href=f"sign-in?next={place}", class_="button")
     hint = (
-        "The proxy in front of this Linewatch says who you are. If this page comes back, it did "
-        f"not: open Linewatch by the address of the proxy, and let it send {proxy.header}."
+        "The proxy in front of this Linewatch says who you are. If you see this page again, the "
+        "proxy did not name you: open Linewatch at the address of the proxy. If that does not "
+        f"help, ask an admin whether the proxy sends the header {proxy.header}."
     )
     return join(element("p", link), element("p", hint))
 

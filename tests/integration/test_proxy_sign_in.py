@@ -141,7 +141,7 @@ def test_header_of_anybody_else_is_dropped(site: Site) -> None:
     forged = {"Remote-User": "ada", "Remote-Groups": "on-call"}
     for more in ({}, {"X-Forwarded-For": PROXY}, {"X-Real-IP": PROXY, "Forwarded": f"for={PROXY}"}):
         reply = plain_http.get(f"{site.installation.pages}/sign-in", headers=forged | more)
-        assert "Sign in by the proxy" in reply.text
+        assert "Sign in through the proxy" in reply.text
         assert "set-cookie" not in reply.headers
     through = site.get("/sign-in", "nobody", **forged)
 

@@ -27,9 +27,7 @@ _NEVER_THERE: Final = (
     "If it does not, it may never have reached the network. Send it again with the same nonce, "
     "so that it cannot be carried out twice."
 )
-_IN_SPITE: Final = (
-    " This should not happen any more, since the network ended its line limits on {}."
-)
+_IN_SPITE: Final = " The network ended its line limits on {}, so they should not be the reason."
 _WAIT: Final = (
     "Do not send it again with a new nonce before this is known: it could be carried out twice."
 )

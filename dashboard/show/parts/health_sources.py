@@ -152,8 +152,12 @@ def _answered(operation: OperationHealth, now: datetime) -> Markup:
     often, ended_at = operation.period, operation.not_awaited_since
     asked = "as hashes need it" if often is None else f"every {period(often)}"
     if ended_at is not None:
-        often_then = "once a day" if operation.is_asked_after else "no more"
-        asked = f"no line limits since {moment(ended_at)}: later hashes are asked {often_then}"
+        since = f"no line limits since {moment(ended_at)}: transactions first seen later are"
+        asked = (
+            f"{since} asked about once a day"
+            if operation.is_asked_after
+            else f"{since} not asked about"
+        )
     return join(last, element("div", asked, class_="lw-quiet"))
 
 

@@ -144,7 +144,7 @@ def save_reply(
 
 
 def _valid(now: datetime, *those: ColumnElement[bool]) -> Select[Any]:
-    """Select the tokens that are valid now: also none of whom an admin keeps out is."""
+    """Select the tokens that are valid now; those of a disabled or removed person are not."""
     person = people.c
     query = select(api_tokens, person.name.label("person"), person.role.label("person_role"))
     whose = and_(person.removed_at.is_(None), person.disabled_at.is_(None))

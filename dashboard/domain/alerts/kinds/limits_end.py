@@ -1,4 +1,4 @@
-"""Rules of kind limits-end: the line limits of a network ended, so rejections are over."""
+"""Rules of kind limits-end: the line limits of a network ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Ju
 from dashboard.domain.formatting import moment, moment_in
 
 _WHAT_FOLLOWS: Final = (
-    "Transactions that were first seen since then are not rejected for line limits, so silence is "
-    "expected and nobody is notified of it. Earlier rejections stay, and transactions from before "
-    "are asked about as ever. Fees are watched in full."
+    "Transactions first seen since then are not rejected for line limits, so nobody is notified if "
+    "the exclusion API stops answering. Earlier rejections stay, and transactions from before are "
+    "asked about as ever. Fees are watched in full."
 )
 _IF_NOT: Final = (
-    "If the network put it off, correct line_limits_end in the settings: what was missed is asked "
-    "for again."
+    "If the network postponed the end, correct line_limits_end or line_limits_end_block in the "
+    "settings: Linewatch then asks again for what it missed."
 )
 
 
@@ -35,13 +35,13 @@ def _describe(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
         block = f", with block {grounds.block_number:,}"
     return IncidentText(
         headline=f"{change.network}: no line limits since {grounds.ended_at:%H:%M} UTC",
-        opening=f"{change.network} has no line limits since {moment(grounds.ended_at)}{block}.",
+        opening=f"{change.network} has had no line limits since {moment(grounds.ended_at)}{block}.",
         page="rejections",
         rows=(("Ended", moment_in(grounds.ended_at, change.zone)),),
         explanation=_WHAT_FOLLOWS,
         next_steps=(_IF_NOT,),
         kicker="Line limits ended",
-        preheader="Rejections are over, and silence is expected. Fees are watched in full.",
+        preheader="No more rejections for line limits are expected. Fees are watched in full.",
     )
 
 

@@ -65,10 +65,12 @@ def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> I
 
 def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
     """Say that an outage is over since no answer is awaited any more."""
-    said = f"{change.network}: its exclusion API may be silent from now on"
     return IncidentText(
-        headline=said,
-        opening=f"{said}: there are no line limits since {moment(grounds.ended_at)}.",
+        headline=f"{change.network}: no answers of the exclusion API are expected any more",
+        opening=(
+            f"{change.network} has had no line limits since {moment(grounds.ended_at)}, so its "
+            "exclusion API need not answer any more."
+        ),
         page="health",
         rows=change.lasted,
     )

@@ -96,7 +96,7 @@ def test_token_of_a_person_does_no_more_than_they_may_and_ends_with_them(site: S
         return site.client.get(PREFIX + path, headers=header).status_code
 
     refused = site.client.post(f"{PREFIX}/tokens", json=body, headers=header)
-    assert "makes tokens of 'Ada' only" in refused.text
+    assert "can only make tokens of 'Ada'" in refused.text
     made = site.client.post(f"{PREFIX}/tokens", json={**body, "person": None}, headers=header)
     assert made.json()["person"] == "Ada"
     child = {"Authorization": f"Bearer {made.json()['token']}"}
@@ -314,10 +314,12 @@ def test_token_says_what_is_wrong_with_it(site: Site) -> None:
         tokens.create("x", Role.VIEWER, A_DAY, by)
     with pytest.raises(InputError, match="admin"):
         tokens.create("y", Role.VIEWER, A_DAY, replace(by, role=Role.OPERATOR))
-    with pytest.raises(InputError, match="'Eve' is nobody who may sign in"):
+    with pytest.raises(InputError, match="nobody called 'Eve' can sign in"):
         tokens.create("y", Role.VIEWER, A_DAY, by, person="Eve")
     site.application.people.invite("Eve", Role.SUPPORT, by)
-    with pytest.raises(InputError, match="'Eve' is a support: choose that role at most"):
+    with pytest.raises(
+        InputError, match="'Eve' has the role support: choose that role or a lesser one"
+    ):
         tokens.create("y", Role.OPERATOR, A_DAY, by, person="Eve")
     with pytest.raises(InputError, match="no token"):
         tokens.revoke("z", by)

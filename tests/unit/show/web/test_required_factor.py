@@ -105,7 +105,7 @@ async def test_role_that_takes_a_second_factor_opens_nothing_before_it_is_there(
     if opens:
         assert queries.people.actor(found.session_id).role is role
     else:
-        with pytest.raises(NotAllowed, match="your role takes a second factor"):
+        with pytest.raises(NotAllowed, match="your role requires a second factor"):
             queries.people.actor(found.session_id)
         assert {each.headers.get("location") for each in replies} == {None, "account"}
 
@@ -124,7 +124,7 @@ async def test_person_without_a_factor_is_led_to_one_and_on(queries: Application
 
     assert "Set up an app or add a passkey here. Until then nothing else opens." in page.text
     assert ("Devices" in page.text, "Present password" in page.text) == (False, False)
-    assert (other.status_code, "takes a second factor" in other.text) == (400, True)
+    assert (other.status_code, "requires a second factor" in other.text) == (400, True)
     assert ("Devices" in added.text, "identities" in after.text) == (True, True)
     assert "Sign out, and sign in with your passkey." in of_thief.text
     assert (tried.status_code, "sign in with your passkey" in tried.text) == (400, True)
@@ -178,7 +178,7 @@ async def test_session_of_a_password_proves_the_app_by_a_code(
         save_app_key(connection, weak.session.person, key, 0)
     people.change_role("Ada", Role.ADMIN, Actor("root", queries.now()))
     for act in (people.factors.renew_codes, people.factors.remove_app, people.actor):
-        with pytest.raises(NotAllowed, match="takes a second factor"):
+        with pytest.raises(NotAllowed, match="requires a second factor"):
             act(weak.session.session_id)
     people.confirm(
         weak.session.session_id, Secret(PASSWORD), TOTP(key.reveal()).at(fake_clock.now())
