@@ -31,7 +31,7 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.line_limits import (
     LineLimitEnds,
     ended_among,
-    without_expected_silence,
+    without_expected_outage,
 )
 from dashboard.application.lookup import LookUp, Lookups, ask_in_portions
 from dashboard.application.network_status import (
@@ -139,7 +139,7 @@ class Application(ApplicationSubject):
         with self._store.read_recent() as connection:
             figures = read_all_figures(connection, self.networks, now)
             ended = ended_among(connection, self.networks, now)
-        awaited = (without_expected_silence(each, ended) for each in figures)
+        awaited = (without_expected_outage(each, ended) for each in figures)
         return now, tuple(conclude_status(each, now) for each in awaited)
 
     def needed_attention(

@@ -37,17 +37,18 @@ def ended_among(
     connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
 ) -> dict[NetworkId, datetime]:
     """Return since when networks have no line limits, those that have some left out."""
-    return {
-        key: ended_at
-        for key, each in limits_among(connection, profiles).items()
-        if (ended_at := each.ended_at(now)) is not None
-    }
+    return _ended(limits_among(connection, profiles), now)
 
 
-def without_expected_silence(
+def _ended(limits: Mapping[NetworkId, LineLimits], now: datetime) -> dict[NetworkId, datetime]:
+    found = ((key, each.ended_at(now)) for key, each in limits.items())
+    return {key: ended_at for key, ended_at in found if ended_at is not None}
+
+
+def without_expected_outage(
     figures: NetworkFigures, ended: Collection[NetworkId]
 ) -> NetworkFigures:
-    """Return the figures without failures of an exclusion API that may be silent."""
+    """Return the figures without failures of an exclusion API that need not answer any more."""
     if figures.profile.network_id not in ended:
         return figures
     asked = Operation.EXCLUSION_STATUS
@@ -64,9 +65,7 @@ class LineLimitEnds(ApplicationSubject):
 
     def ended(self) -> dict[NetworkId, datetime]:
         """Return since when networks have no line limits, those that have some left out."""
-        now = self._context.now()
-        found = ((key, each.ended_at(now)) for key, each in self.limits().items())
-        return {key: ended_at for key, ended_at in found if ended_at is not None}
+        return _ended(self.limits(), self._context.now())
 
     def have_ended(self, profiles: Sequence[NetworkProfile]) -> bool:
         """Whether none of those networks that can be asked has line limits any more."""
