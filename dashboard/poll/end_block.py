@@ -15,6 +15,9 @@ from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.store.rejections.limits_end import save_end_block
 
+_AGAIN: Final = timedelta(minutes=1)
+"""After what brought no final answer."""
+
 _LONGEST: Final = timedelta(hours=1)
 _log = get_logger("poll")
 
@@ -44,7 +47,7 @@ class EndBlockPoll:
         """Ask if it is time, and store what is known then."""
         if self._next_at is None or self._clocks.elapsed() < self._next_at:
             return
-        asked_at, self._next_at = self._clocks.now(), self._clocks.elapsed() + timedelta(minutes=1)
+        asked_at, self._next_at = self._clocks.now(), self._clocks.elapsed() + _AGAIN
         try:
             end = await self._asker.end_with(self._block_number)
         except UpstreamError as error:
@@ -66,5 +69,5 @@ class EndBlockPoll:
         assert end.at is not None  # noqa: S101 - it was just answered
         away = end.at - asked_at
         if not end.is_expected:
-            return None if -away > SETTLES_AFTER else self._clocks.elapsed() + timedelta(minutes=1)
+            return None if -away > SETTLES_AFTER else self._clocks.elapsed() + _AGAIN
         return self._clocks.elapsed() + min(max(away / 4, self.period), _LONGEST)

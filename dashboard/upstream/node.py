@@ -295,7 +295,7 @@ _FURTHEST: Final = timedelta(days=3650)
 class BlockClient:
     """Says of a block when it came or is expected, by the first node that answers.
 
-    Without a `block_time`, the pace of the last thousand blocks says when one is expected.
+    Without a `block_time`, the interval of the last thousand blocks says when one is expected.
     """
 
     def __init__(
@@ -324,12 +324,12 @@ class BlockClient:
             if found is None:
                 raise UpstreamUnreadable(f"{node.endpoint.name}: it has no block {block_number}")
             return LimitsEnd(found.timestamp, block_number)
-        pace = await self._pace(node, head)
-        seconds = (block_number - head.number) * pace.total_seconds()
+        interval = await self._block_interval(node, head)
+        seconds = (block_number - head.number) * interval.total_seconds()
         away = timedelta(seconds=min(seconds, _FURTHEST.total_seconds()))
         return LimitsEnd(head.timestamp + away, block_number, is_expected=True)
 
-    async def _pace(self, node: NodeClient, head: BlockHeader) -> timedelta:
+    async def _block_interval(self, node: NodeClient, head: BlockHeader) -> timedelta:
         if self._block_time is not None:
             return self._block_time
         earlier = await node.block(max(0, head.number - _MEASURED_BLOCKS))

@@ -278,13 +278,13 @@ class AttemptThrottle:
             raise InputError(f"there were too many {what}: try again in {seconds}")
         self._counts_until |= counts_until
         if len(self._counts_until) > _MOST_REMEMBERED:
-            self._forget()
+            self._evict()
 
     def _take_back(self, bounds: _Bounds) -> None:
         for key in bounds.keys() & self._counts_until.keys():
             self._counts_until[key] -= bounds[key].recovery
 
-    def _forget(self) -> None:
+    def _evict(self) -> None:
         """Forget the half that recovers first: a flood of names and addresses forgets its own.
 
         Never wrong codes: as their names are people's, they are few.
