@@ -6,12 +6,16 @@
   const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
   const isTyping = (at) => at?.closest?.('input, textarea, select, [contenteditable="true"], [role="grid"]');
   const typeIn = (field) => { field?.focus({preventScroll: true}); field?.select(); };
+  // A field may be drawn several times before it stays: it keeps the cursor until somebody acts.
+  let wanted = null, since = 0, known = false;
+  const want = (field) => { wanted = field; since = performance.now(); };
+  for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => want(null), true);
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target;
     if (event.key === '/' && !isTyping(field)) {
       const search = document.querySelector(SEARCH);
-      if (search) { event.preventDefault(); typeIn(search); }
+      if (search) { event.preventDefault(); typeIn(search); want(SEARCH); }
     } else if (event.key === 'Enter' && !event.shiftKey && field.matches?.(LOOK_UP)) {
       event.preventDefault();
       event.stopPropagation();
@@ -53,15 +57,12 @@
   const NOTICE = '.lw-notice.simulated', SEEN = 'simulated-notice-seen';
   const kept = (act) => { try { return act(localStorage); } catch { return null; } };  // it may be forbidden
   if (kept((store) => store.getItem(SEEN))) document.documentElement.classList.add('lw-returned');
-  // The field may be drawn several times before it stays: it keeps the cursor until somebody acts.
-  let since = 0, known = false;
-  for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => { since = 0; }, true);
   new MutationObserver(() => {
     if (document.querySelector(NOTICE)) kept((store) => store.setItem(SEEN, '1'));
-    const field = document.querySelector(LOOK_UP);
-    if (field && !known) since = performance.now();
-    known = Boolean(field);
-    const isDue = field && since && performance.now() - since < 5000 && document.activeElement === document.body;
-    if (isDue && mayType) field.focus({preventScroll: true});
+    const isThere = Boolean(document.querySelector(LOOK_UP));
+    if (isThere && !known && mayType) want(LOOK_UP);
+    known = isThere;
+    if (wanted && performance.now() - since < 15000 && document.activeElement === document.body)
+      document.querySelector(wanted)?.focus({preventScroll: true});
   }).observe(document, {childList: true, subtree: true});
 })();
