@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from pandas import read_parquet
 from pyotp import TOTP
 from sqlalchemy import MetaData, create_engine, make_url, select
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -22,6 +23,7 @@ from websockets.typing import Subprotocol
 
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.export import ExportKind
 from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS
 from tests import plain_http
@@ -153,6 +155,9 @@ def play(site: CanarySite) -> None:
             eventually(lambda: _all_asked(site), what="a question to each server")
             _ask_serve(site)
             cookie = _sign_in(site)
+            (backups := site.here.home / "backups").mkdir(mode=0o700)
+            site.run("backup", str(backups), "--keep", "1")
+            assert list(backups.iterdir())  # Health and doctor name it
             _ask_pages(site, cookie)
             _run_commands(site)
             for number in site.here.processes():
@@ -283,8 +288,11 @@ def _run_commands(site: CanarySite) -> None:
         f"lookup {HASH}",
     ):
         site.run(*words.split())
-    for kind in ("rejections", "notifications", "tracked"):
+    for kind in ExportKind:
         site.run("export", kind, "--to", "-")
+        file = site.here.home / f"{kind}.parquet"
+        site.run("export", kind, "--to", str(file))
+        site.note(file.name, read_parquet(file).to_csv())
     site.heard.refuses_logins = True
     site.run("alerts", "test-send")
     smtp = re.findall(r"smtp_port = (\d+)", (site.here.home / "linewatch.toml").read_text())
