@@ -15,7 +15,14 @@ from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.mail import BounceSettings, MailSettings, RecipientSettings
-from dashboard.settings.values import ByteSize, KeptFor, PointInTime, PriceOfCoin, Rate
+from dashboard.settings.values import (
+    ByteSize,
+    FreeSpace,
+    KeptFor,
+    PointInTime,
+    PriceOfCoin,
+    Rate,
+)
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -32,7 +39,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     read_lag: timedelta
     allow_clear_text: bool
     backup_before_upgrade: bool
-    low_space: ByteSize
+    low_space: FreeSpace
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
     keep_rejections: KeptFor
