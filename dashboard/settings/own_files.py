@@ -79,7 +79,7 @@ def _mistake(layer: Layer, path: SettingPath, remark: str) -> Mistake:
 
 
 ANSWER_FILE: Final = "answers.toml"
-"""Its name in the configuration folder."""
+"""Its name, beside the settings or in the state folder."""
 
 _VOICES: Final = tuple(voice.value for voice in Voice)
 _KEYS: Final = (USUAL_KEY, *VERDICT_KEYS)

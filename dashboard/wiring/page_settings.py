@@ -62,7 +62,7 @@ def page_settings(settings: Settings) -> PageSettings:
         largest_hourly=alerts.largest_hourly,
         heartbeat_period=alerts.heartbeat_period if alerts.heartbeat_url else None,
         domain=message_domain(settings),
-        answers=answer_file(),
+        answers=answer_file(settings.home),
         keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
         sign_in=sign_in_policy(settings),
@@ -160,7 +160,7 @@ def _source(each: EffectiveSetting) -> str:
 
 
 class StoredAnswerFile:
-    """`answers.toml` beside the settings; one for the process."""
+    """The file `answers.toml`; one for the process."""
 
     def __init__(self, path: Path) -> None:
         """Read nothing yet."""
@@ -243,9 +243,15 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def answer_file() -> StoredAnswerFile:
-    """Return the file of this installation."""
-    return StoredAnswerFile(own_file().with_name(ANSWER_FILE))
+def answer_file(home: Path) -> StoredAnswerFile:
+    """Return the file of this installation: beside the settings, or in the state folder.
+
+    A service and a container may not write beside their settings. Their file is in the state
+    folder, unless somebody else put one there.
+    """
+    beside = own_file().with_name(ANSWER_FILE)
+    is_beside = beside.exists() or os.access(beside.parent, os.W_OK)
+    return StoredAnswerFile(beside if is_beside else home / ANSWER_FILE)
 
 
 def profile_of(network: Network, settings: Settings) -> NetworkProfile:

@@ -228,7 +228,7 @@ class AnswerFileState:
 
 
 class AnswerFile(Protocol):
-    """The file of templates in the configuration folder."""
+    """The file of templates."""
 
     def read(self) -> AnswerFileState:
         """Return the file as it is now."""

@@ -167,7 +167,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
     if _FILE not in st.session_state:
         st.session_state.update({_FILE: state.editable(), _SEEN: state})
     name_input(queries)
-    where = "Saved as answers.toml in the folder of the settings; linewatch answers changes it too."
+    where = "Saved as answers.toml; linewatch answers changes it too."
     st.html(element("p", where, class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(
