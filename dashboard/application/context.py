@@ -298,7 +298,7 @@ class ApplicationContext:
         """Read a rejection's reason, with the limit that its network has where it names none."""
         profile = self.profile(stored.network_id)
         limits = NO_TABLES if profile is None else profile.line_limits
-        return parse_reason(stored.record.reason_message, limits.at(stored.record.timestamp))
+        return parse_reason(stored.record.reason_message, limits.at(stored.dated_at))
 
 
 class ApplicationSubject:

@@ -27,7 +27,7 @@ from dashboard.application.transaction_summary import (
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice
-from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection, or_unknown
 from dashboard.domain.rejections.reasons import Reason
 from dashboard.domain.rejections.search import (
     LONGEST_SEARCH,
@@ -208,12 +208,14 @@ def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
             Column("cause", lambda each: each.main.cause() if each.main else None),
             _record_column("module", lambda _, reason: reason.module),
             _record_column("stage", lambda stored, _: stored.record.tx_rejection_stage.value),
-            _record_column("rejected_at", lambda stored, _: instant(stored.record.timestamp)),
+            _record_column(
+                "rejected_at", lambda stored, _: or_unknown(instant(stored.record.timestamp))
+            ),
             _record_column(
                 "remark", lambda stored, _: CLOCK_IS_WRONG if stored.is_dated_ahead else None
             ),
-            _record_column("sender", lambda stored, _: str(stored.record.sender)),
-            _record_column("nonce", lambda stored, _: stored.record.nonce),
+            _record_column("sender", lambda stored, _: or_unknown(stored.record.sender)),
+            _record_column("nonce", lambda stored, _: or_unknown(stored.record.nonce)),
             _record_column("reason", lambda _, reason: reason.text),
             Column(
                 "customer_text",

@@ -43,7 +43,7 @@ class NetworkFinding:
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read the reason of a version, with this network's limit where the reason names none."""
-        limits = self.profile.line_limits.at(stored.record.timestamp)
+        limits = self.profile.line_limits.at(stored.dated_at)
         return parse_reason(stored.record.reason_message, limits)
 
     def next_steps(self) -> tuple[str, ...]:
@@ -145,6 +145,7 @@ def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime)
         known = replace(
             known,
             records=(answer.record, *known.records),
+            record_seen_at=at,
             is_dated_ahead=seen.is_dated_ahead,
         )
     return replace(finding, evidence=known, verdict=conclude(known), versions=versions)

@@ -11,7 +11,12 @@ from msgspec import Raw
 
 from dashboard.domain.health.observation import ExclusionAnswer, FailureKind
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionReport, SaveStatus
+from dashboard.domain.rejections.exclusion import (
+    RejectedTransaction,
+    RejectionReport,
+    SaveStatus,
+    StatusClaim,
+)
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -207,11 +212,14 @@ class Batch:
     def _answer(self, tx_hash: TxHash, reply: RpcReply | None) -> ExclusionAnswer:
         """Read one reply; whether its record is another hash's is judged over the whole batch."""
         try:
-            return ExclusionAnswer(tx_hash, self._record(reply))
+            said = self._said(reply)
         except UpstreamError as error:
             return ExclusionAnswer(tx_hash, failure=failure_of(error))
+        if isinstance(said, StatusClaim):
+            return ExclusionAnswer(tx_hash, claim=said)
+        return ExclusionAnswer(tx_hash, said)
 
-    def _record(self, reply: RpcReply | None) -> RejectedTransaction | None:
+    def _said(self, reply: RpcReply | None) -> RejectedTransaction | StatusClaim | None:
         name = self.endpoint.name
         if reply is None:
             raise UpstreamUnreadable(f"{name}: the reply for this hash is missing")
@@ -219,7 +227,7 @@ class Batch:
             raise rpc_error(name, 0 if reply.error is None else reply.error.code)
         return self._decoded(reply.result)
 
-    def _decoded(self, result: Raw) -> RejectedTransaction | None:
+    def _decoded(self, result: Raw) -> RejectedTransaction | StatusClaim | None:
         try:
             return decode_record(result)
         except WireError as error:
@@ -240,14 +248,20 @@ class Batch:
         failure = failure_of(mixed_up)
         return [
             answer
-            if answer.failure or (answer.record and _is_in_place(answer))
+            if answer.failure or (_names_hash(answer) and _is_in_place(answer))
             else ExclusionAnswer(answer.tx_hash, failure=failure)
             for answer in answers
         ]
 
 
 def _is_in_place(answer: ExclusionAnswer) -> bool:
-    return answer.record is None or answer.record.tx_hash == answer.tx_hash
+    said = answer.record or answer.claim
+    return said is None or said.tx_hash in {None, answer.tx_hash}
+
+
+def _names_hash(answer: ExclusionAnswer) -> bool:
+    said = answer.record or answer.claim
+    return said is not None and said.tx_hash is not None
 
 
 def unanswered(hashes: Iterable[TxHash], error: UpstreamError) -> list[ExclusionAnswer]:

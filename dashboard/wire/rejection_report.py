@@ -14,6 +14,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectionReport,
+    WIRE_STAGES,
     RejectionStage,
     SignedTransaction,
 )
@@ -96,10 +97,9 @@ def _check_keys(argument: Mapping[str, object]) -> None:
 
 def _stage(value: object) -> RejectionStage:
     text = scalar_text(value)
-    try:
-        return RejectionStage(text)
-    except ValueError as error:
-        raise WireError(text) from error
+    if text not in WIRE_STAGES:
+        raise WireError(text)
+    return RejectionStage(text)
 
 
 def _timestamp(value: object) -> datetime:

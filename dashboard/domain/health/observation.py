@@ -10,7 +10,7 @@ from operator import add
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 
 
 class FailureKind(StrEnum):
@@ -65,11 +65,15 @@ FEE_OPERATIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExclusionAnswer:
-    """What upstream said of one hash: a record, null (`record` is None), or a failure."""
+    """What upstream said of one hash: a record, null (`record` is None), or a failure.
+
+    `claim` is what it said instead of a record, as other gateways do.
+    """
 
     tx_hash: TxHash
     record: RejectedTransaction | None = None
     failure: Failure | None = None
+    claim: StatusClaim | None = None
 
 
 @dataclass(frozen=True, slots=True)

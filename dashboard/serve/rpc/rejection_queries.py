@@ -156,7 +156,7 @@ def _count(connection: Connection, params: object, networks: Networks) -> bytes:
 
 def _key(grouping: Grouping, key: Any) -> str | None:  # noqa: ANN401 - a value of the domain
     """Return the key of a group in its wire form."""
-    if key is None:
+    if key in {None, RejectionStage.UNKNOWN}:
         return None
     if grouping is Grouping.NETWORK:
         return hex(key)

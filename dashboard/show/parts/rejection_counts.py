@@ -275,7 +275,7 @@ def _senders_note(counted: GroupCounts) -> str:
 
 def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:
     rows = [
-        CountRow(str(each.key), str(each.key), each.count, share(each.count / counted.total))
+        CountRow(*(or_unknown(each.key),) * 2, each.count, share(each.count / counted.total))
         for each in counted.groups
     ]
     sender = narrowing.wanted.sender

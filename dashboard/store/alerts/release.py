@@ -327,7 +327,7 @@ def is_uncertain(
         return False
     if transition.subject.kind is not SubjectKind.TRANSACTION:
         return transition.at <= restored + SETTLING
-    happened_at = transition.at if rejection is None else rejection.record.timestamp
+    happened_at = transition.at if rejection is None else rejection.dated_at
     return happened_at <= restored
 
 

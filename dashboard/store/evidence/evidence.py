@@ -61,6 +61,7 @@ def read_evidence_of_many(
                     known,
                     network_id=each,
                     records=tuple(version.record for version in held[each]),
+                    record_seen_at=held[each][0].first_seen_at if held[each] else None,
                     is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
                     follow_up=ends[tx_hash].get(each),
                     receipt_failure=failing.get((tx_hash, each)),

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    EndedLimits,
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
@@ -28,7 +29,7 @@ from dashboard.domain.rejections.reasons import (
     parse_reason,
     purpose_of,
 )
-from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
+from dashboard.domain.tracking.verdict import FollowUp
 from tests.builders import A_MOMENT, a_rejection, seconds
 from tests.golden_texts import GoldenTexts
 

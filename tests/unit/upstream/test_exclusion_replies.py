@@ -49,6 +49,29 @@ def shifted(calls: list[Call]) -> list[dict[str, Any]]:
     return [each | {"id": each["id"] + 1} for each in truth(calls)]
 
 
+async def test_shape_is_told_by_each_answer_and_may_differ_within_a_batch() -> None:
+    def answer(calls: list[Call]) -> list[Any]:
+        own, excluded, pending, bare, wrong, other = calls
+        named = {each["id"]: {"txHash": each["params"][0]} for each in calls}
+        said: list[tuple[Call, Any]] = [
+            (own, a_record(own["params"][0])),
+            (excluded, named[excluded["id"]] | {"status": "EXCLUDED", "blockNumber": "0x0"}),
+            (pending, named[pending["id"]] | {"status": "PENDING"}),
+            (bare, {"txHash": None, "status": "\u202e"}),
+            (wrong, {"status": 5}),
+            (other, None),
+        ]
+        return [result(*each) for each in said]
+
+    answers = await ask(answer, 6)
+    mixed_up = await ask(lambda calls: [*answer(calls), answer(calls)[5]], 6)
+
+    words = ["", "", "PENDING", "\u202e", "", ""]
+    assert summary(answers) == ["record", "record", "null", "null", BAD, "null"]
+    assert [each.claim.status if each.claim else "" for each in answers] == words
+    assert summary(mixed_up) == ["record", "record", "null", BAD, BAD, BAD]
+
+
 BAD = "unreadable"
 BATCH_TROUBLE: dict[str, tuple[Answer, list[str]]] = {
     "missing": (without(0), [BAD, "record", "null", "record"]),
