@@ -264,12 +264,28 @@ def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
         "records": [
             rejection_form(version, finding.reason_of(version)) for version in finding.versions
         ],
+        "statements": [
+            {
+                "endpoint": each.endpoint,
+                "said": str(each.said),
+                "status": None if each.claim is None else each.claim.status,
+                "blockNumber": _quantity(None if each.claim is None else each.claim.block_number),
+                "added": None if each.claim is None else each.claim.added or None,
+                "firstSaidAt": instant(each.said_at),
+                "lastSaidAt": instant(each.last_said_at),
+            }
+            for each in evidence.statements
+        ],
         "nextSteps": list(finding.next_steps()),
         "inclusion": _inclusion_form(evidence.follow_up),
         "replacedSince": None
         if evidence.follow_up is None
         else instant(evidence.follow_up.replaced_since),
     }
+
+
+def _quantity(number: int | None) -> str | None:
+    return None if number is None else hex(number)
 
 
 def _inclusion_form(end: FollowUp | None) -> dict[str, Any] | None:

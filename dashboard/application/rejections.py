@@ -275,7 +275,7 @@ def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
 
     def words(each: StoredRejection) -> str:
         reason = reason_of(each)
-        is_read = reason.kind is not ReasonKind.UNPARSED
+        is_read = reason.kind is not ReasonKind.UNPARSED or not reason.text
         return explain(reason) if is_read else f"“{reason.text}”"
 
     return Listing(
@@ -340,23 +340,27 @@ def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     """Write a rejection for programs: the record as the API answers it, and what we make of it."""
     unknown = dict.fromkeys(("from", "nonce", "txRejectionStage", "timestamp"))
     record: dict[str, Json] = msgspec.json.decode(encode_record(stored.record))
-    return unknown | record | {
-        "added": stored.record.added or None,
-        "firstSeenAt": instant(stored.first_seen_at),
-        "lastSeenAt": instant(stored.last_seen_at),
-        "reportedAt": instant(stored.reported_at),
-        "source": str(stored.source),
-        "overflows": [
-            {"module": each.module, "count": each.count, "limit": each.limit}
-            for each in stored.overflows
-        ],
-        "reason": {
-            "kind": str(reason.kind),
-            "module": reason.module,
-            "count": reason.count,
-            "limit": reason.limit,
-            "limitFrom": reason.limit_from,
-            "overrun": overrun(reason),
-            "inWords": explain(reason),
-        },
-    }
+    return (
+        unknown
+        | record
+        | {
+            "added": stored.record.added or None,
+            "firstSeenAt": instant(stored.first_seen_at),
+            "lastSeenAt": instant(stored.last_seen_at),
+            "reportedAt": instant(stored.reported_at),
+            "source": str(stored.source),
+            "overflows": [
+                {"module": each.module, "count": each.count, "limit": each.limit}
+                for each in stored.overflows
+            ],
+            "reason": {
+                "kind": str(reason.kind),
+                "module": reason.module,
+                "count": reason.count,
+                "limit": reason.limit,
+                "limitFrom": reason.limit_from,
+                "overrun": overrun(reason),
+                "inWords": explain(reason),
+            },
+        }
+    )

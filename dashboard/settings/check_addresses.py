@@ -187,7 +187,7 @@ def _check_public_url(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    for path, endpoint in _endpoints(network):
+    for path, endpoint in endpoints_of(network):
         schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
         yield from _check_endpoint(endpoint, ("networks", name, *path), schemes)
 
@@ -197,7 +197,7 @@ def _check_endpoint(
 ) -> Iterator[Remark]:
     """Find an address that cannot be asked; it may hold a key, so it is not shown."""
     url = endpoint.url.reveal()
-    if endpoint.is_own_serve and path[-1] in {"exclusion", "gas"}:
+    if endpoint.is_own_serve and path[2] in {"exclusion", "exclusions", "gas"}:
         return
     if not url.startswith(schemes):
         message = f"does not begin with {' or '.join(schemes)}: write the whole address"
@@ -206,13 +206,14 @@ def _check_endpoint(
         yield (*path, "url"), "names no host: write the whole address"
 
 
-def _endpoints(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
+def endpoints_of(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
     """Yield the endpoints of a network, as far as they can be read, and where they stand."""
     for role in ("exclusion", "gas", "node"):
         if (endpoint := getattr(network, role)) is not None:
             yield (role,), endpoint
-    for place, node in enumerate(network.nodes):
-        yield ("nodes", str(place)), node
+    for role, several in (("exclusions", network.exclusions), ("nodes", network.nodes)):
+        for place, endpoint in enumerate(several):
+            yield (role, str(place)), endpoint
 
 
 _CLEAR: Final = ("http://", "ws://")
@@ -271,7 +272,7 @@ def _check_mail(mail: MailSettings) -> Iterator[Remark]:
 
 def _check_networks(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
-        for path, endpoint in _endpoints(network):
+        for path, endpoint in endpoints_of(network):
             yield from _check_clear_endpoint(endpoint, ("networks", name, *path), settings)
 
 

@@ -227,6 +227,8 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_hourly: Positive
 
 
+EndpointName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._-]{0,40}$")]
+
 OWN_SERVE: Final = "own-serve"
 """The `url` of an endpoint that is our own serve, wherever that listens."""
 
@@ -234,10 +236,12 @@ OWN_SERVE: Final = "own-serve"
 class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One address of an upstream: with `key` it goes into the path, with `secret` into Basic.
 
-    `allow_clear_text`: the key may leave this machine without TLS.
+    `allow_clear_text`: the key may leave this machine without TLS. `name` tells it from others of
+    the same network, where there are some.
     """
 
     url: Secret
+    name: EndpointName = ""
     key: Secret | None = None
     secret: Secret | None = None
     method_prefix: Prefix = "chain"
@@ -266,22 +270,25 @@ class LimitPeriodSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
 
-    `preset` names a file of config/networks that gives what is not written here. `block_time`
-    is the usual time between blocks; it dates a history, which names no times. The periods are
-    those of [poll] where they are None. `nodes` stand by for `node`, in this order: one that is
-    `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
-    is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
-    any, and serves their fees. `module_limits` names a table of config/module_limits, or a file; it
-    holds outside of the `limit_periods`. Line limits end at a time or with a block; `after_limits`
-    says how often those are asked about that were first seen after that.
-    Pages show costs in `coin`, and in money where `coin_price` says what one coin costs. Of `fees`
-    it says what differs from [fees].
+    `exclusions` are further exclusion endpoints: `ask_exclusions` says whether each is asked if
+    those before it do not answer, or all are. `preset` names a file of config/networks that gives
+    what is not written here. `block_time` is the usual time between blocks; it dates a history,
+    which names no times. The periods are those of [poll] where they are None. `nodes` stand by for
+    `node`, in this order: one that is `node_lag` blocks behind another is left for it.
+    `stalled_after`: a node whose newest block is older gives the worker no fees. `serve_fees`: our
+    own serve follows the nodes, if there are any, and serves their fees. `module_limits` names a
+    table of config/module_limits, or a file; it holds outside of the `limit_periods`. Line limits
+    end at a time or with a block; `after_limits` says how often those are asked about that were
+    first seen after that. Pages show costs in `coin`, and in money where `coin_price` says what one
+    coin costs. Of `fees` it says what differs from [fees].
     """
 
     network_id: ChainId
     preset: str = ""
     title: str = ""
     exclusion: EndpointSettings | None = None
+    exclusions: list[EndpointSettings] = []
+    ask_exclusions: Literal["in order", "all"] = "in order"
     gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
     nodes: list[EndpointSettings] = []
@@ -305,6 +312,19 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def ends_limits(self) -> bool:
         """Whether line limits end at a known time, or with a known block."""
         return self.line_limits_end is not None or self.line_limits_end_block is not None
+
+    @property
+    def all_exclusions(self) -> dict[str, EndpointSettings]:
+        """The exclusion endpoints by name, the preferred one first; one that is alone has none."""
+        found = (*((self.exclusion,) if self.exclusion is not None else ()), *self.exclusions)
+        if len(found) == 1:
+            return {"": found[0]}
+        return {each.name or f"endpoint {place}": each for place, each in enumerate(found, 1)}
+
+    @property
+    def asks_all(self) -> bool:
+        """Whether every exclusion endpoint is asked about each transaction."""
+        return self.ask_exclusions == "all"
 
     @property
     def all_nodes(self) -> tuple[EndpointSettings, ...]:

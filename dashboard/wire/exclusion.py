@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binascii import unhexlify
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache, partial
 from struct import Struct
@@ -92,7 +92,7 @@ def _said(raw: bytes | Raw, answer: _AnswerJson) -> RejectedTransaction | Status
     if answer.status is None:
         raise WireError("it has neither a txRejectionStage nor a status")
     tx_hash, word = _parsed(parse_tx_hash, answer.tx_hash), answer.status[:LONGEST_STATUS]
-    return StatusClaim(word, tx_hash, block, _added(raw, _OF_STATUS))
+    return StatusClaim(word, tx_hash, block or None, _added(raw, _OF_STATUS))
 
 
 def _record(answer: _AnswerJson, block: int | None, added: str) -> RejectedTransaction:
@@ -115,7 +115,7 @@ def _parsed(parse: Callable[[str], Parsed], text: str | None) -> Parsed | None:
     return None if text is None else parse(text)
 
 
-def _added(raw: bytes | Raw, known: Set[str]) -> str:
+def _added(raw: bytes | Raw, known: frozenset[str]) -> str:
     """Return the members that are neither null nor known, as one JSON object, word for word."""
     members = read(_MEMBERS, raw, "exclusion record")
     more = {name: value for name, value in members.items() if name not in known}

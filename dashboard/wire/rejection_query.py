@@ -215,7 +215,8 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
     """Write one rejection: the members of its record, and what only our store has.
 
     What the record does not say is null. `recipient` is left out where it is unknown,
-    `blockNumber` as in the record. `count` and `limit` come from the reason, else from the overflow of the module that it names.
+    `blockNumber` as in the record. `count` and `limit` come from the reason, else from the overflow
+    of the module that it names.
     """
     it = archived.rejection
     record = it.record

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
     ModuleOverflow,
     RejectionReport,
-    WIRE_STAGES,
     RejectionStage,
     SignedTransaction,
 )

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -18,6 +19,7 @@ from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import PollSettings
@@ -25,6 +27,7 @@ from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
 from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
@@ -59,24 +62,38 @@ class Clients:
     trust: ssl.SSLContext | None = None
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
 
-    def exclusion(self, network: Network) -> ExclusionClient | None:
-        """Return the client of the exclusion endpoint, if there is one."""
-        settings = network.endpoints.exclusion
-        return None if settings is None else self._exclusion(network, settings)
+    def exclusion(
+        self, network: Network, deadline: timedelta | None = None
+    ) -> ExclusionAsker | None:
+        """Return what asks the exclusion endpoints, if there are any.
 
-    def other_transport(self, network: Network) -> tuple[ExclusionClient, str]:
-        """Return a client for WebSocket where the exclusion endpoint has HTTP, or the reverse."""
-        settings = network.endpoints.exclusion
-        assert settings is not None  # noqa: S101 - asked only of networks that have it
+        Within a `deadline` every endpoint has its turn.
+        """
+        clients, asks_all = self.exclusions(network), network.endpoints.asks_all
+        if len(clients) <= 1:
+            return clients.get("")
+        turns = 1 if asks_all else len(clients)
+        return ExclusionEndpoints(clients, asks_all, deadline and 0.9 * deadline / turns)
+
+    def exclusions(self, network: Network) -> dict[str, ExclusionClient]:
+        """Return the client of each exclusion endpoint by name; one that is alone has none."""
+        every = network.endpoints.all_exclusions
+        return {name: self._exclusion(network, name, each) for name, each in every.items()}
+
+    def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str]:
+        """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse."""
+        settings = network.endpoints.all_exclusions[name]
         scheme, _, rest = settings.url.reveal().partition("://")
         other = {"http": "ws", "https": "wss", "ws": "http", "wss": "https"}.get(scheme, scheme)
         swapped = msgspec.structs.replace(settings, url=Secret(f"{other}://{rest}"))
         transport = "WebSocket" if other.startswith("ws") else "HTTP"
-        return self._exclusion(network, swapped), transport
+        return self._exclusion(network, name, swapped), transport
 
-    def _exclusion(self, network: Network, settings: EndpointSettings) -> ExclusionClient:
+    def _exclusion(
+        self, network: Network, name: str, settings: EndpointSettings
+    ) -> ExclusionClient:
         note = self._note(network, settings)
-        asker = self._asker(f"{network.title} exclusion endpoint", settings, note)
+        asker = self._asker(exclusion_title(network, name), settings, note)
         return ExclusionClient(asker, settings.method_prefix, self.poll_settings.largest_batch)
 
     def gas(self, network: Network) -> GasClient | None:
@@ -140,6 +157,11 @@ class Clients:
 
     def _policy(self) -> RetryPolicy:
         return RetryPolicy(self.attempts, self.poll_settings.answer_deadline)
+
+
+def exclusion_title(network: Network, name: str) -> str:
+    """Return what errors call an exclusion endpoint."""
+    return f"{network.title} exclusion endpoint {name}".rstrip()
 
 
 def place_names(count: int) -> list[str]:
@@ -217,9 +239,10 @@ def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def _of_network(network: Network) -> Iterator[tuple[EndpointSettings, str]]:
     endpoints = network.endpoints
-    for role, each in (("gas", endpoints.gas), ("exclusion", endpoints.exclusion)):
-        if each is not None:
-            yield each, f"{network.title} {role} endpoint"
+    if endpoints.gas is not None:
+        yield endpoints.gas, f"{network.title} gas endpoint"
+    for name, each in endpoints.all_exclusions.items():
+        yield each, exclusion_title(network, name)
     nodes = endpoints.all_nodes
     for place, each in zip(place_names(len(nodes)), nodes, strict=True):
         yield each, f"{network.title} node{place}"

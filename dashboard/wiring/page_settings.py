@@ -41,6 +41,7 @@ from dashboard.settings.schema import IssuerSettings, ProxySettings
 from dashboard.settings.values import host_of, network_of, origin_of
 from dashboard.wiring.networks import (
     Network,
+    charged_questions,
     condition_rules,
     cost_of,
     gas_periods,
@@ -258,7 +259,6 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
     """Return how a network is presented, and how often its figures are asked for."""
     endpoints, periods = network.endpoints, gas_periods(network, settings)
     cost = cost_of(network, settings)
-    is_charged = endpoints.exclusion is not None and not sees_all_reports(network, settings)
     return NetworkProfile(
         network_id=network.network_id,
         name=network.title,
@@ -266,14 +266,15 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         gas_period=periods.gas_period,
         threshold_period=periods.threshold_period,
         has_gas=network.is_history_only or endpoints.gas is not None or bool(endpoints.all_nodes),
-        has_exclusion=endpoints.exclusion is not None,
+        has_exclusion=bool(endpoints.all_exclusions),
+        exclusion_endpoints=tuple(endpoints.all_exclusions),
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.history_period,
         line_limits=line_limits(network),
         block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
-        question_credits=CREDITS_PER_CALL if is_charged else 0,
+        question_credits=CREDITS_PER_CALL * charged_questions(network, settings),
         rules=condition_rules(settings),
         coin=endpoints.coin,
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,

@@ -230,4 +230,4 @@ def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
 def _is_watched(network: Network) -> bool:
     """Whether anything is asked about a network."""
     endpoints = network.endpoints
-    return bool(endpoints.exclusion or endpoints.gas or endpoints.all_nodes)
+    return bool(endpoints.all_exclusions or endpoints.gas or endpoints.all_nodes)

@@ -19,7 +19,7 @@ from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.rejections.exclusion import WIRE_STAGES, RejectedTransaction
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
@@ -229,7 +229,7 @@ def _reject(connection: Connection, network: NetworkId, count: int, now: datetim
             rejected_hash(network, number // 2),
             Address(bytes([number % 9 + 1]) * 20),
             number,
-            chance.choice(list(RejectionStage)),
+            chance.choice(WIRE_STAGES),
             f"Transaction line count for module {module}={lines} is above the limit 524288",
             at,
             None,

@@ -10,7 +10,11 @@ from operator import add
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
+from dashboard.domain.rejections.exclusion import (
+    RejectedTransaction,
+    RejectionStage,
+    StatusClaim,
+)
 
 
 class FailureKind(StrEnum):
@@ -63,17 +67,37 @@ FEE_OPERATIONS: Final = frozenset(
 """The questions that a gas API answers."""
 
 
+class AnswerShape(StrEnum):
+    """How an endpoint tells of a transaction: with upstream's own record, or with a status."""
+
+    RECORD = "record"
+    STATUS = "status"
+
+
 @dataclass(frozen=True, slots=True)
 class ExclusionAnswer:
     """What upstream said of one hash: a record, null (`record` is None), or a failure.
 
-    `claim` is what it said instead of a record, as other gateways do.
+    `claim` is what it said instead of a record, as other gateways do. Where there are several
+    endpoints, `endpoint` is the one that said it, and `beside` are the answers of others.
     """
 
     tx_hash: TxHash
     record: RejectedTransaction | None = None
     failure: Failure | None = None
     claim: StatusClaim | None = None
+    endpoint: str = ""
+    beside: tuple[ExclusionAnswer, ...] = ()
+
+    @property
+    def shape(self) -> AnswerShape | None:
+        """In which shape it came; null has none, and neither has a failure."""
+        if self.claim is not None:
+            return AnswerShape.STATUS
+        if self.record is None:
+            return None
+        is_staged = self.record.tx_rejection_stage is not RejectionStage.UNKNOWN
+        return AnswerShape.RECORD if is_staged else AnswerShape.STATUS
 
 
 @dataclass(frozen=True, slots=True)

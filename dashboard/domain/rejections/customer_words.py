@@ -167,6 +167,8 @@ def plain_cause(reason: Reason) -> str:
             means = words_of(reason.rule).means
             quoted = f": {_quoted(reason)}" if reason.rule is NodeRule.INVALID else "."
             return f"{means[0].upper()}{means[1:]}{quoted}"
+        case _ if not reason.text:
+            return "The network gave no reason."
         case _:
             return f"The network gave this reason: {_quoted(reason)}"
 

@@ -274,6 +274,8 @@ def explain(reason: Reason) -> str:
         return "The node could not count the proof lines of this transaction."
     if reason.rule is not None:
         return f"This is not about line limits: {words_of(reason.rule).means}."
+    if not reason.text:
+        return "The upstream gave no reason."
     return "The network gave a reason that Linewatch does not know; it is shown as sent."
 
 
@@ -373,6 +375,8 @@ def first_step(reason: Reason, limits: EndedLimits | None = None) -> str:
         return _fit_the_limit(reason)
     if reason.rule is not None:
         return words_of(reason.rule).remedy
+    if not reason.text:
+        return "Ask the operator of the network why it was rejected."
     if reason.kind is ReasonKind.UNPARSED:
         return "Read the reason as sent, and ask the operator of the network what it means."
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -17,6 +17,7 @@ from dashboard.domain.rejections.exclusion import (
     EndedLimits,
     RejectedTransaction,
 )
+from dashboard.domain.tracking.statements import Statement, statements_in_words
 
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
 """How long after its attempt, or after it was tracked, a transaction is asked about."""
@@ -163,20 +164,19 @@ class Evidence:
     """All that the store holds about one hash on one network.
 
     `records` are the versions seen, newest claimed time first, and `record_seen_at` is when the
-    first of them arrived; `is_dated_ahead` tells that it claims a time that had not come then, as
-    all others do. `first_answered_at` and
-    `last_answered_at` are the times of answers (a record or null); `failing_since` is the
-    time of the first failed question after the last answer, with its `failure`. `follow_up` is
-    what the network's node says, None if there is no node or it gave no answer; if it does
-    not answer now, `receipt_failure` says since when and why. `tracked_at` is when the network was
-    first to be asked about it. `limits_ended_at` is since when the network has no line limits, None
-    while they hold.
+    first of them arrived; `is_dated_ahead` tells that each of them claims a time that had not come
+    when it arrived. `first_answered_at` and `last_answered_at` are the times of answers (a record
+    or null); `failing_since` is the time of the first failed question after the last answer, with
+    its `failure`. `follow_up` is what the network's node says, None if there is no node or it gave
+    no answer; if it does not answer now, `receipt_failure` says since when and why. `tracked_at` is
+    when the network was first to be asked about it. `limits_ended_at` is since when the network has
+    no line limits, None while they hold. `statements` are what exclusion endpoints say, if that is
+    more than the records.
     """
 
     network_id: NetworkId
     tx_hash: TxHash
     records: tuple[RejectedTransaction, ...] = ()
-    record_seen_at: datetime | None = None
     attempted_at: datetime | None = None
     first_answered_at: datetime | None = None
     last_answered_at: datetime | None = None
@@ -185,8 +185,10 @@ class Evidence:
     follow_up: FollowUp | None = None
     receipt_failure: tuple[datetime, Failure] | None = None
     is_dated_ahead: bool = False
+    record_seen_at: datetime | None = None
     tracked_at: datetime | None = None
     limits_ended_at: datetime | None = None
+    statements: tuple[Statement, ...] = ()
 
     @property
     def ended_limits(self) -> EndedLimits | None:
@@ -206,7 +208,8 @@ class Evidence:
 class Verdict:
     """A verdict and the sentences that say what it rests on and what follows from it.
 
-    The sentences hold no upstream text except a failure's own message, which is safe to show.
+    The sentences hold no upstream text except a failure's own message, which is safe to show, and
+    a status, made visible.
     """
 
     kind: VerdictKind
@@ -230,6 +233,11 @@ _CANNOT_TELL: Final = Verdict(
 
 def conclude(evidence: Evidence) -> Verdict:
     """Conclude the verdict; the same evidence always gives the same verdict."""
+    verdict, said = _conclude(evidence), statements_in_words(evidence.statements)
+    return replace(verdict, rests_on=f"{verdict.rests_on} {said}") if said else verdict
+
+
+def _conclude(evidence: Evidence) -> Verdict:
     end = evidence.follow_up
     if end is not None and end.inclusion is not None:
         return _included(evidence, end, end.inclusion)

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import WireError
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, CallResult, ThreadMethod

@@ -19,6 +19,7 @@ from dashboard.application.source_health import (
     OperationHealth,
     OperationState,
     Spending,
+    endpoint_words,
     spending_in_words,
 )
 from dashboard.application.text import age, moment, period, span
@@ -112,7 +113,9 @@ def _record(records: SourceRecords, network_id: NetworkId, each: OperationHealth
 
 def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime) -> list[str]:
     name = OPERATION_NAMES[operation.operation]
-    question = element("div", name, title=str(operation.operation))
+    asked = [endpoint_words(*each, now) for each in operation.endpoints]
+    lines = (element("div", visible(each), class_="lw-quiet") for each in asked if each)
+    question = element("div", name, *lines, title=str(operation.operation))
     return [
         question,
         operation_badge(operation.state(now)),

@@ -30,6 +30,7 @@ from dashboard.domain.rejections.reasons import (
 )
 from dashboard.show.parts.frame import in_line, link, section
 from dashboard.store.rejections.search import UnparsedReason
+from dashboard.wire.exclusion import LONGEST_ADDED
 
 _ROW_REASON_LENGTH: Final = 160
 _QUOTED_LENGTH: Final = 64
@@ -95,7 +96,7 @@ def dated_apart(stored: StoredRejection) -> str:
 
 def reason_words(reason: Reason) -> str:
     """Say the reason in plain words, or quote one that is not known; it may be foreign text."""
-    if reason.kind is ReasonKind.UNPARSED:
+    if reason.kind is ReasonKind.UNPARSED and reason.text:
         return f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
     return explain(reason)
 
@@ -108,11 +109,15 @@ def version_in_full(
     steps = _next_steps(next_steps) if next_steps else Markup()
     st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
     with st.container(gap="xxsmall"):
-        st.html(element("p", "Reason as the network sent it", class_="lw-label"))
-        st.code(visible(reason.text), language=None, wrap_lines=True)
-        if stored.record.added:
-            st.html(element("p", "What upstream added", class_="lw-label"))
-            st.code(visible(stored.record.added), language=None, wrap_lines=True)
+        quoted("Reason as the network sent it", reason.text)
+        quoted("What upstream added", stored.record.added)
+
+
+def quoted(title: str, text: str) -> None:
+    """Show foreign text exactly, below its title; nothing if there is none."""
+    if text:
+        st.html(element("p", title, class_="lw-label"))
+        st.code(visible(text, LONGEST_ADDED + 1), language=None, wrap_lines=True)
 
 
 def _next_steps(next_steps: Sequence[str]) -> Markup:
@@ -214,7 +219,7 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
 
 def _cause(reason: Reason) -> Markup:
     """Name the module with lines and overrun, or else what there is to say, a text as quoted."""
-    if reason.kind is ReasonKind.UNPARSED:
+    if reason.kind is ReasonKind.UNPARSED and reason.text:
         return element("q", visible(reason.text, _QUOTED_LENGTH))
     named = name_of((reason.kind, reason.module))
     name = element("b", breakable(named)) if reason.module else element("span", named)

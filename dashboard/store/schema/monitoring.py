@@ -73,6 +73,20 @@ answer_counts = table(
     sqlite_with_rowid=False,
 )
 
+# How each exclusion endpoint answers: in which `AnswerShape`, and since when not. Of a network's
+# only endpoint, which has no name, the shape alone.
+exclusion_endpoints = table(
+    "exclusion_endpoints",
+    key("network_id", Network),
+    key("endpoint", String(64)),
+    Column("shape", String(10)),
+    Column("answered_at", Moment),
+    Column("failing_since", Moment),
+    Column("failure_kind", String(20)),
+    Column("failure_message", ForeignText),
+    sqlite_with_rowid=False,
+)
+
 store_sizes = table(
     "store_sizes",
     key("day", Moment),

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
     EndedLimits,
     ModuleOverflow,
     RejectedTransaction,
@@ -222,7 +223,7 @@ def test_report_shows_its_record_without_overflows_and_bytes() -> None:
 
 
 def test_stages_and_answers_are_the_words_of_the_wire() -> None:
-    assert [*RejectionStage] == ["SEQUENCER", "RPC", "P2P"]
+    assert [*WIRE_STAGES] == ["SEQUENCER", "RPC", "P2P"]
     assert [*SaveStatus] == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
 
 

@@ -151,7 +151,7 @@ def test_transaction_from_before_the_end_of_limits_is_judged_as_ever() -> None:
 
 def test_rejection_dated_after_the_end_of_limits_says_so_and_no_other_does() -> None:
     record = a_record()
-    ended_at = record.timestamp
+    ended_at = AN_HOUR_AGO
 
     def note(ended_at: datetime | None, *records: RejectedTransaction) -> str | None:
         ended = Evidence(NetworkId(1), HASH, records, limits_ended_at=ended_at).ended_limits

@@ -51,6 +51,7 @@ def upgrade() -> None:
     _keep_what_is_said_of_purges()
     _end_line_limits()
     _let_records_leave_something_out()
+    _let_endpoints_disagree()
 
 
 def _store_busy_spells() -> None:
@@ -321,6 +322,24 @@ def _let_records_leave_something_out() -> None:
         op.execute(f"PRAGMA schema_version = {version + 1}")
         op.execute("PRAGMA writable_schema = RESET")
     op.add_column("rejections", preset("added", text, ""))
+
+
+def _let_endpoints_disagree() -> None:
+    op.create_table(
+        "endpoint_statements",
+        *key(tx_hash=hash_32, network_id=big, endpoint=word_64),
+        *needed(said=word_10, status=text),
+        *optional(block_number=big),
+        *needed(added=text, said_at=big, last_said_at=big),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "exclusion_endpoints",
+        *key(network_id=big, endpoint=word_64),
+        *optional(shape=word_10, answered_at=big, failing_since=big),
+        *optional(failure_kind=word_20, failure_message=text),
+        sqlite_with_rowid=False,
+    )
 
 
 _REPLACED = {
