@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.deliveries import COUNTED
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
@@ -193,8 +194,9 @@ class InstallationHealth(ApplicationSubject):
     @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
         """Return how each network answers, and what its fees took today."""
-        with self._context.store.read_recent() as connection:
-            return read_networks(connection, self._context.networks, self._context.now())
+        context, limits = self._context, LineLimitEnds(self._context).limits()
+        with context.store.read_recent() as connection:
+            return read_networks(connection, context.networks, limits, context.now())
 
     @shared_for(_SHARED_FOR)
     def worker(self) -> WorkerHealth:

@@ -15,6 +15,7 @@ from dashboard.application.answers import (
     leading_verdict,
 )
 from dashboard.application.context import ApplicationSubject
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Cell, Column, Listing, instant
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import rejection_form
@@ -85,7 +86,9 @@ class Lookups(ApplicationSubject):
     ) -> list[TransactionSummary]:
         """Return what is stored of each hash, on one network or all."""
         profiles = [
-            each for each in self._context.networks if network_id in {None, each.network_id}
+            each
+            for each in LineLimitEnds(self._context).networks()
+            if network_id in {None, each.network_id}
         ]
         with self._context.store.read() as connection:
             return read_transaction_summaries(connection, profiles, hashes, self._context.now())

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
-from dashboard.application.line_limits import ended_among
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
@@ -165,7 +165,7 @@ class Rejections(ApplicationSubject):
                     counts = found.setdefault(self._name(each.key), [0] * len(place))
                     counts[place[each.since]] += each.count
             watched = self._watched(connection, wanted, window.since, window.until)
-            ended = ended_among(connection, self._context.networks, self._context.now())
+        ended = LineLimitEnds(self._context).ended()
         groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
         unseen = (each for each in place if _is_missed(each, window, watched))
         ends = tuple(

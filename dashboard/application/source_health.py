@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from dashboard.application.line_limits import limits_among
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.application.text import age, moment
 from dashboard.domain.fees.gas import GasSource
@@ -219,7 +218,10 @@ class NetworkHealth:
 
 
 def read_networks(
-    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+    connection: Connection,
+    profiles: Sequence[NetworkProfile],
+    limits: Mapping[NetworkId, LineLimits],
+    now: datetime,
 ) -> list[NetworkHealth]:
     """Return how each network answers, and what its fees took today."""
     ids = [each.network_id for each in profiles]
@@ -231,7 +233,6 @@ def read_networks(
     }
     latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
     states = endpoint_states(connection)
-    limits = limits_among(connection, profiles)
     found = []
     for each in profiles:
         key = each.network_id

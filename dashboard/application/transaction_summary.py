@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.application.line_limits import with_known_ends
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -159,17 +158,17 @@ def read_transaction_summaries(
 ) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
-    A network that can be asked no more still has what it answered before.
+    `profiles` have the ends of line limits as they are known. A network that can be asked no more
+    still has what it answered before.
     """
     found = []
-    known = with_known_ends(connection, profiles)
     for some in portions(hashes):
         evidence, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
             TransactionSummary(
                 each,
-                tuple(_findings(known, each, evidence[each], stored[each], now)),
+                tuple(_findings(profiles, each, evidence[each], stored[each], now)),
                 each in watched,
                 watched.get(each, ""),
             )
