@@ -1,4 +1,4 @@
-"""Release: which open notifications are due, and how they are closed, some merged into one."""
+"""Closings: which open notifications are due or held, and how they close, some merged into one."""
 
 from __future__ import annotations
 
