@@ -27,9 +27,9 @@ from dashboard.poll.cadence import GasPeriods
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, Term
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
-from dashboard.store.polled_gas import save_gas
 from dashboard.upstream.endpoint import Meter, failure_of
 from dashboard.upstream.gas_oracle import ChainFees
 

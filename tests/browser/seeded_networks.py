@@ -27,8 +27,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.busy_window import save_spell
 from dashboard.store.fees.import_history import import_fee_years
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.polled_gas import save_gas
 from tests.builders import GWEI
 
 

@@ -44,9 +44,9 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.statements import record_statements
 from dashboard.store.tracking.transactions import track
