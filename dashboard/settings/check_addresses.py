@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Final
 from urllib.parse import urlsplit
 
+from dashboard.alert.channels.smtp import Security
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import holds_login
@@ -260,7 +261,7 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
 
 
 def _check_mail(mail: MailSettings) -> Iterator[Remark]:
-    if mail.security != "none" or not mail.username or not mail.smtp_host:
+    if mail.security is not Security.NONE or not mail.username or not mail.smtp_host:
         return
     if not is_loopback(mail.smtp_host) and not mail.allow_clear_text:
         message = (

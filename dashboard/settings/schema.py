@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -24,6 +26,7 @@ from dashboard.settings.values import (
     Rate,
 )
 
+Made = TypeVar("Made")
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
 Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$")]
@@ -369,3 +372,17 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     def has_development_key(self) -> bool:
         """Whether serve accepts the published key: devnet alone, loopback, no key configured."""
         return self.has_devnet and not self.networks and not self.serve.keys
+
+
+def fill(kind: Callable[..., Made], *sections: object, **beside: object) -> Made:
+    """Make the record that a stage keeps of the settings, whose fields are named as settings are.
+
+    A field that is not given `beside` has the value of the last section that says something of
+    it; what none says is left to the record.
+    """
+    for name in signature(kind).parameters.keys() - beside.keys():
+        said = (getattr(each, name, None) for each in reversed(sections))
+        value = next((each for each in said if each is not None), None)
+        if value is not None:
+            beside[name] = value
+    return kind(**beside)

@@ -225,7 +225,7 @@ def tls_servers(settings: Settings) -> dict[str, str]:
 
 def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
     mail, bounces = settings.mail, settings.bounces
-    if mail.smtp_host and Security(mail.security) is not Security.NONE:
+    if mail.smtp_host and mail.security is not Security.NONE:
         yield mail.smtp_host, "the mail server"
     if bounces.imap_host:
         yield bounces.imap_host, "the mailbox of bounces"

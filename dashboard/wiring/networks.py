@@ -26,6 +26,7 @@ from dashboard.poll.cadence import (
 )
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import line_limits_of
+from dashboard.settings.schema import fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,7 @@ def line_limits(network: Network) -> LineLimits:
 
 def gas_periods(network: Network, settings: Settings) -> GasPeriods:
     """Return how often the network's fees are asked for: its own periods, or those of all."""
-    own, common = network.endpoints, settings.poll
-    return GasPeriods(
-        gas_period=own.gas_period or common.gas_period,
-        history_period=own.history_period or common.history_period,
-        threshold_period=own.threshold_period or common.threshold_period,
-    )
+    return fill(GasPeriods, settings.poll, network.endpoints)
 
 
 def condition_rules(settings: Settings) -> ConditionRules:

@@ -44,6 +44,7 @@ from dashboard.poll.lease import Clocks, Lease
 from dashboard.poll.measured_rules import PeerCertificates
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
+from dashboard.settings.schema import fill
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
@@ -215,16 +216,7 @@ def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
         return MaildirMailbox(Path(bounces.maildir).expanduser())
     if not bounces.imap_host:
         return None
-    return ImapMailbox(
-        ImapServer(
-            bounces.imap_host,
-            bounces.imap_port,
-            bounces.username,
-            bounces.password,
-            bounces.mailbox,
-            trust=tls_context(settings.tls),
-        )
-    )
+    return ImapMailbox(fill(ImapServer, bounces, trust=tls_context(settings.tls)))
 
 
 def _is_watched(network: Network) -> bool:
