@@ -6,9 +6,11 @@ import asyncio
 import gc
 import socket
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import msgspec
 from starlette.types import ASGIApp
 
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
@@ -18,7 +20,7 @@ from dashboard.serve.rpc.websocket_endpoint import finish_sessions
 from dashboard.serve.server import build_app, server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
-from dashboard.settings.schema import fill
+from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine.engine import Store
 from dashboard.transport.host_check import HostCheck
 from dashboard.wiring.clients import Clients, open_clients
@@ -70,14 +72,15 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
     key_limiter = KeyLimiter()
     key_sync = KeySync(store, configured_keys(settings), key_limiter, utc_now)
     key_sync.load()
-    return fill(
-        ServeDependencies,
-        serve,
+    return ServeDependencies(
         store=store,
         keys=key_sync.ring,
         networks=tuple(_served(each, clients, settings) for each in networks_of(settings)),
         clock=utc_now,
-        limits=fill(ServeLimits, serve, connections=connection_limits(serve)),
+        method_prefixes=tuple(serve.method_prefixes),
+        cors_origins=tuple(serve.cors_origins),
+        limits=_limits(serve),
+        log_requests=serve.log_requests,
         metrics_key=serve.metrics_key or None,
         has_page=serve.page,
         key_limiter=key_limiter,
@@ -85,6 +88,11 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         key_sync=key_sync,
         allowed_hosts=allowed_hosts(settings),
     )
+
+
+def _limits(serve: ServeSettings) -> ServeLimits:
+    own = msgspec.convert(serve, ServeLimits, from_attributes=True)
+    return replace(own, connections=connection_limits(serve))
 
 
 def _served(network: Network, clients: Clients, settings: Settings) -> ServedNetwork:

@@ -78,10 +78,7 @@ def inclusion_questions(
     known: dict[TxHash, tuple[Any, ...]] = {}
     for some in portions(hashes):
         query = select(*rejections.c["tx_hash", "sender", "nonce"]).where(
-            rejections.c.tx_hash.in_(some),
-            rejections.c.network_id == network_id,
-            rejections.c.sender.is_not(None),
-            rejections.c.nonce.is_not(None),
+            rejections.c.tx_hash.in_(some), rejections.c.network_id == network_id
         )
         known |= {row.tx_hash: tuple(row)[1:] for row in connection.execute(query)}
     return [InclusionQuestion(each, *known.get(each, ())) for each in hashes]

@@ -9,8 +9,6 @@ import pytest
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
-    WIRE_STAGES,
-    EndedLimits,
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
@@ -30,7 +28,7 @@ from dashboard.domain.rejections.reasons import (
     parse_reason,
     purpose_of,
 )
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
 from tests.builders import A_MOMENT, a_rejection, seconds
 from tests.golden_texts import GoldenTexts
 
@@ -223,7 +221,7 @@ def test_report_shows_its_record_without_overflows_and_bytes() -> None:
 
 
 def test_stages_and_answers_are_the_words_of_the_wire() -> None:
-    assert [*WIRE_STAGES] == ["SEQUENCER", "RPC", "P2P"]
+    assert [*RejectionStage] == ["SEQUENCER", "RPC", "P2P"]
     assert [*SaveStatus] == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
 
 
