@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import sys
@@ -21,12 +22,16 @@ from typing import Final, NoReturn, TypeAlias
 
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
+from dashboard.wiring.reloads import Reload
 from dashboard.wiring.roles import Role, RoleDeaths
 
 _PAUSES: Final = (0.05, 1.0)
 """Seconds between two checks whether something is ready: at first, and at most."""
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+_MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=120000000"
+"""From now on, as much as the unit gives a start."""
 
 RunRole: TypeAlias = Callable[[str], None]
 """Does the work of the role of this name until it is asked to end."""
@@ -46,18 +51,6 @@ class Patience:
     grace: float = 8.0
     steady: float = 60.0
     back_off: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """How settings are read anew: whenever `asked` is set.
-
-    `roles` returns the same roles as before, by name; a LinewatchError that it raises is logged,
-    and all goes on as it was.
-    """
-
-    asked: asyncio.Event
-    roles: Callable[[], Sequence[Role]]
 
 
 _log = get_logger("supervise")
@@ -104,19 +97,26 @@ async def supervise(
 async def _replace_when_asked(keepers: Mapping[str, _Keeper], reload: Reload) -> None:
     """Replace the processes one after the other, as long as each comes up with the settings."""
     while True:
-        await reload.asked.wait()
-        reload.asked.clear()
-        try:
-            roles = reload.roles()
-        except LinewatchError as error:
-            _log.error("settings are not reloaded: all goes on with the former", why=str(error))
-            continue
-        for role in roles:
-            if not await keepers[role.name].replace(role):
-                _log.error("reload ends early: a role does not come up", supervised=role.name)
-                break
-        else:
-            _log.info("settings are reloaded")
+        waiting = await reload.next()
+        why = await _replace(keepers, reload)
+        for each in waiting:
+            if not each.done():  # who asked may be gone
+                each.set_result(why)
+
+
+async def _replace(keepers: Mapping[str, _Keeper], reload: Reload) -> str:
+    """Return why not all have the settings; empty if they have."""
+    try:
+        roles = reload.roles()
+    except LinewatchError as error:
+        _log.error("settings are not reloaded: all goes on with the former", why=str(error))
+        return f"nothing is reloaded: {error}"
+    for role in roles:
+        if not await keepers[role.name].replace(role):
+            _log.error("reload ends early: a role does not come up", supervised=role.name)
+            return f"{role.name} does not come up: only roles before it have the new settings"
+    _log.info("settings are reloaded")
+    return ""
 
 
 @dataclass(slots=True)
@@ -283,17 +283,21 @@ def fork(name: str, run: RunRole, parent: tuple[int, int] | None = None) -> Fork
     return ForkedProcess(pid, life)
 
 
-def run_beside(name: str, work: Callable[[], None], meanwhile: Callable[[], None]) -> int:
+def run_beside(
+    name: str, work: Callable[[], None], meanwhile: Callable[[], None], every: float = 10.0
+) -> int:
     """Do `work` in a process of its own and `meanwhile` in this one; return the former's status.
 
     The process does not outlive this call: if we are interrupted, it is asked to end and waited
-    for. If we are killed, it ends by itself.
+    for. If we are killed, it ends by itself. `every` so many seconds systemd gives us more time.
     """
     parent = os.pipe()
     child = fork(name, lambda _: _until_parent_ends(work), parent)
     try:
         meanwhile()
-        os.read(child.life, 1)  # returns when the child has ended
+        while not select.select([child.life], [], [], every)[0]:  # readable when it has ended
+            if address := os.environ.get("NOTIFY_SOCKET"):
+                _notify(address, _MORE_TIME)
     finally:
         for end in parent:
             os.close(end)

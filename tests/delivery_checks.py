@@ -16,9 +16,9 @@ from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Address
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
-from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire

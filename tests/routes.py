@@ -11,8 +11,8 @@ from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientDirectory
+from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.outbox import OutboxEntry, expand
-from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 
 

@@ -220,10 +220,10 @@ class MaildirMailbox:
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:
-    """A mailbox on a server, always through TLS; `timeout` is for one whole visit."""
+    """A mailbox on a server as in [bounces], through TLS; `timeout` is for one whole visit."""
 
-    host: str
-    port: int
+    imap_host: str
+    imap_port: int
     username: str
     password: Secret
     mailbox: str = "INBOX"
@@ -257,7 +257,7 @@ class ImapMailbox:
                 status, _ = connection.select(f'"{server.mailbox}"')
                 if status != "OK":
                     raise DeliveryBlocked(
-                        f"the mail server {server.host} has no mailbox "
+                        f"the mail server {server.imap_host} has no mailbox "
                         f"{visible(server.mailbox)}; check mailbox in [bounces]"
                     )
                 yield connection
@@ -289,7 +289,7 @@ class _ImapConnection(imaplib.IMAP4_SSL):
     def __init__(self, server: ImapServer, deadline: Deadline) -> None:
         self._trust = server.trust
         self._deadline = deadline
-        super().__init__(server.host, server.port, ssl_context=server.trust)
+        super().__init__(server.imap_host, server.imap_port, ssl_context=server.trust)
 
     def _create_socket(self, timeout: float | None) -> ssl.SSLSocket:  # noqa: ARG002 - the deadline is stricter
         line = open_socket(resolve(self.host, self.port, self._deadline), self._deadline)
@@ -319,13 +319,13 @@ def _errors_named(server: ImapServer) -> Iterator[None]:
         yield
     except ssl.SSLCertVerificationError as error:
         raise DeliveryBlocked(
-            f"the mail server {server.host} has no certificate that can be trusted "
+            f"the mail server {server.imap_host} has no certificate that can be trusted "
             "(tls.ca_file is for an authority of your own)"
         ) from error
     except (OSError, imaplib.IMAP4.error, UnicodeError) as error:
         kind = "refused" if isinstance(error, imaplib.IMAP4.error) else "did not answer"
         raise DeliveryBlocked(
-            f"the mail server {server.host} {kind} when bounces were read; check [bounces]"
+            f"the mail server {server.imap_host} {kind} when bounces were read; check [bounces]"
         ) from error
 
 

@@ -31,8 +31,8 @@ from dashboard.domain.quantity import Clock
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store.alerts import notification_claims
+from dashboard.store.alerts.closings import note_cap, open_notifications, traffic_to
 from dashboard.store.alerts.notification_claims import ClaimRequest
-from dashboard.store.alerts.release import note_cap, open_notifications, traffic_to
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.tracing import tracing

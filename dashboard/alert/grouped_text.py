@@ -30,6 +30,7 @@ from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.formatting import counted, moment, moment_in, short_hash, span
 from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import overrun, parse_reason
 from dashboard.domain.tables import write_csv
 
@@ -109,7 +110,7 @@ class _Grouped:
         cause, stage = _UNRECORDED, ""
         if change.rejection is not None:
             record = change.rejection.record
-            limits = network.line_limits.at(record.timestamp)
+            limits = network.line_limits.at(change.rejection.dated_at)
             cause = cause_of(parse_reason(record.reason_message, limits))
             stage = str(record.tx_rejection_stage)
         self.causes[Cause(visible(network.title), cause, stage)] += 1
@@ -335,12 +336,14 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
     if change.rejection is None:
         return (*about, *[None] * (len(_HEADER) - len(about)))
     record = change.rejection.record
-    reason = parse_reason(record.reason_message, network.line_limits.at(record.timestamp))
+    limits = network.line_limits.at(change.rejection.dated_at)
+    reason = parse_reason(record.reason_message, limits)
     times = overrun(reason)
     return (
         *about,
-        *(str(record.sender), str(record.nonce), str(record.tx_rejection_stage)),
+        *(or_unknown(record.sender), or_unknown(record.nonce), str(record.tx_rejection_stage)),
         *(reason.module, reason.count, reason.limit, None if times is None else f"{times:.2f}"),
-        *(record.block_number, record.timestamp.isoformat()),
+        record.block_number,
+        or_unknown(None if record.timestamp is None else record.timestamp.isoformat()),
         *(change.rejection.first_seen_at.isoformat(), record.reason_message),
     )

@@ -42,11 +42,11 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.alerts.closings import HeldNotification, held_notifications, hold_until
 from dashboard.store.alerts.grouping import Grouping
 from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
-from dashboard.store.alerts.release import HeldNotification, held_notifications, hold_until
 from dashboard.store.alerts.repeats import (
     Repetition,
     forget_silenced,

@@ -172,11 +172,11 @@ def _transaction(tx_hash: str, rejection: StoredRejection | None) -> dict[str, o
     record = rejection.record
     return {
         "hash": tx_hash,
-        "sender": str(record.sender),
+        "sender": None if record.sender is None else str(record.sender),
         "nonce": record.nonce,
         "stage": str(record.tx_rejection_stage),
         "reason": visible(record.reason_message),
-        "timestamp": format_timestamp(record.timestamp),
+        "timestamp": None if record.timestamp is None else format_timestamp(record.timestamp),
         "blockNumber": record.block_number,
         "firstSeenAt": format_timestamp(rejection.first_seen_at),
     }

@@ -12,7 +12,13 @@ from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.formatting import moment, moment_in, short_hash
 from dashboard.domain.markup import unlinked, visible
-from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.exclusion import (
+    CLOCK_IS_WRONG,
+    UNDATED,
+    EndedLimits,
+    StoredRejection,
+    or_unknown,
+)
 from dashboard.domain.rejections.reasons import (
     LineLimits,
     Reason,
@@ -22,7 +28,6 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     parse_reason,
 )
-from dashboard.domain.tracking.verdict import EndedLimits
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""
@@ -203,15 +208,16 @@ def _identity(change: NotifiedChange) -> Iterator[tuple[str, str]]:
 def _record_rows(change: NotifiedChange, context: RejectionContext) -> Iterator[tuple[str, str]]:
     if change.rejection is not None:
         record = change.rejection.record
-        yield "Sender", str(record.sender)
-        yield "Nonce", str(record.nonce)
+        yield "Sender", or_unknown(record.sender)
+        yield "Nonce", or_unknown(record.nonce)
     if change.attempted_at is not None:
         yield "Attempted", moment_in(change.attempted_at, context.zone)
     if change.rejection is not None:
         yield from _reason_rows(change.rejection, context)
         wrong = f". {CLOCK_IS_WRONG}" if change.rejection.is_dated_ahead else ""
-        dated = moment_in(change.rejection.record.timestamp, context.zone)
-        yield "Dated", f"{dated}, as the node claims{wrong}"
+        claimed = change.rejection.record.timestamp
+        dated = "" if claimed is None else moment_in(claimed, context.zone)
+        yield "Dated", f"{dated}, as the node claims{wrong}" if dated else UNDATED
         seen = moment_in(change.rejection.first_seen_at, context.zone)
         yield "First seen", f"{seen}, by Linewatch"
 
@@ -256,8 +262,8 @@ def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Row
     record = rejection.record
     reason = _read(rejection, context)
     said = (("Reason", unlinked(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
-    dated = ("Dated", moment(record.timestamp))
-    sender = (("Sender", str(record.sender)), ("Nonce", str(record.nonce)))
+    dated = ("Dated", or_unknown(None if record.timestamp is None else moment(record.timestamp)))
+    sender = (("Sender", or_unknown(record.sender)), ("Nonce", or_unknown(record.nonce)))
     return (*said, *_reason_rows(rejection, context), *sender, dated)
 
 
@@ -266,8 +272,8 @@ def _reason_of(rejection: StoredRejection | None, context: RejectionContext) -> 
 
 
 def _read(rejection: StoredRejection, context: RejectionContext) -> Reason:
-    record = rejection.record
-    return parse_reason(record.reason_message, context.limits.at(record.timestamp))
+    limits = context.limits.at(rejection.dated_at)
+    return parse_reason(rejection.record.reason_message, limits)
 
 
 def _ended(change: NotifiedChange, context: RejectionContext) -> EndedLimits | None:
@@ -275,7 +281,7 @@ def _ended(change: NotifiedChange, context: RejectionContext) -> EndedLimits | N
     if change.rejection is None:
         return None
     ended_at = context.limits.ended_at(change.transition.at)
-    return EndedLimits.of(ended_at, change.rejection.record.timestamp)
+    return EndedLimits.of(ended_at, change.rejection.dated_at)
 
 
 def _next_steps(

@@ -23,7 +23,7 @@ from dashboard.domain.rejections.answer_template import (
     fill_in,
 )
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
-from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown
 from dashboard.domain.rejections.reasons import Reason, explain, overrun
 from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
 from dashboard.errors import InputError
@@ -130,7 +130,7 @@ class FindingGroup:
 
     def steps(self) -> tuple[str, ...]:
         """Return what the customer can do next."""
-        nonce = 0 if self.newest is None else self.newest.record.nonce
+        nonce = None if self.newest is None else self.newest.record.nonce
         known = self.finding.evidence
         return plain_steps(self.kind, self.reason, nonce, known.follow_up, known.ended_limits)
 
@@ -223,15 +223,20 @@ def _record_values(group: FindingGroup) -> Mapping[str, str]:
     return {
         "explanation": explain(reason),
         "stage": newest.record.tx_rejection_stage.value,
-        "rejected_at": moment(newest.record.timestamp),
+        "rejected_at": _dated(newest),
         "reason": unlinked(reason.text),
         "module": reason.module or "",
         "count": "" if reason.count is None else f"{reason.count:,}",
         "limit": "" if reason.limit is None else f"{reason.limit:,}",
         "overrun": "" if factor is None else f"{factor:,.2f}",
-        "sender": str(newest.record.sender),
-        "nonce": str(newest.record.nonce),
+        "sender": or_unknown(newest.record.sender),
+        "nonce": or_unknown(newest.record.nonce),
     }
+
+
+def _dated(newest: StoredRejection) -> str:
+    at = newest.record.timestamp
+    return f"unknown, first seen {moment(newest.first_seen_at)}" if at is None else moment(at)
 
 
 def _block(newest: StoredRejection | None, end: FollowUp | None) -> str:

@@ -28,11 +28,7 @@ from dashboard.application.deliveries import Notifications
 from dashboard.application.fees import Fees
 from dashboard.application.health import InstallationHealth
 from dashboard.application.incidents import Incidents
-from dashboard.application.line_limits import (
-    LineLimitEnds,
-    ended_among,
-    without_expected_outage,
-)
+from dashboard.application.line_limits import LineLimitEnds, without_expected_outage
 from dashboard.application.lookup import LookUp, Lookups, ask_in_portions
 from dashboard.application.network_status import (
     NetworkProfile,
@@ -138,7 +134,7 @@ class Application(ApplicationSubject):
         now = self.now()
         with self._store.read_recent() as connection:
             figures = read_all_figures(connection, self.networks, now)
-            ended = ended_among(connection, self.networks, now)
+        ended = self.line_limits.ended()
         awaited = (without_expected_outage(each, ended) for each in figures)
         return now, tuple(conclude_status(each, now) for each in awaited)
 
@@ -164,8 +160,9 @@ class Application(ApplicationSubject):
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given; never from the cache."""
+        networks = self.line_limits.networks()
         with self._store.read() as connection:
-            return tuple(read_transaction_summaries(connection, self.networks, hashes, self.now()))
+            return tuple(read_transaction_summaries(connection, networks, hashes, self.now()))
 
     def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what was known of many hashes up to `RECENT` ago, whoever read it."""

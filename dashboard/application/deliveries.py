@@ -31,6 +31,10 @@ from dashboard.store.alerts.alert_status import (
     notification_counts,
     open_incidents,
 )
+from dashboard.store.alerts.closings import (
+    open_notifications,
+    traffic_to,
+)
 from dashboard.store.alerts.incident_list import incidents_beginning
 from dashboard.store.alerts.notification_search import (
     DeadNotifications,
@@ -42,10 +46,6 @@ from dashboard.store.alerts.notification_search import (
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification, incidents_of, states_of
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.release import (
-    open_notifications,
-    traffic_to,
-)
 from dashboard.store.engine.connection import Connection
 
 COUNTED: Final = timedelta(days=30)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.deliveries import COUNTED
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
 from dashboard.domain.formatting import size, span
-from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
@@ -34,7 +34,6 @@ from dashboard.store.health import (
     store_space,
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
-from dashboard.store.monitoring.budgets import spent_of, stretch_of
 from dashboard.store.monitoring.coverage import gaps_until, watched_from
 from dashboard.store.monitoring.upkeep import (
     LastHeartbeat,
@@ -141,18 +140,6 @@ class Health:
     storage: StorageHealth | None
     unread: Mapping[str, StoreError] = field(default_factory=dict)
     failing_roles: Sequence[FailingRole] = ()
-    budgets: Sequence[BudgetState] = ()
-
-    def shortages(self, now: datetime) -> Iterator[tuple[str, str]]:
-        """Name the budgets for which polls stretch; say how far, and what helps."""
-        for each in self.budgets:
-            if each.is_short():
-                advice = (
-                    "Raise it in [budgets], or track fewer transactions; if you leave it, nothing "
-                    "is lost, but rejections are seen later."
-                )
-                text = " ".join([*each.sentences(now), advice])
-                yield f"The budget {each.budget.name} is short of credits.", text
 
 
 FREE_SPACE_ADVICE: Final = (
@@ -202,30 +189,14 @@ class InstallationHealth(ApplicationSubject):
         )
         if len(unread) == len(parts):
             raise next(iter(unread.values()))
-        budgets = part(SOURCES, self.budgets) or ()
-        return Health(*parts, unread, self._context.settings.failing_roles(), budgets)
+        return Health(*parts, unread, self._context.settings.failing_roles())
 
     @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
         """Return how each network answers, and what its fees took today."""
-        with self._context.store.read_recent() as connection:
-            return read_networks(connection, self._context.networks, self._context.now())
-
-    @shared_for(_SHARED_FOR)
-    def budgets(self) -> Sequence[BudgetState]:
-        """Return what is spent of each budget, and how far polls stretch for it."""
-        given, now = self._context.settings.budgets, self._context.now()
-        if not given:
-            return ()
-        with self._context.store.read_recent() as connection:
-            return [
-                BudgetState(
-                    each,
-                    spent_of(connection, each.name, now),
-                    stretch_of(connection, each.name, now),
-                )
-                for each in given
-            ]
+        context, limits = self._context, LineLimitEnds(self._context).limits()
+        with context.store.read_recent() as connection:
+            return read_networks(connection, context.networks, limits, context.now())
 
     @shared_for(_SHARED_FOR)
     def worker(self) -> WorkerHealth:

@@ -41,6 +41,7 @@ from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.reasons import explain
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.closings import traffic_to
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
     FinishedFilter,
@@ -65,7 +66,6 @@ from dashboard.store.alerts.incidents import (
     unattended_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.release import traffic_to
 from dashboard.store.alerts.repeats import (
     Repetition,
     last_changes_of,

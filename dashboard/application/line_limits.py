@@ -12,37 +12,9 @@ from dashboard.application.network_status import NetworkFigures, NetworkProfile
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits
-from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.limits_end import known_limits
 
 _SHARED_FOR: Final = timedelta(seconds=5)
-
-
-def limits_among(
-    connection: Connection, profiles: Sequence[NetworkProfile]
-) -> dict[NetworkId, LineLimits]:
-    """Return the line limits of networks, with their ends as they are known."""
-    return known_limits(connection, {each.network_id: each.line_limits for each in profiles})
-
-
-def with_known_ends(
-    connection: Connection, profiles: Sequence[NetworkProfile]
-) -> tuple[NetworkProfile, ...]:
-    """Return the networks, each with the end of its line limits as it is known."""
-    limits = limits_among(connection, profiles)
-    return tuple(replace(each, line_limits=limits[each.network_id]) for each in profiles)
-
-
-def ended_among(
-    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
-) -> dict[NetworkId, datetime]:
-    """Return since when networks have no line limits, those that have some left out."""
-    return _ended(limits_among(connection, profiles), now)
-
-
-def _ended(limits: Mapping[NetworkId, LineLimits], now: datetime) -> dict[NetworkId, datetime]:
-    found = ((key, each.ended_at(now)) for key, each in limits.items())
-    return {key: ended_at for key, ended_at in found if ended_at is not None}
 
 
 def without_expected_outage(
@@ -59,13 +31,23 @@ def without_expected_outage(
 class LineLimitEnds(ApplicationSubject):
     @shared_for(_SHARED_FOR)
     def limits(self) -> Mapping[NetworkId, LineLimits]:
-        """Return the line limits of each network."""
+        """Return the line limits of each network, with their ends as they are known."""
+        configured = {each.network_id: each.line_limits for each in self._context.networks}
         with self._context.store.read_recent() as connection:
-            return limits_among(connection, self._context.networks)
+            return known_limits(connection, configured)
+
+    def networks(self) -> tuple[NetworkProfile, ...]:
+        """Return the networks, each with the end of its line limits as it is known."""
+        limits = self.limits()
+        return tuple(
+            replace(each, line_limits=limits[each.network_id]) for each in self._context.networks
+        )
 
     def ended(self) -> dict[NetworkId, datetime]:
         """Return since when networks have no line limits, those that have some left out."""
-        return _ended(self.limits(), self._context.now())
+        now = self._context.now()
+        found = ((key, each.ended_at(now)) for key, each in self.limits().items())
+        return {key: ended_at for key, ended_at in found if ended_at is not None}
 
     def have_ended(self, profiles: Sequence[NetworkProfile]) -> bool:
         """Whether none of those networks that can be asked has line limits any more."""

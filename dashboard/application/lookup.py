@@ -15,6 +15,7 @@ from dashboard.application.answers import (
     leading_verdict,
 )
 from dashboard.application.context import ApplicationSubject
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Cell, Column, Listing, instant
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import rejection_form
@@ -27,7 +28,7 @@ from dashboard.application.transaction_summary import (
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice
-from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection, or_unknown
 from dashboard.domain.rejections.reasons import Reason
 from dashboard.domain.rejections.search import (
     LONGEST_SEARCH,
@@ -85,7 +86,9 @@ class Lookups(ApplicationSubject):
     ) -> list[TransactionSummary]:
         """Return what is stored of each hash, on one network or all."""
         profiles = [
-            each for each in self._context.networks if network_id in {None, each.network_id}
+            each
+            for each in LineLimitEnds(self._context).networks()
+            if network_id in {None, each.network_id}
         ]
         with self._context.store.read() as connection:
             return read_transaction_summaries(connection, profiles, hashes, self._context.now())
@@ -208,12 +211,14 @@ def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
             Column("cause", lambda each: each.main.cause() if each.main else None),
             _record_column("module", lambda _, reason: reason.module),
             _record_column("stage", lambda stored, _: stored.record.tx_rejection_stage.value),
-            _record_column("rejected_at", lambda stored, _: instant(stored.record.timestamp)),
+            _record_column(
+                "rejected_at", lambda stored, _: or_unknown(instant(stored.record.timestamp))
+            ),
             _record_column(
                 "remark", lambda stored, _: CLOCK_IS_WRONG if stored.is_dated_ahead else None
             ),
-            _record_column("sender", lambda stored, _: str(stored.record.sender)),
-            _record_column("nonce", lambda stored, _: stored.record.nonce),
+            _record_column("sender", lambda stored, _: or_unknown(stored.record.sender)),
+            _record_column("nonce", lambda stored, _: or_unknown(stored.record.nonce)),
             _record_column("reason", lambda _, reason: reason.text),
             Column(
                 "customer_text",
@@ -262,12 +267,28 @@ def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
         "records": [
             rejection_form(version, finding.reason_of(version)) for version in finding.versions
         ],
+        "statements": [
+            {
+                "endpoint": each.endpoint,
+                "said": str(each.said),
+                "status": None if each.claim is None else each.claim.status,
+                "blockNumber": _quantity(None if each.claim is None else each.claim.block_number),
+                "added": None if each.claim is None else each.claim.added or None,
+                "firstSaidAt": instant(each.said_at),
+                "lastSaidAt": instant(each.last_said_at),
+            }
+            for each in evidence.statements
+        ],
         "nextSteps": list(finding.next_steps()),
         "inclusion": _inclusion_form(evidence.follow_up),
         "replacedSince": None
         if evidence.follow_up is None
         else instant(evidence.follow_up.replaced_since),
     }
+
+
+def _quantity(number: int | None) -> str | None:
+    return None if number is None else hex(number)
 
 
 def _inclusion_form(end: FollowUp | None) -> dict[str, Any] | None:

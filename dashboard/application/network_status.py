@@ -49,6 +49,7 @@ class NetworkProfile:
     base fees of past blocks. `line_limits` hold the limits that reasons leave out, and their end.
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
+    `exclusion_endpoints` are asked about rejections; one that is alone has an empty name.
     `question_credits` what one question about a hash costs. `block_time` is the usual time between
     blocks, where it is known.
     `rules` say how long a change is seen before it holds. Fees are paid in `coin`.
@@ -61,6 +62,7 @@ class NetworkProfile:
     threshold_period: timedelta
     has_gas: bool = True
     has_exclusion: bool = True
+    exclusion_endpoints: tuple[str, ...] = ("",)
     gas_source: str = "the gas API"
     sees_all_reports: bool = False
     line_limits: LineLimits = NO_TABLES

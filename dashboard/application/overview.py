@@ -11,7 +11,7 @@ import numpy as np
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_parts
-from dashboard.application.line_limits import ended_among
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
 from dashboard.application.text import names_of, since_when
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
@@ -183,7 +183,7 @@ class Overview(ApplicationSubject):
                 each: watched_time(connection, [each], Watched.REJECTIONS, since, now)
                 for each in asked
             }
-            ended = ended_among(connection, self._context.networks, now)
+        ended = LineLimitEnds(self._context).ended()
         counts = {each.key: each.count for each in counted.groups}
         return {
             each: HourlyRejections(counts.get(each, 0), watched[each], ended.get(each))

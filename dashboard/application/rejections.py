@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
-from dashboard.application.line_limits import ended_among
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
@@ -26,7 +26,7 @@ from dashboard.application.rejection_timeline import (
 from dashboard.application.text import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown
 from dashboard.domain.rejections.reasons import (
     LineLimits,
     ModuleLimits,
@@ -165,7 +165,7 @@ class Rejections(ApplicationSubject):
                     counts = found.setdefault(self._name(each.key), [0] * len(place))
                     counts[place[each.since]] += each.count
             watched = self._watched(connection, wanted, window.since, window.until)
-            ended = ended_among(connection, self._context.networks, self._context.now())
+        ended = LineLimitEnds(self._context).ended()
         groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
         unseen = (each for each in place if _is_missed(each, window, watched))
         ends = tuple(
@@ -275,7 +275,7 @@ def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
 
     def words(each: StoredRejection) -> str:
         reason = reason_of(each)
-        is_read = reason.kind is not ReasonKind.UNPARSED
+        is_read = reason.kind is not ReasonKind.UNPARSED or not reason.text
         return explain(reason) if is_read else f"“{reason.text}”"
 
     return Listing(
@@ -312,19 +312,24 @@ def rejection_file(context: ApplicationContext) -> Listing[StoredRejection]:
             Column("network", lambda each: context.network_name(each.network_id)),
             Column("is_simulated", lambda each: _yes(is_so=context.is_simulated(each.network_id))),
             Column("tx_hash", lambda each: str(each.record.tx_hash)),
-            Column("sender", lambda each: str(each.record.sender)),
-            Column("nonce", lambda each: each.record.nonce),
+            Column("sender", lambda each: or_unknown(each.record.sender)),
+            Column("nonce", lambda each: or_unknown(each.record.nonce)),
             Column("stage", lambda each: each.record.tx_rejection_stage),
             Column("module", lambda each: reason_of(each).module),
             Column("lines_needed", lambda each: reason_of(each).count),
             Column("lines_allowed", lambda each: reason_of(each).limit),
             Column("why", lambda each: explain(reason_of(each))),
             Column("reason_as_sent", lambda each: each.record.reason_message),
-            Column("dated_by_the_node", lambda each: moment(each.record.timestamp)),
+            Column("dated_by_the_node", lambda each: or_unknown(_dated(each))),
             Column("first_seen_here", lambda each: moment(each.first_seen_at)),
             Column("block_number", lambda each: each.record.block_number),
         ),
     )
+
+
+def _dated(stored: StoredRejection) -> str | None:
+    at = stored.record.timestamp
+    return None if at is None else moment(at)
 
 
 def _yes(*, is_so: bool) -> str:
@@ -333,23 +338,29 @@ def _yes(*, is_so: bool) -> str:
 
 def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     """Write a rejection for programs: the record as the API answers it, and what we make of it."""
+    unknown = dict.fromkeys(("from", "nonce", "txRejectionStage", "timestamp"))
     record: dict[str, Json] = msgspec.json.decode(encode_record(stored.record))
-    return record | {
-        "firstSeenAt": instant(stored.first_seen_at),
-        "lastSeenAt": instant(stored.last_seen_at),
-        "reportedAt": instant(stored.reported_at),
-        "source": str(stored.source),
-        "overflows": [
-            {"module": each.module, "count": each.count, "limit": each.limit}
-            for each in stored.overflows
-        ],
-        "reason": {
-            "kind": str(reason.kind),
-            "module": reason.module,
-            "count": reason.count,
-            "limit": reason.limit,
-            "limitFrom": reason.limit_from,
-            "overrun": overrun(reason),
-            "inWords": explain(reason),
-        },
-    }
+    return (
+        unknown
+        | record
+        | {
+            "added": stored.record.added or None,
+            "firstSeenAt": instant(stored.first_seen_at),
+            "lastSeenAt": instant(stored.last_seen_at),
+            "reportedAt": instant(stored.reported_at),
+            "source": str(stored.source),
+            "overflows": [
+                {"module": each.module, "count": each.count, "limit": each.limit}
+                for each in stored.overflows
+            ],
+            "reason": {
+                "kind": str(reason.kind),
+                "module": reason.module,
+                "count": reason.count,
+                "limit": reason.limit,
+                "limitFrom": reason.limit_from,
+                "overrun": overrun(reason),
+                "inWords": explain(reason),
+            },
+        }
+    )

@@ -10,6 +10,7 @@ from typing import Final
 
 from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, finding_groups
 from dashboard.application.context import ApplicationSubject
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Column, Listing, time_column
 from dashboard.application.transaction_summary import read_transaction_summaries
 from dashboard.domain.markup import visible
@@ -89,13 +90,12 @@ class Sharing(ApplicationSubject):
     def shown(self, secret: Secret) -> SharedCase | None:
         """Return what a link shows now; None where it is over or was never made."""
         context, now = self._context, self._context.now()
+        networks = LineLimitEnds(context).networks()
         with context.store.read() as connection:
             link = share_link_of_digest(connection, digest(secret.reveal()), now)
             if link is None:
                 return None
-            [summary] = read_transaction_summaries(
-                connection, context.networks, [link.tx_hash], now
-            )
+            [summary] = read_transaction_summaries(connection, networks, [link.tx_hash], now)
         templates = AnswerTexts(context).state().templates
         groups = finding_groups(summary)
         text = answer_text(summary, Voice.CUSTOMER, AnswerContext(now, link.case_id, "", templates))

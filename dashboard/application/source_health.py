@@ -9,24 +9,26 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from dashboard.application.line_limits import limits_among
 from dashboard.application.network_status import NetworkProfile, PolledValue
+from dashboard.application.text import age, moment
 from dashboard.domain.fees.gas import GasSource
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.formatting import counted
 from dashboard.domain.health.coverage import Watched
-from dashboard.domain.health.observation import FEE_OPERATIONS, FailureKind, Operation, Spent
-from dashboard.domain.health.transports import TransportState
+from dashboard.domain.health.observation import (
+    FEE_OPERATIONS,
+    AnswerShape,
+    FailureKind,
+    Operation,
+    Spent,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import LatestGas, latest_gas_of
-from dashboard.store.monitoring.answer_counts import (
-    StandingFailure,
-    last_answers_of,
-    transports_of,
-)
+from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of
 from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
+from dashboard.store.tracking.statements import EndpointState, endpoint_states
 
 PLAN_TOLERANCE: Final = 0.05
 """By which share fees may take more than planned: a worker that starts again asks at once."""
@@ -142,7 +144,8 @@ class OperationHealth:
     `no_worker_since` is when the last worker stopped; None while one runs.
     `is_from_node`: the last answer came from the node, since the gas API gave none.
     `not_awaited_since` is when line limits ended, after which it may be silent; hashes first seen
-    after that are asked about seldom if `is_asked_after`, otherwise never.
+    after that are asked about seldom if `is_asked_after`, otherwise never. `endpoints` are those
+    that are asked, by name; one that is alone has none.
     """
 
     operation: Operation
@@ -153,6 +156,7 @@ class OperationHealth:
     no_worker_since: datetime | None = None
     not_awaited_since: datetime | None = None
     is_asked_after: bool = True
+    endpoints: tuple[tuple[str, EndpointState], ...] = ()
 
     def state(self, now: datetime) -> OperationState:
         """Return its state; a failure outweighs an old answer."""
@@ -169,40 +173,37 @@ class OperationHealth:
         return OperationState.STALE if is_stale else OperationState.ANSWERED
 
 
+def endpoint_words(name: str, state: EndpointState, now: datetime) -> str:
+    """Say how an exclusion endpoint answers; empty for a lone one of which nothing is known."""
+    shape = "" if state.shape is None else _SHAPES[state.shape]
+    if not name:
+        return f"It answers with {shape}" if shape else ""
+    said = "not asked yet"
+    if state.failure is not None and state.failing_since is not None:
+        said = f"fails since {moment(state.failing_since)}: {state.failure.message}"
+    elif state.answered_at is not None:
+        said = f"answered {age(state.answered_at, now)}"
+    return f"{name}: {said}; {shape or 'null so far'}"
+
+
+_SHAPES: Final = {
+    AnswerShape.RECORD: "records",
+    AnswerShape.STATUS: "a status, without stage, nonce and time",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The operations that one network is asked for; its fees took `fee_credits` today.
-
-    `transports` say how its exclusion endpoints are asked, by their names.
-    """
+    """The operations that one network is asked for; its fees took `fee_credits` today."""
 
     profile: NetworkProfile
     operations: Sequence[OperationHealth]
     fee_credits: int = 0
-    transports: Mapping[str, Sequence[TransportState]] = field(default_factory=dict)
 
     @property
     def is_over_plan(self) -> bool:
         """Whether fees took more credits today than are planned for a whole day."""
         return is_over_plan(self.fee_credits, self.profile.planned_credits)
-
-    def ways(self) -> list[str]:
-        """Say how each exclusion endpoint is asked and why, the transport in use first.
-
-        While it gives no answer one request tries it from time to time, as a circuit breaker does.
-        """
-        operations = {each.operation: each for each in self.operations}
-        exclusion = operations.get(Operation.EXCLUSION_STATUS)
-        found = [
-            f"{capitalized(name)}: {'; '.join(each.in_words() for each in states)}."
-            for name, states in self.transports.items()
-        ]
-        if found and exclusion is not None and exclusion.failure is not None:
-            found.append(
-                "Since it gives no answer, the circuit is open: one request tries it every 15 s at "
-                "most, and everything that is due follows the first answer."
-            )
-        return found
 
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
@@ -217,7 +218,10 @@ class NetworkHealth:
 
 
 def read_networks(
-    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+    connection: Connection,
+    profiles: Sequence[NetworkProfile],
+    limits: Mapping[NetworkId, LineLimits],
+    now: datetime,
 ) -> list[NetworkHealth]:
     """Return how each network answers, and what its fees took today."""
     ids = [each.network_id for each in profiles]
@@ -228,13 +232,13 @@ def read_networks(
         if each.watched is Watched.REJECTIONS
     }
     latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
-    limits, transports = limits_among(connection, profiles), transports_of(connection, ids)
+    states = endpoint_states(connection)
     found = []
     for each in profiles:
         key = each.network_id
-        operations = _operations(each, latest[key], answered, no_worker_since.get(key))
+        operations = _operations(each, latest[key], answered, states, no_worker_since.get(key))
         awaited = tuple(_unless_ended(one, limits[key], now) for one in operations)
-        found.append(NetworkHealth(each, awaited, took.get(key, 0), transports[key]))
+        found.append(NetworkHealth(each, awaited, took.get(key, 0)))
     return found
 
 
@@ -256,6 +260,7 @@ def _operations(
     profile: NetworkProfile,
     latest: LatestGas,
     answered_at: Mapping[tuple[NetworkId, Operation], datetime],
+    states: Mapping[tuple[NetworkId, str], EndpointState],
     no_worker_since: datetime | None,
 ) -> Iterator[OperationHealth]:
     failures = {failure.operation: failure for failure in latest.failures}
@@ -267,7 +272,14 @@ def _operations(
     if profile.has_exclusion:
         answered.append(
             OperationHealth(
-                Operation.EXCLUSION_STATUS, asked, None, no_worker_since=no_worker_since
+                Operation.EXCLUSION_STATUS,
+                asked,
+                None,
+                no_worker_since=no_worker_since,
+                endpoints=tuple(
+                    (name, states.get((profile.network_id, name), EndpointState()))
+                    for name in profile.exclusion_endpoints
+                ),
             )
         )
     if followed is not None:

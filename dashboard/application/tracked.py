@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
-from dashboard.application.line_limits import ended_among
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
+from dashboard.application.network_status import NetworkProfile
 from dashboard.application.transaction_summary import (
     NetworkFinding,
     TransactionSummary,
@@ -155,36 +156,41 @@ class TrackedTransactions(ApplicationSubject):
         self, wanted: TrackedFilter, rows: int, before: int | None = None
     ) -> tuple[TrackedEntry, ...]:
         """Return so many of what fits, the latest first, or those tracked before that id."""
+        networks = LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
-            return self._entries(connection, search_tracked(connection, wanted, rows, before))
+            found = search_tracked(connection, wanted, rows, before)
+            return self._entries(connection, found, networks)
+
+    def need_now(self, need: Need) -> NeedNow:
+        """Return it as of now; what was first seen after line limits ended may be silent."""
+        ended = LineLimitEnds(self._context).ended()
+        return NeedNow(need, self._context.now(), tuple(ended.items()))
 
     @shared_for(_SHARED_FOR, until_write=True)
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
         """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
-        now = self._context.now()
+        needs = {each: self.need_now(each) for each in Need}
         with self._context.store.read_recent() as connection:
-            ended = tuple(ended_among(connection, self._context.networks, now).items())
             return {
-                each: count_needing(connection, NeedNow(each, now, ended), network_id)
-                for each in Need
+                need: count_needing(connection, wanted, network_id)
+                for need, wanted in needs.items()
             }
 
     def needed(
         self, network_id: NetworkId | None, limit: int
     ) -> tuple[tuple[Need, TrackedEntry], ...]:
         """Return the most urgent of those that need attention, with what each needs."""
-        now = self._context.now()
+        networks = LineLimitEnds(self._context).networks()
+        needs = {each: self.need_now(each) for each in Need}
         found: list[tuple[Need, int]] = []
         with self._context.store.read_recent() as connection:
-            ended = tuple(ended_among(connection, self._context.networks, now).items())
-            for need in Need:
+            for need, wanted in needs.items():
                 room = limit - len(found)
-                wanted = NeedNow(need, now, ended)
                 ids = ids_needing(connection, wanted, network_id, limit) if room else []
                 named = {each for _, each in found}
                 found += [(need, each) for each in ids if each not in named][:room]
             query = select_tracked_among([tracked_id for _, tracked_id in found])
-            entries = self._entries(connection, read_tracked(connection, query))
+            entries = self._entries(connection, read_tracked(connection, query), networks)
             by_id = {each.transaction.tracked_id: each for each in entries}
             return tuple((need, by_id[each]) for need, each in found if each in by_id)
 
@@ -315,12 +321,13 @@ class TrackedTransactions(ApplicationSubject):
             yield from results
 
     def _entries(
-        self, connection: Connection, found: Sequence[TrackedTransaction]
+        self,
+        connection: Connection,
+        found: Sequence[TrackedTransaction],
+        networks: Sequence[NetworkProfile],
     ) -> tuple[TrackedEntry, ...]:
         hashes = [each.tx_hash for each in found]
-        known = read_transaction_summaries(
-            connection, self._context.networks, hashes, self._context.now()
-        )
+        known = read_transaction_summaries(connection, networks, hashes, self._context.now())
         return tuple(map(TrackedEntry, found, known))
 
     def _hashes(self, connection: Connection, chosen: Chosen) -> Sequence[TxHash]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.application.line_limits import with_known_ends
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -43,7 +42,7 @@ class NetworkFinding:
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read the reason of a version, with this network's limit where the reason names none."""
-        limits = self.profile.line_limits.at(stored.record.timestamp)
+        limits = self.profile.line_limits.at(stored.dated_at)
         return parse_reason(stored.record.reason_message, limits)
 
     def next_steps(self) -> tuple[str, ...]:
@@ -145,6 +144,7 @@ def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime)
         known = replace(
             known,
             records=(answer.record, *known.records),
+            record_seen_at=at,
             is_dated_ahead=seen.is_dated_ahead,
         )
     return replace(finding, evidence=known, verdict=conclude(known), versions=versions)
@@ -158,17 +158,17 @@ def read_transaction_summaries(
 ) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
-    A network that can be asked no more still has what it answered before.
+    `profiles` have the ends of line limits as they are known. A network that can be asked no more
+    still has what it answered before.
     """
     found = []
-    known = with_known_ends(connection, profiles)
     for some in portions(hashes):
         evidence, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
             TransactionSummary(
                 each,
-                tuple(_findings(known, each, evidence[each], stored[each], now)),
+                tuple(_findings(profiles, each, evidence[each], stored[each], now)),
                 each in watched,
                 watched.get(each, ""),
             )

@@ -230,7 +230,8 @@ def revoke(*, number: int, as_json: bool) -> None:
 def answers() -> None:
     """Show and change the templates of the texts for customers and engineers.
 
-    They are the file answers.toml in the folder of the settings; pages change the same file.
+    They are the file answers.toml in the folder of the settings, or in LINEWATCH_HOME if Linewatch
+    may not write there; pages change the same file.
     """
 
 

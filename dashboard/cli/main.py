@@ -90,6 +90,9 @@ _COMMANDS: Final = {
         "ready",
         "Say whether ROLES of this machine answer, for health checks; status 1 if one does not.",
     ),
+    "reload": LazyCommand(
+        "ready", "Let `linewatch up` take the settings as they are now, and say if it did not."
+    ),
     "migrate": LazyCommand(
         "store", "Bring the store's schema to this version; creates the store where there is none."
     ),

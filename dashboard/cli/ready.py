@@ -1,14 +1,21 @@
-"""`linewatch ready`: what the health check of a container asks; it loads as little as it can."""
+"""What is asked of roles that run: whether they answer, and to take new settings.
+
+`linewatch ready` is the health check of a container, so this loads as little as it can.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 
 import click
 
 from dashboard.cli.output import FAILED, say, warn
+from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
+from dashboard.wiring.reloads import ask_for_reload
 from dashboard.wiring.roles import roles_of
 
 
@@ -42,3 +49,23 @@ def _is_worked_for(settings: Settings) -> bool:
     from dashboard.wiring.store import worker_is_alive  # noqa: PLC0415 - the store weighs most
 
     return worker_is_alive(settings)
+
+
+@click.command()
+@click.argument("role", default="up")
+@click.argument("process", type=click.IntRange(1), required=False)
+def reload(*, role: str, process: int | None) -> None:
+    """Let `linewatch up` take the settings as they are now, and say if it did not.
+
+    It ends when all roles have them, with a status above 0 if one has not. A ROLE that runs by
+    itself takes them at its next start: its PROCESS is asked to end if they hold no mistake.
+    """
+    settings = load_settings()
+    if role == "up":
+        ask_for_reload(settings.home)
+        say("All roles have the new settings.")
+    elif process is not None:
+        os.kill(process, signal.SIGHUP)
+        say(f"{role} ends, and starts with the new settings if a service manager restarts it.")
+    else:
+        raise InputError(f"name the process of {role}: its service knows it")

@@ -20,9 +20,10 @@ from dashboard.errors import LinewatchError, SettingsError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.load import read_configuration
-from dashboard.supervise import Patience, Reload, notify_systemd, run_beside, supervise
+from dashboard.supervise import Patience, notify_systemd, run_beside, supervise
 from dashboard.tracing import tracing
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.reloads import Reload, answering_reloads
 from dashboard.wiring.roles import RoleDeaths, RunningRoles, roles_of
 
 _BEYOND_STOPPING: Final = 3.0
@@ -59,7 +60,7 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
     deaths = RoleDeaths(settings.home, utc_now)
 
-    reload = Reload(asyncio.Event(), lambda: running.take(_checked_settings()))
+    reload = Reload(lambda: running.take(_checked_settings()))
 
     async def all_ready() -> bool:
         return all([await role.is_ready() for role in running.roles])
@@ -69,9 +70,13 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
         with _reporting_failures():
             _run_role(name, listener, until_stdin_closes=True)
 
+    async def run_all(stop: asyncio.Event) -> None:
+        async with answering_reloads(settings.home, reload):
+            await supervise(roles, run_forked, stop, deaths, patience, reload)
+
     _run(
         "up",
-        lambda stop: supervise(roles, run_forked, stop, deaths, patience, reload),
+        run_all,
         all_ready,
         _always,
         lambda _: reload.asked.set(),

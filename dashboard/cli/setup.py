@@ -27,6 +27,7 @@ from dashboard.settings.presets import (
     preset_title,
     preset_variables,
 )
+from dashboard.settings.values import is_loopback
 from dashboard.wiring.first_settings import (
     beyond_own_serve,
     configuration_of,
@@ -296,13 +297,16 @@ def _ask_mail(dialog: Dialog) -> Table:
 
 
 def _ask_sign_in(dialog: Dialog) -> Table:
+    pages = configuration_of({}).checked()[0].pages
+    is_beyond = not is_loopback(pages.host)  # as the variables of a container say
     way = dialog.ask(
         "sign-in",
         "Who signs in to the pages; nobody keeps them on this machine",
-        "nobody",
+        "accounts" if is_beyond else "nobody",
         _SIGN_IN,
     )
-    url = dialog.ask("public-url", "Address of the pages, for links in mails (empty: none)", "")
+    usual = f"http://localhost:{pages.port}" if is_beyond else ""
+    url = dialog.ask("public-url", "Address of the pages, for links in mails (empty: none)", usual)
     table: Table = {"pages": {"public_url": url}} if url else {}
     if way == "accounts":
         table["sign_in"] = {"accounts": True}

@@ -57,7 +57,7 @@ _LINK_JOINTS: Final = (
 _LINK_MARK: Final = re.compile(
     r"(?P<time>(?<!\S)\d\d(?::\d\d)+)"
     rf"|(?<=[^\s\[\"{_LINK_JOINTS}])[{_LINK_JOINTS}]+(?=[^\s{_LINK_JOINTS}])"
-    r"|[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
+    r"|(?<![\\\ufe68\uff3c])[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
 )
 """What makes a link of the text around it, except in a time such as 12:30."""
 

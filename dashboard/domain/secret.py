@@ -52,12 +52,11 @@ class Secret:
 
 
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
-_LOGIN: Final = re.compile(r":\S*@")
 
 
 def holds_login(text: str) -> bool:
     """Whether a text is an address that may hold a password, or has one in it."""
-    return _LOGIN.search(text) is not None
+    return any(":" in word.rpartition("@")[0] for word in text.split())
 
 
 def quotes(text: str, secrets: Iterable[str]) -> bool:

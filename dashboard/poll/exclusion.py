@@ -15,7 +15,7 @@ from uuid import UUID
 
 from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
-from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.cadence import SELDOM, CadencePolicy, next_check, next_try
 from dashboard.poll.conditions import Conditions
@@ -34,7 +34,6 @@ from dashboard.store.tracking.cohorts import (
     read_cohorts,
     watched_after,
 )
-from dashboard.upstream.budget import BudgetKeeper
 
 _UNIT: Final = timedelta(milliseconds=1)
 _TIME_BITS: Final = 48
@@ -43,10 +42,6 @@ _SIZE_BITS: Final = 16
 _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
 """A flag above the size, which is at most `LARGEST_COHORT`."""
 
-_LONGEST_STRETCHED: Final = timedelta(days=1)
-"""How long a question is put off at most, since a budget begins anew then."""
-
-_SAMPLE: Final = 1000
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 """Added to a time, which may lie before this process began, so that it is never negative."""
 
@@ -68,14 +63,12 @@ class ExclusionQueue:
     """A heap of cohorts by due time, all in elapsed time, to the millisecond.
 
     What was born after line limits ended is asked about by `after_limits`; without that, never.
-    Intervals are `stretch` times as long as the policy has them, to keep to a budget.
     """
 
     def __init__(self, policy: CadencePolicy, after_limits: CadencePolicy | None = SELDOM) -> None:
         """Begin with nothing to ask."""
         self._policy = policy
         self._after_limits = after_limits
-        self.stretch = 1.0
         self._heap: list[int] = []
 
     def __len__(self) -> int:
@@ -98,21 +91,7 @@ class ExclusionQueue:
         else:
             wait = next_try(age, policy)
         if wait is not None:
-            longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
-            self.put(cohort, max(asked + min(wait * self.stretch, longest), now))
-
-    def calls_per_second(self, now: timedelta) -> float:
-        """Return how many hashes are asked about in a second if nothing is stretched.
-
-        Of a long schedule a sample is read.
-        """
-        step = max(1, len(self._heap) // _SAMPLE)
-        return step * sum(self._rate(_unpacked(entry), now) for entry in self._heap[::step])
-
-    def _rate(self, cohort: ScheduledCohort, now: timedelta) -> float:
-        policy = self._after_limits if cohort.is_after_limits else self._policy
-        wait = None if policy is None else next_check(now - cohort.born, policy)
-        return cohort.size / wait.total_seconds() if wait else 0.0
+            self.put(cohort, max(asked + wait, now))
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
         """Take what is due off the schedule, the most overdue first, until `limit` hashes."""
@@ -165,8 +144,6 @@ _RULES: Final = PollRules(
     retry=timedelta(seconds=1),
 )
 
-_PLANNED_EVERY: Final = timedelta(minutes=1)
-
 _SAVED_AT_ONCE: Final = 20
 """Rejections of one transaction of a tenth of a second."""
 
@@ -174,7 +151,7 @@ _SAVED_AT_ONCE: Final = 20
 class ExclusionAsker(Protocol):
     """Answers for many hashes at once, in order; trouble is a failure in the answer."""
 
-    async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
+    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]: ...
 
 
 class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int, PollResult]]):
@@ -192,13 +169,9 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         clocks: Clocks,
         conditions: Conditions,
         new_id: Callable[[], UUID],
-        budget: BudgetKeeper | None = None,
     ) -> None:
         """Read and ask nothing yet."""
         super().__init__(store, schedule, clocks)
-        self._budget = budget
-        self._planned_at: timedelta | None = None
-        schedule.stretch = 1.0 if budget is None else budget.stretch
         self._asker = asker
         self._schedule = schedule
         self._conditions = conditions
@@ -234,16 +207,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
                 asked = self.clocks.elapsed_at(each.last_asked_at)
                 self._schedule.reschedule(cohort, each.last_result, asked, now)
             self._last_cohort_id = each.cohort_id
-        if self._budget is not None:
-            self._stretch(self._budget, now)
-
-    def _stretch(self, budget: BudgetKeeper, now: timedelta) -> None:
-        """Ask as seldom as the credits suffice for, judged once a minute."""
-        if self._planned_at is None or now - self._planned_at >= _PLANNED_EVERY:
-            calls = self._schedule.calls_per_second(now)
-            planned = calls * budget.budget.cost(self.operation)
-            self._schedule.stretch = budget.plan(self.store.network_id, planned)
-            self._planned_at = now
 
     def questions(self, due: Sequence[ScheduledCohort]) -> list[Cohort]:
         """Read the hashes of cohorts; one that has none any more is left out."""
@@ -259,7 +222,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
             failures = read_standing_failures(connection, self.store.network_id)
         return all(each.operation is not self.operation for each in failures)
 
-    async def ask(self, questions: Sequence[Cohort]) -> Sequence[ExclusionAnswer]:
+    async def ask(self, questions: Sequence[Cohort]) -> list[ExclusionAnswer]:
         """Ask about all their hashes at once."""
         return await self._asker.ask([each for cohort in questions for each in cohort.hashes])
 
@@ -284,8 +247,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
             results = record_poll(connection, network_id, asked_at, questions, answers)
             self._conditions.update_exclusion_outage(connection, asked_at)
             self._save(connection, last, asked_at)
-        failed = sum(each.failure is not None for each in not_null(answers))
-        self._has_outage = failed == len(answers)
+        self._has_outage = all(each.failure is not None for each in answers)
         return results
 
     def reschedule(
@@ -311,7 +273,7 @@ def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[Exclu
 
     A rejection takes 5 ms, and thousands may come at once: others write between two portions.
     """
-    rejected = [each for each in not_null(answers) if each.record is not None]
+    rejected = [each for each in answers if each.record is not None]
     return list(portions(rejected, _SAVED_AT_ONCE)) or [()]
 
 

@@ -8,7 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.formatting import fee, span
-from dashboard.domain.health.observation import Operation, TrialOutcome, TrialResult
+from dashboard.domain.health.observation import (
+    AnswerShape,
+    Operation,
+    TrialOutcome,
+    TrialResult,
+)
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
 from dashboard.poll.gas import GasAsker
@@ -86,7 +91,8 @@ async def _single(client: ExclusionClient) -> tuple[TrialOutcome, str]:
     [answer] = await client.ask(UNUSED_HASHES[:1])
     if answer.failure is not None:
         raise UpstreamError(answer.failure.message)
-    return TrialOutcome.GOOD, "answered"
+    shape = {None: "null, so its shape is not known yet", AnswerShape.STATUS: "with a status"}
+    return TrialOutcome.GOOD, f"answered {shape.get(answer.shape, 'with a record')}"
 
 
 async def _batch(client: ExclusionClient) -> tuple[TrialOutcome, str]:

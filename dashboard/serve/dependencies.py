@@ -109,8 +109,8 @@ class ServeDependencies:
     keys: KeyRing
     networks: tuple[ServedNetwork, ...]
     clock: Clock
-    method_prefixes: tuple[str, ...] = ("chain", "linea")
-    cors_origins: tuple[str, ...] = ()
+    method_prefixes: Sequence[str] = ("chain", "linea")
+    cors_origins: Sequence[str] = ()
     limits: ServeLimits = field(default_factory=ServeLimits)
     log_requests: bool = True
     new_id: Callable[[], UUID] = uuid4

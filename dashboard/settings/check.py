@@ -15,9 +15,8 @@ from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
-from dashboard.settings.budgets import check_budgets
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
-from dashboard.settings.check_addresses import check_addresses, check_clear_text
+from dashboard.settings.check_addresses import check_addresses, check_clear_text, endpoints_of
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import (
@@ -78,7 +77,6 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from check_dkim(settings.mail)
     yield from check_fallback(settings.alerts.fallback, settings.channels)
     yield from check_bounces(settings.bounces)
-    yield from check_budgets(settings)
     yield from _check_fees(settings)
 
 
@@ -230,6 +228,7 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
         yield from _check_id(name, network, ids)
         yield from _check_title(name, network, titles)
         yield from _check_second_nodes(name, network)
+        yield from _check_exclusions(name, network)
         yield from _check_gas_key(name, network)
         yield from _check_module_limits(name, network)
         yield from _check_limits_end(name, network)
@@ -263,6 +262,14 @@ def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]
             yield ("networks", name, "nodes", str(place)), message
 
 
+def _check_exclusions(name: str, network: NetworkSettings) -> Iterator[Remark]:
+    """Answers are kept by the names of endpoints, so two of one name would be one."""
+    many = len(network.exclusions) + (network.exclusion is not None)
+    if len(network.all_exclusions) < many:
+        message = "hold two endpoints of one name: give each a name of its own"
+        yield ("networks", name, "exclusions"), message
+
+
 def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if network.gas is not None and network.gas.key is None:
         yield (("networks", name, "gas"), "lacks key; add it")
@@ -292,12 +299,12 @@ def _check_limits_end(name: str, network: NetworkSettings) -> Iterator[Remark]:
 
 def _check_own_serve(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
-        for role, endpoint in (("exclusion", network.exclusion), ("gas", network.gas)):
-            if endpoint is None or not endpoint.is_own_serve:
+        for path, endpoint in endpoints_of(network):
+            if not endpoint.is_own_serve or path[0] in {"node", "nodes"}:
                 continue
             if endpoint.key is None or not _is_accepted(endpoint.key, settings):
                 message = "is not one of your [serve.keys.*], so our own serve would refuse it"
-                yield ("networks", name, role, "key"), message
+                yield ("networks", name, *path, "key"), message
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:

@@ -8,15 +8,15 @@ from itertools import combinations
 from typing import Final
 from urllib.parse import urlsplit
 
+from dashboard.alert.channels.smtp import Security
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
-from dashboard.domain.secret import Secret, holds_login
+from dashboard.domain.secret import holds_login
 from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
     EndpointSettings,
-    ExclusionSettings,
     IssuerSettings,
     NetworkSettings,
     ProxySettings,
@@ -26,8 +26,7 @@ from dashboard.settings.schema import (
 from dashboard.settings.values import host_of, is_loopback, is_wildcard, network_of
 
 _HTTP_SCHEME: Final = ("https://", "http://")
-_WEBSOCKET_SCHEME: Final = ("wss://", "ws://")
-_ANY_SCHEME: Final = (*_HTTP_SCHEME, *_WEBSOCKET_SCHEME)
+_ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 _ISSUER_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 _OTHER_HEADERS: Final = frozenset(
@@ -189,7 +188,7 @@ def _check_public_url(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    for path, endpoint in _endpoints(network):
+    for path, endpoint in endpoints_of(network):
         schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
         yield from _check_endpoint(endpoint, ("networks", name, *path), schemes)
 
@@ -199,32 +198,23 @@ def _check_endpoint(
 ) -> Iterator[Remark]:
     """Find an address that cannot be asked; it may hold a key, so it is not shown."""
     url = endpoint.url.reveal()
-    if endpoint.is_own_serve and path[-1] in {"exclusion", "gas"}:
+    if endpoint.is_own_serve and path[2] in {"exclusion", "exclusions", "gas"}:
         return
     if not url.startswith(schemes):
         message = f"does not begin with {' or '.join(schemes)}: write the whole address"
         yield (*path, "url"), message
     elif host_of(url) is None:
         yield (*path, "url"), "names no host: write the whole address"
-    if isinstance(endpoint, ExclusionSettings) and endpoint.websocket_url is not None:
-        yield from _check_websocket(endpoint, endpoint.websocket_url.reveal(), path)
 
 
-def _check_websocket(endpoint: EndpointSettings, url: str, path: SettingPath) -> Iterator[Remark]:
-    own = (*path, "websocket_url")
-    if not url.startswith(_WEBSOCKET_SCHEME) or host_of(url) is None:
-        yield own, "is no whole address that begins with wss:// or ws://: write one"
-    elif endpoint.url.reveal().startswith(_WEBSOCKET_SCHEME):
-        yield own, "stands beside a url that is one itself: leave it out, or give url an https one"
-
-
-def _endpoints(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
+def endpoints_of(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
     """Yield the endpoints of a network, as far as they can be read, and where they stand."""
     for role in ("exclusion", "gas", "node"):
         if (endpoint := getattr(network, role)) is not None:
             yield (role,), endpoint
-    for place, node in enumerate(network.nodes):
-        yield ("nodes", str(place)), node
+    for role, several in (("exclusions", network.exclusions), ("nodes", network.nodes)):
+        for place, endpoint in enumerate(several):
+            yield (role, str(place)), endpoint
 
 
 _CLEAR: Final = ("http://", "ws://")
@@ -271,7 +261,7 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
 
 
 def _check_mail(mail: MailSettings) -> Iterator[Remark]:
-    if mail.security != "none" or not mail.username or not mail.smtp_host:
+    if mail.security is not Security.NONE or not mail.username or not mail.smtp_host:
         return
     if not is_loopback(mail.smtp_host) and not mail.allow_clear_text:
         message = (
@@ -283,27 +273,24 @@ def _check_mail(mail: MailSettings) -> Iterator[Remark]:
 
 def _check_networks(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
-        for path, endpoint in _endpoints(network):
+        for path, endpoint in endpoints_of(network):
             yield from _check_clear_endpoint(endpoint, ("networks", name, *path), settings)
 
 
 def _check_clear_endpoint(
     endpoint: EndpointSettings, path: SettingPath, settings: Settings
 ) -> Iterator[Remark]:
-    for setting in ("url", "websocket_url"):
-        given: Secret | None = getattr(endpoint, setting, None)
-        url = "" if given is None else given.reveal()
-        host = host_of(url)
-        if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
-            continue
-        if is_loopback(host) or host == settings.serve.host:
-            continue
-        if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
-            message = (
-                "begins with http:// or ws://, so that its key could be read on the way: write "
-                "https:// or wss://, or allow_clear_text = true beside it"
-            )
-            yield (*path, setting), message
+    url, host = endpoint.url.reveal(), host_of(endpoint.url.reveal())
+    if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
+        return
+    if is_loopback(host) or host == settings.serve.host:
+        return
+    if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
+        message = (
+            "begins with http:// or ws://, so that its key could be read on the way: write "
+            "https:// or wss://, or allow_clear_text = true beside it"
+        )
+        yield (*path, "url"), message
 
 
 def _may_hold_key(url: str) -> bool:

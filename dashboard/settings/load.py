@@ -32,12 +32,14 @@ from dashboard.settings.presets import PROJECT, preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import (
     ByteSize,
+    FreeSpace,
     KeptFor,
     PointInTime,
     PriceOfCoin,
     Rate,
     parse_duration,
     parse_fee,
+    parse_free_space,
     parse_kept_for,
     parse_point_in_time,
     parse_price,
@@ -56,6 +58,7 @@ _RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_T
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,
     ByteSize: parse_size,
+    FreeSpace: parse_free_space,
     Wei: parse_fee,
     Rate: parse_rate_setting,
     KeptFor: parse_kept_for,

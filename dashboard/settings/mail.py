@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from dashboard.alert.channels.mime import DkimSigner, read_dkim_key
+from dashboard.alert.channels.smtp import Security
 from dashboard.domain.alerts.notification import DigestTime
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import MailAddress
@@ -30,7 +31,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     time_zone: str
     smtp_host: str
     smtp_port: Annotated[int, Meta(ge=1, le=65535)]
-    security: Literal["starttls", "tls", "none"]
+    security: Security
     username: str
     password: Secret
     ehlo_name: str

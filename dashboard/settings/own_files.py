@@ -32,6 +32,9 @@ from dashboard.settings.layers import (
 TABLE: Final = "rules"
 """The table of a file that holds a table for each rule."""
 
+_LONGEST_RULES: Final = 400_000
+"""Characters of a file of rules: programs with a token of a viewer may have one read."""
+
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
@@ -43,6 +46,9 @@ class RuleFile:
 
 def read_rule_file(source: str, text: str, names: RuleNames) -> RuleFile:
     """Read a file of rules; `source` names it in mistakes."""
+    if len(text) > _LONGEST_RULES:
+        remark = f"has {len(text):,} characters: write {_LONGEST_RULES:,} at most"
+        return RuleFile((), (Mistake(source, remark),))
     try:
         layer = layer_of(source, text)
     except Unreadable as error:
@@ -79,7 +85,7 @@ def _mistake(layer: Layer, path: SettingPath, remark: str) -> Mistake:
 
 
 ANSWER_FILE: Final = "answers.toml"
-"""Its name in the configuration folder."""
+"""Its name, beside the settings or in the state folder."""
 
 _VOICES: Final = tuple(voice.value for voice in Voice)
 _KEYS: Final = (USUAL_KEY, *VERDICT_KEYS)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from inspect import signature
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -13,11 +15,18 @@ from dashboard.domain.health.retention import Retention
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
-from dashboard.settings.budgets import BudgetSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.mail import BounceSettings, MailSettings, RecipientSettings
-from dashboard.settings.values import ByteSize, KeptFor, PointInTime, PriceOfCoin, Rate
+from dashboard.settings.values import (
+    ByteSize,
+    FreeSpace,
+    KeptFor,
+    PointInTime,
+    PriceOfCoin,
+    Rate,
+)
 
+Made = TypeVar("Made")
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
 Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$")]
@@ -33,7 +42,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     read_lag: timedelta
     allow_clear_text: bool
     backup_before_upgrade: bool
-    low_space: ByteSize
+    low_space: FreeSpace
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
     keep_rejections: KeptFor
@@ -221,6 +230,8 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_hourly: Positive
 
 
+EndpointName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._-]{0,40}$")]
+
 OWN_SERVE: Final = "own-serve"
 """The `url` of an endpoint that is our own serve, wherever that listens."""
 
@@ -228,10 +239,12 @@ OWN_SERVE: Final = "own-serve"
 class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One address of an upstream: with `key` it goes into the path, with `secret` into Basic.
 
-    `allow_clear_text`: the key may leave this machine without TLS.
+    `allow_clear_text`: the key may leave this machine without TLS. `name` tells it from others of
+    the same network, where there are some.
     """
 
     url: Secret
+    name: EndpointName = ""
     key: Secret | None = None
     secret: Secret | None = None
     method_prefix: Prefix = "chain"
@@ -241,18 +254,6 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def is_own_serve(self) -> bool:
         """Whether our own serve is asked."""
         return self.url.reveal() == OWN_SERVE
-
-
-class MeteredSettings(EndpointSettings, frozen=True, forbid_unknown_fields=True):
-    """An endpoint that may cost credits; `budget` names a table of [budgets]."""
-
-    budget: str = ""
-
-
-class ExclusionSettings(MeteredSettings, frozen=True, forbid_unknown_fields=True):
-    """An exclusion endpoint; over `websocket_url` it is asked first, and over `url` otherwise."""
-
-    websocket_url: Secret | None = None
 
 
 BlockNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -272,23 +273,26 @@ class LimitPeriodSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
 
-    `preset` names a file of config/networks that gives what is not written here. `block_time`
-    is the usual time between blocks; it dates a history, which names no times. The periods are
-    those of [poll] where they are None. `nodes` stand by for `node`, in this order: one that is
-    `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
-    is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
-    any, and serves their fees. `module_limits` names a table of config/module_limits, or a file; it
-    holds outside of the `limit_periods`. Line limits end at a time or with a block; `after_limits`
-    says how often those are asked about that were first seen after that.
-    Pages show costs in `coin`, and in money where `coin_price` says what one coin costs. Of `fees`
-    it says what differs from [fees].
+    `exclusions` are further exclusion endpoints: `ask_exclusions` says whether each is asked if
+    those before it do not answer, or all are. `preset` names a file of config/networks that gives
+    what is not written here. `block_time` is the usual time between blocks; it dates a history,
+    which names no times. The periods are those of [poll] where they are None. `nodes` stand by for
+    `node`, in this order: one that is `node_lag` blocks behind another is left for it.
+    `stalled_after`: a node whose newest block is older gives the worker no fees. `serve_fees`: our
+    own serve follows the nodes, if there are any, and serves their fees. `module_limits` names a
+    table of config/module_limits, or a file; it holds outside of the `limit_periods`. Line limits
+    end at a time or with a block; `after_limits` says how often those are asked about that were
+    first seen after that. Pages show costs in `coin`, and in money where `coin_price` says what one
+    coin costs. Of `fees` it says what differs from [fees].
     """
 
     network_id: ChainId
     preset: str = ""
     title: str = ""
-    exclusion: ExclusionSettings | None = None
-    gas: MeteredSettings | None = None
+    exclusion: EndpointSettings | None = None
+    exclusions: list[EndpointSettings] = []
+    ask_exclusions: Literal["in order", "all"] = "in order"
+    gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
     nodes: list[EndpointSettings] = []
     node_lag: Positive = 3
@@ -311,6 +315,19 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def ends_limits(self) -> bool:
         """Whether line limits end at a known time, or with a known block."""
         return self.line_limits_end is not None or self.line_limits_end_block is not None
+
+    @property
+    def all_exclusions(self) -> dict[str, EndpointSettings]:
+        """The exclusion endpoints by name, the preferred one first; one that is alone has none."""
+        found = (*((self.exclusion,) if self.exclusion is not None else ()), *self.exclusions)
+        if len(found) == 1:
+            return {"": found[0]}
+        return {each.name or f"endpoint {place}": each for place, each in enumerate(found, 1)}
+
+    @property
+    def asks_all(self) -> bool:
+        """Whether every exclusion endpoint is asked about each transaction."""
+        return self.ask_exclusions == "all"
 
     @property
     def all_nodes(self) -> tuple[EndpointSettings, ...]:
@@ -344,7 +361,6 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     channels: dict[str, ChannelSettings]
     recipients: dict[str, RecipientSettings]
     bounces: BounceSettings
-    budgets: dict[str, BudgetSettings]
     networks: dict[str, NetworkSettings]
 
     @property
@@ -356,3 +372,17 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     def has_development_key(self) -> bool:
         """Whether serve accepts the published key: devnet alone, loopback, no key configured."""
         return self.has_devnet and not self.networks and not self.serve.keys
+
+
+def fill(kind: Callable[..., Made], *sections: object, **beside: object) -> Made:
+    """Make the record that a stage keeps of the settings, whose fields are named as settings are.
+
+    A field that is not given `beside` has the value of the last section that says something of
+    it; what none says is left to the record.
+    """
+    for name in signature(kind).parameters.keys() - beside.keys():
+        said = (getattr(each, name, None) for each in reversed(sections))
+        value = next((each for each in said if each is not None), None)
+        if value is not None:
+            beside[name] = value
+    return kind(**beside)

@@ -47,6 +47,10 @@ class ByteSize(int):
     """A number of bytes, written as a whole number and a unit: 512B, 64kB, 1MB."""
 
 
+class FreeSpace(ByteSize):
+    """How many bytes should be free; 0B: none need be."""
+
+
 class PointInTime:
     """A moment, written as a date-time with its offset, as a date, or in Unix seconds.
 
@@ -152,15 +156,19 @@ def _length(text: object, most: timedelta = LONGEST) -> timedelta | None:
 
 def parse_size(text: object) -> ByteSize:
     """Read a size above zero; ValueError says what is expected."""
+    if not (size := parse_free_space(text)):
+        msg = f"{text} has room for nothing; write more than none, such as 64kB or 1MB"
+        raise ValueError(msg)
+    return ByteSize(size)
+
+
+def parse_free_space(text: object) -> FreeSpace:
+    """Read a size, zero included; ValueError says what is expected."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         msg = f"{shorten(str(text))} is not a size; write a number and a unit, such as 64kB or 1MB"
         raise ValueError(msg)
-    size = int(match[1]) * _SIZE_UNITS[match[2]]
-    if size == 0:
-        msg = f"{match[0]} has room for nothing; write more than none, such as 64kB or 1MB"
-        raise ValueError(msg)
-    return ByteSize(size)
+    return FreeSpace(int(match[1]) * _SIZE_UNITS[match[2]])
 
 
 def parse_rate_setting(text: object) -> Rate:

@@ -223,7 +223,7 @@ class _BoundedStream(httpx.AsyncByteStream):
 
 def _identity(issuer: Issuer, claims: _Claims) -> Identity:
     names = (claims.get(each) for each in ("name", "preferred_username", "email", "sub"))
-    groups, sid = claims.get(issuer.groups_claim), claims.get("sid")
+    groups, sid = claims.get(issuer.groups), claims.get("sid")
     several = groups if isinstance(groups, list) else [groups]
     return Identity(
         issuer,

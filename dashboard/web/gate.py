@@ -105,8 +105,8 @@ class UploadLimits:
     While an upload lasts, its bytes count as held.
     """
 
-    per_session: int
-    in_all: int
+    uploads_per_session: int
+    uploads_in_all: int
     longest: timedelta = timedelta(minutes=1)
 
 
@@ -152,16 +152,16 @@ class UploadBound:
     def _refusal(self, session: str, length: int | None) -> PlainTextResponse | None:
         held, limits = self._held(), self._limits
         size = length or 0
-        if held.get(session, 0) + self._coming[session] + size > limits.per_session:
+        if held.get(session, 0) + self._coming[session] + size > limits.uploads_per_session:
             return PlainTextResponse(
-                f"A session may hold {limits.per_session} bytes of uploads "
+                f"A session may hold {limits.uploads_per_session} bytes of uploads "
                 "(pages.uploads_per_session): upload less, or reload the page.",
                 413,
             )
-        if sum(held.values()) + self._coming.total() + size > limits.in_all:
+        if sum(held.values()) + self._coming.total() + size > limits.uploads_in_all:
             return PlainTextResponse(
-                f"All uploads together may hold {limits.in_all} bytes (pages.uploads_in_all): "
-                "try again when others have left.",
+                f"All uploads together may hold {limits.uploads_in_all} bytes "
+                "(pages.uploads_in_all): try again when others have left.",
                 413,
             )
         return None

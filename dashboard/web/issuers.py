@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from typing import Final, Protocol
+from urllib.parse import quote, unquote
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -19,7 +20,7 @@ from dashboard.errors import InputError, UpstreamError
 from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
 from dashboard.web.plain_page import OWN_FORM, plain_page, read_form
-from dashboard.web.session_cookie import device_of, known_place, signed_in
+from dashboard.web.session_cookie import cookie_of, device_of, known_place, signed_in
 
 PREFIX: Final = "/sign-in/"
 """What the paths of issuers begin with: the name of one follows, and what is done there."""
@@ -33,8 +34,9 @@ _log = get_logger("sign-in")
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What a browser keeps while its person is at the issuer."""
+    """What a browser keeps while its person is at the issuer of that name."""
 
+    issuer: str
     state: str
     nonce: str
     verifier: str
@@ -43,12 +45,19 @@ class _Attempt:
     @classmethod
     def read(cls, text: str) -> _Attempt | None:
         match text.split("|"):
-            case [state, nonce, verifier, place] if state:
-                return cls(state, nonce, verifier, known_place(place))
+            case [issuer, state, nonce, verifier, place] if state:
+                return cls(issuer, state, nonce, verifier, known_place(unquote(place)))
         return None
 
+    def is_of(self, issuer: Issuer, state: str) -> bool:
+        """Whether this is the attempt of which an issuer sends the browser back with this state."""
+        is_same = secrets.compare_digest(self.state.encode(), state.encode())
+        return is_same and self.issuer == issuer.name
+
     def written(self) -> str:
-        return f"{self.state}|{self.nonce}|{self.verifier}|{self.place}"
+        """Write it in characters that a cookie holds without quotes."""
+        place = quote(self.place, safe="")
+        return f"{self.issuer}|{self.state}|{self.nonce}|{self.verifier}|{place}"
 
 
 class AsksIssuers(Protocol):
@@ -106,9 +115,8 @@ class Issuers:
 
     async def _begin(self, issuer: Issuer, back: str, request: Request) -> Response:
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        attempt = _Attempt(
-            state, nonce, verifier, known_place(request.query_params.get("next", ""))
-        )
+        place = known_place(request.query_params.get("next", ""))
+        attempt = _Attempt(issuer.name, state, nonce, verifier, place)
         url = await self._client.sign_in_url(issuer, back, state, nonce, verifier)
         response = RedirectResponse(url, 303)
         response.set_cookie(
@@ -119,9 +127,9 @@ class Issuers:
     async def _finish(
         self, people: People, issuer: Issuer, back: str, session: Session | None, request: Request
     ) -> Response:
-        attempt, asked = _Attempt.read(request.cookies.get(_ATTEMPT, "")), request.query_params
-        given = asked.get("state", "").encode()
-        if attempt is None or not secrets.compare_digest(attempt.state.encode(), given):
+        attempt = _Attempt.read(cookie_of(request.scope, _ATTEMPT))
+        asked = request.query_params
+        if attempt is None or not attempt.is_of(issuer, asked.get("state", "")):
             raise InputError("this sign-in was begun elsewhere, or too long ago: begin it again")
         if "code" not in asked or asked.get("iss", issuer.url) != issuer.url:
             raise InputError(f"{visible(issuer.label)} did not sign you in: try again")

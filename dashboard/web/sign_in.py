@@ -11,7 +11,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,7 +28,7 @@ from dashboard.web.files import PAGES
 from dashboard.web.issuers import PREFIX, Issuers
 from dashboard.web.plain_page import plain_page, starting_page
 from dashboard.web.proxy import ProxyHeaders, Visitor, sign_in_by_proxy, without_headers_of
-from dashboard.web.session_cookie import COOKIE
+from dashboard.web.session_cookie import COOKIE, cookie_of, without_quoted_cookies
 
 IDENTITY: Final = b"x-linewatch-session"
 """The header that tells Streamlit whose session this is, by the id of ours.
@@ -102,9 +102,8 @@ class SignInGate:
             await response(scope, receive, send)
 
     async def _visitor(self, people: People, policy: SignInPolicy, scope: Scope) -> Visitor:
-        secret = HTTPConnection(scope).cookies.get(COOKIE)
-        stored = None
-        if secret is not None:
+        secret, stored = cookie_of(scope, COOKIE), None
+        if secret:
             stored = await run_in_threadpool(people.session, Secret(secret))
         return self._proxy_headers.visitor(policy.proxy, scope, stored)
 
@@ -220,7 +219,11 @@ def _refusal(session: Session | None, request: Request) -> Response:
 
 
 def _identified(scope: Scope, session: Session | None) -> Scope:
-    """Return the scope with the identity of a session, and none that the browser made up."""
+    """Return the scope with the identity of a session, and none that the browser made up.
+
+    Streamlit takes the quotes off cookies, which can keep everybody waiting: it gets none quoted.
+    """
+    scope = without_quoted_cookies(scope)
     headers = [(name, value) for name, value in scope["headers"] if name != IDENTITY]
     if session is not None:
         headers.append((IDENTITY, str(session.session_id).encode()))

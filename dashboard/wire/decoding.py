@@ -21,7 +21,7 @@ UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """All that msgspec raises for hostile text: bad JSON or types, deep nesting, bad UTF-8."""
 
 _LONG_KEY: Final = re.compile(
-    r"""(?<![\w.-])(?:(?>[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
+    r"""(?<![\w.\\-])(?:(?>[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
 )
 """A dotted key of more than 32 parts: reading one takes memory by the square of their number."""
 

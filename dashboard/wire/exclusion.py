@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from binascii import unhexlify
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from struct import Struct
 from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
@@ -13,7 +13,14 @@ import msgspec
 from msgspec import Meta, Raw
 
 from dashboard.domain.quantity import TxHash, shorten
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage, SaveStatus
+from dashboard.domain.rejections.exclusion import (
+    EXCLUDED,
+    WIRE_STAGES,
+    RejectedTransaction,
+    RejectionStage,
+    SaveStatus,
+    StatusClaim,
+)
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE, format_timestamp, named, parse_timestamp, read
 from dashboard.wire.node import parse_address, parse_bounded, parse_number, parse_tx_hash
@@ -21,6 +28,7 @@ from dashboard.wire.params import hex_bytes, one_argument, scalar_text
 from dashboard.wire.transaction import LARGEST_NONCE
 
 Word = TypeVar("Word", bound=StrEnum)
+Parsed = TypeVar("Parsed")
 
 
 def method_name(prefix: str, method: str) -> str:
@@ -28,14 +36,17 @@ def method_name(prefix: str, method: str) -> str:
     return f"{prefix}_{method}"
 
 
-class _RecordJson(msgspec.Struct, rename="camel", omit_defaults=True):
-    tx_hash: str
-    sender: str = msgspec.field(name="from")
-    nonce: str
-    tx_rejection_stage: str
-    reason_message: str
-    timestamp: str
+class _AnswerJson(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Both shapes of an answer: upstream's own record, and the status of another gateway."""
+
+    tx_hash: str | None = None
+    sender: str | None = msgspec.field(name="from", default=None)
+    nonce: str | None = None
+    tx_rejection_stage: str | None = None
+    reason_message: str | None = None
+    timestamp: str | None = None
     block_number: str | None = None
+    status: str | None = None
 
 
 class _SavedJson(msgspec.Struct, rename="camel"):
@@ -43,27 +54,81 @@ class _SavedJson(msgspec.Struct, rename="camel"):
     tx_hash: str
 
 
-_RECORD: Final[msgspec.json.Decoder[_RecordJson | None]] = msgspec.json.Decoder(_RecordJson | None)
+_ANSWER: Final[msgspec.json.Decoder[_AnswerJson | None]] = msgspec.json.Decoder(_AnswerJson | None)
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _SAVED: Final = msgspec.json.Decoder(_SavedJson)
 
+LONGEST_ADDED: Final = 16_000
+"""Characters that are kept of members that are not part of an answer."""
 
-def decode_record(raw: bytes | Raw) -> RejectedTransaction | None:
-    """Read the result of `GET_STATUS`: a record, or None where the answer is null."""
-    record = read(_RECORD, raw, "exclusion record")
-    return None if record is None else named("exclusion record", _record, record)
+LONGEST_STATUS: Final = 200
+"""Characters that are kept of a status."""
+
+_OF_RECORD: Final = frozenset(
+    {"txHash", "from", "nonce", "txRejectionStage", "reasonMessage", "timestamp", "blockNumber"}
+)
+_OF_STATUS: Final = frozenset({"txHash", "status", "blockNumber"})
 
 
-def _record(record: _RecordJson) -> RejectedTransaction:
-    block = record.block_number
+def decode_record(raw: bytes | Raw) -> RejectedTransaction | StatusClaim | None:
+    """Read the result of `GET_STATUS`: a record, another status, or None where it is null.
+
+    The members of each answer tell its shape. What is missing or null is unknown; what is there
+    is read strictly. A block beside EXCLUDED is no block of the rejection, and zero is none at all.
+    """
+    answer = read(_ANSWER, raw, "exclusion record")
+    return None if answer is None else named("exclusion record", partial(_said, raw), answer)
+
+
+def _said(raw: bytes | Raw, answer: _AnswerJson) -> RejectedTransaction | StatusClaim:
+    is_excluded = answer.status == EXCLUDED
+    block = _parsed(parse_number, answer.block_number)
+    if answer.tx_rejection_stage is not None:
+        own = {"status"} if is_excluded else set()
+        return _record(answer, block, _added(raw, _OF_RECORD | own))
+    if is_excluded:
+        foreign = {"blockNumber"} if block else set()
+        return _record(answer, None, _added(raw, (_OF_RECORD | {"status"}) - foreign))
+    if answer.status is None:
+        raise WireError("it has neither a txRejectionStage nor a status")
+    tx_hash, word = _parsed(parse_tx_hash, answer.tx_hash), answer.status[:LONGEST_STATUS]
+    return StatusClaim(word, tx_hash, block or None, _added(raw, _OF_STATUS))
+
+
+def _record(answer: _AnswerJson, block: int | None, added: str) -> RejectedTransaction:
+    if answer.tx_hash is None:
+        raise WireError("it names no txHash")
+    stage = answer.tx_rejection_stage
     return RejectedTransaction(
-        tx_hash=parse_tx_hash(record.tx_hash),
-        sender=parse_address(record.sender),
-        nonce=parse_bounded(record.nonce, LARGEST_NONCE),
-        tx_rejection_stage=_word(RejectionStage, record.tx_rejection_stage),
-        reason_message=record.reason_message,
-        timestamp=parse_timestamp(record.timestamp),
-        block_number=None if block is None else parse_number(block),
+        tx_hash=parse_tx_hash(answer.tx_hash),
+        sender=_parsed(parse_address, answer.sender),
+        nonce=_parsed(lambda text: parse_bounded(text, LARGEST_NONCE), answer.nonce),
+        tx_rejection_stage=RejectionStage.UNKNOWN if stage is None else parse_stage(stage),
+        reason_message=answer.reason_message or "",
+        timestamp=_parsed(parse_timestamp, answer.timestamp),
+        block_number=block,
+        added=added,
     )
+
+
+def _parsed(parse: Callable[[str], Parsed], text: str | None) -> Parsed | None:
+    return None if text is None else parse(text)
+
+
+def _added(raw: bytes | Raw, known: frozenset[str]) -> str:
+    """Return the members that are neither null nor known, as one JSON object, word for word."""
+    members = read(_MEMBERS, raw, "exclusion record")
+    more = {name: value for name, value in members.items() if name not in known}
+    more = {name: value for name, value in more.items() if bytes(value) != b"null"}
+    text = msgspec.json.encode(more).decode(errors="replace") if more else ""
+    return text if len(text) <= LONGEST_ADDED else f"{text[:LONGEST_ADDED]}…"
+
+
+def parse_stage(text: str) -> RejectionStage:
+    """Read a stage as the wire has it."""
+    if text not in WIRE_STAGES:
+        raise WireError(f"{shorten(text)} is none of {', '.join(WIRE_STAGES)}")
+    return RejectionStage(text)
 
 
 def _word(words: type[Word], text: str) -> Word:
@@ -74,22 +139,24 @@ def _word(words: type[Word], text: str) -> Word:
 
 
 def encode_record(record: RejectedTransaction | None) -> bytes:
-    """Write the result of `GET_STATUS`; a block number is shown for the SEQUENCER stage only."""
+    """Write the result of `GET_STATUS`; a block number is shown for the SEQUENCER stage only.
+
+    A record that leaves something out is written as the status EXCLUDED, with what it says.
+    """
     if record is None:
         return b"null"
-    stage = record.tx_rejection_stage
-    block = None
-    if stage is RejectionStage.SEQUENCER and record.block_number is not None:
-        block = hex(record.block_number)
+    stage, at = record.tx_rejection_stage, record.timestamp
+    block = record.block_number if stage is RejectionStage.SEQUENCER else None
     return msgspec.json.encode(
-        _RecordJson(
+        _AnswerJson(
             tx_hash=str(record.tx_hash),
-            sender=str(record.sender),
-            nonce=hex(record.nonce),
-            tx_rejection_stage=stage,
+            sender=None if record.sender is None else str(record.sender),
+            nonce=None if record.nonce is None else hex(record.nonce),
+            tx_rejection_stage=None if stage is RejectionStage.UNKNOWN else stage,
             reason_message=record.reason_message,
-            timestamp=format_timestamp(record.timestamp),
-            block_number=block,
+            timestamp=None if at is None else format_timestamp(at),
+            block_number=None if block is None else hex(block),
+            status=None if record.is_whole else EXCLUDED,
         )
     )
 

@@ -192,11 +192,11 @@ LARGEST_ANSWER: Final = 1_000_000
 class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
     network_id: str
     tx_hash: str
-    sender: str = msgspec.field(name="from")
-    nonce: str
-    tx_rejection_stage: str
+    sender: str | None = msgspec.field(name="from")
+    nonce: str | None
+    tx_rejection_stage: str | None
     reason_message: str
-    timestamp: str
+    timestamp: str | None
     first_seen_at: str
     reported_at: str | None
     source: str
@@ -214,24 +214,26 @@ class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
 def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
     """Write one rejection: the members of its record, and what only our store has.
 
-    `recipient` is left out where it is unknown, `blockNumber` as in the record. `count` and
-    `limit` come from the reason, else from the overflow of the module that it names.
+    What the record does not say is null. `recipient` is left out where it is unknown,
+    `blockNumber` as in the record. `count` and `limit` come from the reason, else from the overflow
+    of the module that it names.
     """
     it = archived.rejection
     record = it.record
     reason = _with_figures(parse_reason(record.reason_message), it)
     ratio = overrun(reason)
-    is_sequencer = record.tx_rejection_stage is RejectionStage.SEQUENCER
+    stage, at = record.tx_rejection_stage, record.timestamp
+    is_sequencer = stage is RejectionStage.SEQUENCER
     recipient = None if archived.recipient is None else str(archived.recipient)
     return msgspec.json.encode(
         _RejectionJson(
             network_id=hex(it.network_id),
             tx_hash=str(record.tx_hash),
-            sender=str(record.sender),
-            nonce=hex(record.nonce),
-            tx_rejection_stage=record.tx_rejection_stage,
+            sender=None if record.sender is None else str(record.sender),
+            nonce=None if record.nonce is None else hex(record.nonce),
+            tx_rejection_stage=None if stage is RejectionStage.UNKNOWN else stage,
             reason_message=record.reason_message,
-            timestamp=format_timestamp(record.timestamp),
+            timestamp=None if at is None else format_timestamp(at),
             first_seen_at=format_timestamp(it.first_seen_at),
             reported_at=None if it.reported_at is None else format_timestamp(it.reported_at),
             source="polled" if it.reported_at is None else "reported",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
     ModuleOverflow,
     RejectionReport,
     RejectionStage,
@@ -96,10 +97,9 @@ def _check_keys(argument: Mapping[str, object]) -> None:
 
 def _stage(value: object) -> RejectionStage:
     text = scalar_text(value)
-    try:
-        return RejectionStage(text)
-    except ValueError as error:
-        raise WireError(text) from error
+    if text not in WIRE_STAGES:
+        raise WireError(text)
+    return RejectionStage(text)
 
 
 def _timestamp(value: object) -> datetime:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import socket
-import ssl
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,7 +11,7 @@ from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.smtp import SmtpChannel, SmtpServer
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
@@ -27,11 +26,12 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError, SettingsError, StoreUnavailable
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
-from dashboard.settings import MailSettings, Settings
+from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.mail import dkim_signer
 from dashboard.settings.own_files import read_rule_file
+from dashboard.settings.schema import fill
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import zone_of
 from dashboard.store.alerts.notifications import link_key, make_link_key
@@ -53,7 +53,7 @@ def channel_of(name: str, settings: Settings, watch: Watch = ignore) -> Channel:
     if channel.kind == "alertmanager":
         return alertmanager_of(channel, settings, watch)
     if channel.kind == "apprise":
-        return AppriseChannel(channel.url, channel.timeout, channel.allow_private, watch)
+        return fill(AppriseChannel, channel, watch=watch)
     rules = _http_rules(channel, settings, watch)
     return WebhookChannel(parse_target(channel.url), channel.secrets, utc_now, rules)
 
@@ -62,23 +62,14 @@ def alertmanager_of(
     channel: ChannelSettings, settings: Settings, watch: Watch = ignore
 ) -> AlertmanagerChannel:
     """Return the channel of an Alertmanager."""
-    return AlertmanagerChannel(
-        parse_target(channel.url),
-        utc_now,
-        _http_rules(channel, settings, watch),
-        channel.username,
-        channel.password,
-    )
+    rules = _http_rules(channel, settings, watch)
+    target = parse_target(channel.url)
+    return fill(AlertmanagerChannel, channel, target=target, clock=utc_now, rules=rules)
 
 
 def _http_rules(channel: ChannelSettings, settings: Settings, watch: Watch) -> HttpRules:
     """Return how a channel's address is asked."""
-    return HttpRules(
-        timeout=channel.timeout,
-        trust=tls_context(settings.tls),
-        allow_private=channel.allow_private,
-        watch=watch,
-    )
+    return fill(HttpRules, channel, trust=tls_context(settings.tls), watch=watch)
 
 
 def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
@@ -97,21 +88,9 @@ def greet_mail_server(settings: Settings) -> None:
 
 def _smtp_channel(settings: Settings, watch: Watch) -> SmtpChannel:
     mail = settings.mail
-    server = _smtp_server(mail, tls_context(settings.tls))
+    own_name = mail.ehlo_name or _name_of_this_machine()
+    server = fill(SmtpServer, mail, trust=tls_context(settings.tls), ehlo_name=own_name)
     return SmtpChannel(server, mail.sender, watch, dkim_signer(mail))
-
-
-def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:
-    return SmtpServer(
-        host=mail.smtp_host,
-        port=mail.smtp_port,
-        security=Security(mail.security),
-        username=mail.username,
-        password=mail.password,
-        timeout=mail.timeout,
-        trust=trust,
-        own_name=mail.ehlo_name or _name_of_this_machine(),
-    )
 
 
 def _name_of_this_machine() -> str:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import timedelta
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -17,26 +17,23 @@ import msgspec
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.observation import CREDITS_PER_CALL
-from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, Settings
-from dashboard.settings.schema import ExclusionSettings, PollSettings
+from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
-from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.answer_counts import transports_of
-from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
 from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
-from dashboard.wiring.budgets import budget_keepers
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, is_own_serve, networks_of
 
@@ -44,28 +41,11 @@ _WEBSOCKET: Final = ("wss://", "ws://")
 
 
 @asynccontextmanager
-async def open_clients(
-    settings: Settings, attempts: int = 3, store: Store | None = None, *, for_people: bool = False
-) -> AsyncIterator[Clients]:
-    """Yield the clients of all networks, over the one HTTP client of the process.
-
-    With a `store` they keep to budgets, of which people and polls have different parts, and begin
-    with what was found out about endpoints before.
-    """
+async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[Clients]:
+    """Yield the clients of all networks, over the one HTTP client of the process."""
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
-        clients = Clients(http, settings.poll, attempts, trust)
-        if store is not None:
-            keepers = budget_keepers(settings, store, utc_now, for_people=for_people)
-            clients.budgets.update(keepers)
-            with store.read() as connection:
-                ids = [each.network_id for each in networks_of(settings)]
-                clients.known.update(transports_of(connection, ids))
-        try:
-            yield clients
-        finally:
-            for each in clients.opened:
-                await each.aclose()
+        yield Clients(http, settings.poll, attempts, trust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +53,7 @@ class Clients:
     """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
-    their calls in its one meter. `known` is how endpoints took questions, by their names.
+    their calls in its one meter.
     """
 
     http: HttpClient
@@ -81,51 +61,40 @@ class Clients:
     attempts: int = 3
     trust: ssl.SSLContext | None = None
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
-    budgets: dict[str, BudgetKeeper] = field(default_factory=dict)
-    known: dict[NetworkId, dict[str, list[TransportState]]] = field(default_factory=dict)
-    opened: list[WebSocketAsker] = field(default_factory=list)
 
-    def exclusion(self, network: Network) -> ExclusionClient | None:
-        """Return the client of the exclusion endpoint, if there is one."""
-        settings = network.endpoints.exclusion
-        return None if settings is None else self._exclusion(network, settings)
+    def exclusion(
+        self, network: Network, deadline: timedelta | None = None
+    ) -> ExclusionAsker | None:
+        """Return what asks the exclusion endpoints, if there are any.
 
-    def budget(self, network: Network) -> BudgetKeeper | None:
-        """Return the budget of the exclusion endpoint, if it has one."""
-        settings = network.endpoints.exclusion
-        return None if settings is None else self.budgets.get(settings.budget)
+        Within a `deadline` every endpoint has its turn.
+        """
+        clients, asks_all = self.exclusions(network), network.endpoints.asks_all
+        if len(clients) <= 1:
+            return clients.get("")
+        turns = 1 if asks_all else len(clients)
+        return ExclusionEndpoints(clients, asks_all, deadline and 0.9 * deadline / turns)
 
-    def other_transport(self, network: Network) -> tuple[ExclusionClient, str]:
-        """Return a client for WebSocket where the exclusion endpoint has HTTP, or the reverse."""
-        settings = network.endpoints.exclusion
-        assert settings is not None  # noqa: S101 - asked only of networks that have it
+    def exclusions(self, network: Network) -> dict[str, ExclusionClient]:
+        """Return the client of each exclusion endpoint by name; one that is alone has none."""
+        every = network.endpoints.all_exclusions
+        return {name: self._exclusion(network, name, each) for name, each in every.items()}
+
+    def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str]:
+        """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse."""
+        settings = network.endpoints.all_exclusions[name]
         scheme, _, rest = settings.url.reveal().partition("://")
         other = {"http": "ws", "https": "wss", "ws": "http", "wss": "https"}.get(scheme, scheme)
-        url = settings.websocket_url or Secret(f"{other}://{rest}")
-        swapped = msgspec.structs.replace(settings, url=url, websocket_url=None)
+        swapped = msgspec.structs.replace(settings, url=Secret(f"{other}://{rest}"))
         transport = "WebSocket" if other.startswith("ws") else "HTTP"
-        return self._exclusion(network, swapped), transport
+        return self._exclusion(network, name, swapped), transport
 
-    def _exclusion(self, network: Network, settings: ExclusionSettings) -> ExclusionClient:
-        """Return a client that prefers WebSocket if the settings name both addresses."""
-        name = f"{network.title} exclusion endpoint"
-        note, meter = self._note(network, settings), self.meters[network.network_id]
-        budget, second = self.budgets.get(settings.budget), None
-        asker = self._asker(name, settings, note, budget)
-        if settings.websocket_url is not None:
-            url, hasty = settings.websocket_url, replace(self, attempts=min(self.attempts, 2))
-            over_websocket = msgspec.structs.replace(settings, url=url)
-            first = hasty._asker(name, over_websocket, note, budget)  # noqa: SLF001 - ours
-            asker, second = first, asker
-        return ExclusionClient(
-            asker,
-            settings.method_prefix,
-            self.poll_settings.largest_batch,
-            second,
-            self.known.get(network.network_id, {}).get(name, ()),
-            partial(meter.note_transport, name),
-            elapsed,
-        )
+    def _exclusion(
+        self, network: Network, name: str, settings: EndpointSettings
+    ) -> ExclusionClient:
+        note = self._note(network, settings)
+        asker = self._asker(exclusion_title(network, name), settings, note)
+        return ExclusionClient(asker, settings.method_prefix, self.poll_settings.largest_batch)
 
     def gas(self, network: Network) -> GasClient | None:
         """Return the client of the gas endpoint, if there is one."""
@@ -133,10 +102,7 @@ class Clients:
         if settings is None:
             return None
         note = self._note(network, settings)
-        budget = self.budgets.get(settings.budget)
-        endpoint = replace(
-            self._endpoint(f"{network.title} gas endpoint", settings.url, note), budget=budget
-        )
+        endpoint = self._endpoint(f"{network.title} gas endpoint", settings.url, note)
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
@@ -175,23 +141,15 @@ class Clients:
         failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
         return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)
 
-    def _asker(
-        self,
-        name: str,
-        settings: EndpointSettings,
-        note: Note = note_nothing,
-        budget: BudgetKeeper | None = None,
-    ) -> Asker:
+    def _asker(self, name: str, settings: EndpointSettings, note: Note = note_nothing) -> Asker:
         url = rpc_address(settings)
         endpoint = replace(
             self._endpoint(name, url, note),
             key_advice=key_advice(settings),
             forbidden_advice=forbidden_advice(settings),
-            budget=budget,
         )
         if url.reveal().startswith(("ws://", "wss://")):
-            self.opened.append(WebSocketAsker(endpoint, self._policy(), self.trust))
-            return self.opened[-1]
+            return WebSocketAsker(endpoint, self._policy(), self.trust)
         return HttpAsker(self.http, endpoint, self._policy())
 
     def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
@@ -199,6 +157,11 @@ class Clients:
 
     def _policy(self) -> RetryPolicy:
         return RetryPolicy(self.attempts, self.poll_settings.answer_deadline)
+
+
+def exclusion_title(network: Network, name: str) -> str:
+    """Return what errors call an exclusion endpoint."""
+    return f"{network.title} exclusion endpoint {name}".rstrip()
 
 
 def place_names(count: int) -> list[str]:
@@ -262,7 +225,7 @@ def tls_servers(settings: Settings) -> dict[str, str]:
 
 def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
     mail, bounces = settings.mail, settings.bounces
-    if mail.smtp_host and Security(mail.security) is not Security.NONE:
+    if mail.smtp_host and mail.security is not Security.NONE:
         yield mail.smtp_host, "the mail server"
     if bounces.imap_host:
         yield bounces.imap_host, "the mailbox of bounces"
@@ -276,13 +239,10 @@ def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def _of_network(network: Network) -> Iterator[tuple[EndpointSettings, str]]:
     endpoints = network.endpoints
-    for role, metered in (("gas", endpoints.gas), ("exclusion", endpoints.exclusion)):
-        if metered is not None:
-            yield metered, f"{network.title} {role} endpoint"
-    exclusion = endpoints.exclusion
-    if exclusion is not None and exclusion.websocket_url is not None:
-        over_websocket = msgspec.structs.replace(exclusion, url=exclusion.websocket_url)
-        yield over_websocket, f"{network.title} exclusion endpoint"
+    if endpoints.gas is not None:
+        yield endpoints.gas, f"{network.title} gas endpoint"
+    for name, each in endpoints.all_exclusions.items():
+        yield each, exclusion_title(network, name)
     nodes = endpoints.all_nodes
     for place, each in zip(place_names(len(nodes)), nodes, strict=True):
         yield each, f"{network.title} node{place}"

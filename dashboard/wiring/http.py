@@ -7,13 +7,12 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 
-import msgspec
 import uvicorn
 
 from dashboard.domain.addresses import AllowedHosts, needs_no_permission
 from dashboard.errors import RoleError
 from dashboard.settings import Settings
-from dashboard.settings.schema import ServeSettings
+from dashboard.settings.schema import ServeSettings, fill
 from dashboard.settings.values import host_of, origin_of
 from dashboard.transport.connection_limits import ConnectionLimits
 from dashboard.wiring.roles import open_listener
@@ -59,7 +58,7 @@ async def run_http(
 
 def connection_limits(serve: ServeSettings) -> ConnectionLimits:
     """Return the limits of [serve], which hold for the pages and the devnet as well."""
-    return msgspec.convert(serve, ConnectionLimits, from_attributes=True)
+    return fill(ConnectionLimits, serve)
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:

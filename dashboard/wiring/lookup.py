@@ -25,17 +25,16 @@ def live_lookup(
     """Yield the function that pages call, from any thread; None where no network can be asked."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(
-            open_clients(settings, store=store, for_people=True)
-        ) as clients,
+        portal.wrap_async_context_manager(open_clients(settings)) as clients,
     ):
-        found = {each.network_id: clients.exclusion(each) for each in networks}
+        deadline = settings.pages.lookup_deadline
+        found = {each.network_id: clients.exclusion(each, deadline) for each in networks}
         askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
         nodes = {each.network_id: clients.inclusion(each) for each in networks}
         known = {network_id: node for network_id, node in nodes.items() if node is not None}
         question = LiveLookup(store, askers, utc_now, uuid4, known, clients.meters)
 
         def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
-            portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)
+            portal.call(question.ask, hashes, network_id, deadline)
 
         yield look_up if askers else None

@@ -20,7 +20,13 @@ from dashboard.application.text import sentence
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import capitalized, size, span
 from dashboard.domain.secret import MASK, Secret
-from dashboard.errors import DeliveryError, RoleError, UpstreamError, UpstreamUnavailable
+from dashboard.errors import (
+    DeliveryError,
+    RoleError,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnavailable,
+)
 from dashboard.settings import Settings
 from dashboard.settings.listing import EffectiveSetting, effective_settings
 from dashboard.settings.load import Configuration, own_file
@@ -181,14 +187,16 @@ async def _live(http: HttpClient, name: str, origin: str) -> bytes | UpstreamErr
 async def _public_url(http: HttpClient, settings: Settings) -> list[Attention]:
     """Find an address for links in mails that leads nowhere, or to something else.
 
-    A refusal is that of a proxy which asks people to sign in first.
+    A proxy that asks people to sign in first refuses us, which is as good as an answer.
     """
     url = settings.pages.public_url
     name = "The address in pages.public_url"
-    answer = await _live(http, name, url) if url else b"live\n"
-    if isinstance(answer, UpstreamUnavailable):
-        advice = f"Links in messages lead to {url}: start the pages and the proxy before them, or "
-        advice += "correct public_url in [pages]."
+    answer: object = await _live(http, name, url) if url else b"live\n"
+    if isinstance(answer, UpstreamRefused):
+        answer = await _ahead(http, url, name)  # an error if its certificate is refused by us
+    if isinstance(answer, UpstreamUnavailable | UpstreamRefused):
+        advice = f"Links in messages lead to {url}: start the pages and the proxy before them, "
+        advice += "renew its certificate, or correct public_url in [pages]."
         return [_trouble(sentence(str(answer)), "Asked from this machine.", advice)]
     if isinstance(answer, bytes) and answer not in _LIVE:
         advice = "Correct public_url in [pages]: links in messages lead there."

@@ -12,7 +12,7 @@ from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
 from dashboard.settings.check_addresses import clear_text_store
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts import release as held_notifications
+from dashboard.store.alerts import closings as held_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up, delete_oldest, open_backup, path_in

@@ -26,7 +26,7 @@ from dashboard.poll.cadence import (
 )
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import line_limits_of
-from dashboard.settings.schema import ExclusionSettings
+from dashboard.settings.schema import fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _networks(settings: Settings) -> Iterator[Network]:
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
     node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
-    own = ExclusionSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
+    own = EndpointSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
     return NetworkSettings(
         network_id=DEVNET_ID,
         exclusion=own,
@@ -96,12 +96,18 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
 def _located(network: NetworkSettings, settings: Settings) -> NetworkSettings:
     """Put the address of our own serve where it is meant."""
     address = Secret(_own_serve(settings))
-    own = {
-        role: msgspec.structs.replace(endpoint, url=address)
-        for role in ("exclusion", "gas")
-        if (endpoint := getattr(network, role)) is not None and endpoint.is_own_serve
-    }
-    return msgspec.structs.replace(network, **own)
+
+    def located(endpoint: EndpointSettings) -> EndpointSettings:
+        if not endpoint.is_own_serve:
+            return endpoint
+        return msgspec.structs.replace(endpoint, url=address)
+
+    return msgspec.structs.replace(
+        network,
+        exclusion=network.exclusion and located(network.exclusion),
+        gas=network.gas and located(network.gas),
+        exclusions=[located(each) for each in network.exclusions],
+    )
 
 
 def _own_serve(settings: Settings) -> str:
@@ -114,8 +120,7 @@ def _host(host: str) -> str:
 
 def sees_all_reports(network: Network, settings: Settings) -> bool:
     """Whether the network's nodes report to our own serve, which so knows all rejections."""
-    exclusion = network.endpoints.exclusion
-    return exclusion is not None and is_own_serve(exclusion, settings)
+    return any(is_own_serve(each, settings) for each in network.endpoints.all_exclusions.values())
 
 
 def is_own_serve(endpoint: EndpointSettings, settings: Settings) -> bool:
@@ -134,12 +139,7 @@ def line_limits(network: Network) -> LineLimits:
 
 def gas_periods(network: Network, settings: Settings) -> GasPeriods:
     """Return how often the network's fees are asked for: its own periods, or those of all."""
-    own, common = network.endpoints, settings.poll
-    return GasPeriods(
-        gas_period=own.gas_period or common.gas_period,
-        history_period=own.history_period or common.history_period,
-        threshold_period=own.threshold_period or common.threshold_period,
-    )
+    return fill(GasPeriods, settings.poll, network.endpoints)
 
 
 def condition_rules(settings: Settings) -> ConditionRules:
@@ -154,16 +154,25 @@ def condition_rules(settings: Settings) -> ConditionRules:
 
 def cost_of(network: Network, settings: Settings) -> Cost | None:
     """Return the calls that polling takes; None where our own serve answers them."""
-    endpoints = network.endpoints
-    if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
+    endpoints, questions = network.endpoints, charged_questions(network, settings)
+    if not questions and (endpoints.gas is None or is_own_serve(endpoints.gas, settings)):
         return None
     cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
     after = after_limits(network)
     return Cost(
         gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
-        calls_per_transaction(cadence) if endpoints.exclusion else 0,
-        (0 if after is None else calls_per_transaction(after)) if endpoints.ends_limits else None,
+        questions * calls_per_transaction(cadence),
+        (0 if after is None else questions * calls_per_transaction(after))
+        if endpoints.ends_limits
+        else None,
     )
+
+
+def charged_questions(network: Network, settings: Settings) -> int:
+    """Return how many endpoints beyond this installation are asked about a hash, if all answer."""
+    asked = list(network.endpoints.all_exclusions.values())
+    asked = asked if network.endpoints.asks_all else asked[:1]
+    return sum(not is_own_serve(each, settings) for each in asked)
 
 
 def after_limits(network: Network) -> CadencePolicy | None:

@@ -37,10 +37,11 @@ from dashboard.settings.listing import (
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.presets import FOLDER
-from dashboard.settings.schema import IssuerSettings, ProxySettings
+from dashboard.settings.schema import ProxySettings, fill
 from dashboard.settings.values import host_of, network_of, origin_of
 from dashboard.wiring.networks import (
     Network,
+    charged_questions,
     condition_rules,
     cost_of,
     gas_periods,
@@ -55,18 +56,16 @@ from dashboard.wiring.roles import failing_roles
 def page_settings(settings: Settings) -> PageSettings:
     """Return what is needed to answer a question; what only pages ask for is left out."""
     alerts = settings.alerts
-    return PageSettings(
-        low_space=settings.store.low_space,
-        public_url=settings.pages.public_url,
+    return fill(
+        PageSettings,
+        *(settings.store, settings.pages, alerts),
         recipients=configured_recipients(settings),
-        largest_hourly=alerts.largest_hourly,
         heartbeat_period=alerts.heartbeat_period if alerts.heartbeat_url else None,
         domain=message_domain(settings),
-        answers=answer_file(),
+        answers=answer_file(settings.home),
         keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
         sign_in=sign_in_policy(settings),
-        budgets=[each.budget(name) for name, each in settings.budgets.items()],
     )
 
 
@@ -75,44 +74,21 @@ def sign_in_policy(settings: Settings) -> SignInPolicy | None:
     given = settings.sign_in
     if not given.is_on:
         return None
-    issuers = {name: _issuer(name, each) for name, each in given.issuers.items()}
+    issuers = {
+        name: fill(Issuer, each, name=name, label=each.label or name)
+        for name, each in given.issuers.items()
+    }
     public_url = settings.pages.public_url.rstrip("/")
     here = public_url or f"http://localhost:{settings.pages.port}"
     site = Site(origin_of(here), host_of(here) or "")
-    return SignInPolicy(
-        given.idle,
-        given.longest,
-        given.accounts,
-        issuers,
-        public_url,
-        site,
-        _proxy(given.proxy) if given.proxy.addresses else None,
-        given.second_factor,
-    )
+    proxy = _proxy(given.proxy) if given.proxy.addresses else None
+    return fill(SignInPolicy, given, issuers=issuers, public_url=public_url, site=site, proxy=proxy)
 
 
 def _proxy(given: ProxySettings) -> Proxy:
-    return Proxy(
-        tuple(map(network_of, given.addresses)),
-        given.header.lower(),
-        given.groups_header.lower(),
-        given.groups_separator,
-        given.roles,
-        given.sign_out_url,
-    )
-
-
-def _issuer(name: str, given: IssuerSettings) -> Issuer:
-    return Issuer(
-        name,
-        given.label or name,
-        given.url,
-        given.client_id,
-        given.client_secret,
-        given.scopes,
-        given.groups,
-        given.roles,
-    )
+    header, groups_header = given.header.lower(), given.groups_header.lower()
+    networks = tuple(map(network_of, given.addresses))
+    return fill(Proxy, given, networks=networks, header=header, groups_header=groups_header)
 
 
 class ShownConfiguration:
@@ -161,7 +137,7 @@ def _source(each: EffectiveSetting) -> str:
 
 
 class StoredAnswerFile:
-    """`answers.toml` beside the settings; one for the process."""
+    """The file `answers.toml`; one for the process."""
 
     def __init__(self, path: Path) -> None:
         """Read nothing yet."""
@@ -244,33 +220,34 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def answer_file() -> StoredAnswerFile:
-    """Return the file of this installation."""
-    return StoredAnswerFile(own_file().with_name(ANSWER_FILE))
+def answer_file(home: Path) -> StoredAnswerFile:
+    """Return the file of this installation: beside the settings, or in the state folder.
+
+    A service and a container may not write beside their settings. Their file is in the state
+    folder, unless somebody else put one there.
+    """
+    beside = own_file().with_name(ANSWER_FILE)
+    is_beside = beside.exists() or os.access(beside.parent, os.W_OK)
+    return StoredAnswerFile(beside if is_beside else home / ANSWER_FILE)
 
 
 def profile_of(network: Network, settings: Settings) -> NetworkProfile:
     """Return how a network is presented, and how often its figures are asked for."""
-    endpoints, periods = network.endpoints, gas_periods(network, settings)
+    endpoints = network.endpoints
     cost = cost_of(network, settings)
-    is_charged = endpoints.exclusion is not None and not sees_all_reports(network, settings)
-    return NetworkProfile(
-        network_id=network.network_id,
+    return fill(
+        NetworkProfile,
+        *(endpoints, network, gas_periods(network, settings)),
         name=network.title,
-        is_simulated=network.is_simulated,
-        gas_period=periods.gas_period,
-        threshold_period=periods.threshold_period,
         has_gas=network.is_history_only or endpoints.gas is not None or bool(endpoints.all_nodes),
-        has_exclusion=endpoints.exclusion is not None,
+        has_exclusion=bool(endpoints.all_exclusions),
+        exclusion_endpoints=tuple(endpoints.all_exclusions),
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
-        history_period=periods.history_period,
         line_limits=line_limits(network),
-        block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
-        question_credits=CREDITS_PER_CALL if is_charged else 0,
+        question_credits=CREDITS_PER_CALL * charged_questions(network, settings),
         rules=condition_rules(settings),
-        coin=endpoints.coin,
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
     )
 

@@ -30,6 +30,7 @@ from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.presets import PROJECT, public_tables
+from dashboard.settings.schema import fill
 from dashboard.show.streamlit_runtime import (
     end_sessions,
     held_by_streamlit,
@@ -132,10 +133,7 @@ def pages_sign_in(app: ASGIApp) -> SignInGate:
 
 def pages_upload_bound(app: ASGIApp) -> UploadBound:
     """Bound what browsers may upload to the pages."""
-    pages = load_settings().pages
-    return UploadBound(
-        app, UploadLimits(pages.uploads_per_session, pages.uploads_in_all), held_by_streamlit
-    )
+    return UploadBound(app, fill(UploadLimits, load_settings().pages), held_by_streamlit)
 
 
 MIDDLEWARE: Final = (

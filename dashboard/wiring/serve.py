@@ -6,11 +6,9 @@ import asyncio
 import gc
 import socket
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
-import msgspec
 from starlette.types import ASGIApp
 
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
@@ -20,7 +18,7 @@ from dashboard.serve.rpc.websocket_endpoint import finish_sessions
 from dashboard.serve.server import build_app, server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
-from dashboard.settings.schema import ServeSettings
+from dashboard.settings.schema import fill
 from dashboard.store.engine.engine import Store
 from dashboard.transport.host_check import HostCheck
 from dashboard.wiring.clients import Clients, open_clients
@@ -72,15 +70,14 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
     key_limiter = KeyLimiter()
     key_sync = KeySync(store, configured_keys(settings), key_limiter, utc_now)
     key_sync.load()
-    return ServeDependencies(
+    return fill(
+        ServeDependencies,
+        serve,
         store=store,
         keys=key_sync.ring,
         networks=tuple(_served(each, clients, settings) for each in networks_of(settings)),
         clock=utc_now,
-        method_prefixes=tuple(serve.method_prefixes),
-        cors_origins=tuple(serve.cors_origins),
-        limits=_limits(serve),
-        log_requests=serve.log_requests,
+        limits=fill(ServeLimits, serve, connections=connection_limits(serve)),
         metrics_key=serve.metrics_key or None,
         has_page=serve.page,
         key_limiter=key_limiter,
@@ -88,11 +85,6 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         key_sync=key_sync,
         allowed_hosts=allowed_hosts(settings),
     )
-
-
-def _limits(serve: ServeSettings) -> ServeLimits:
-    own = msgspec.convert(serve, ServeLimits, from_attributes=True)
-    return replace(own, connections=connection_limits(serve))
 
 
 def _served(network: Network, clients: Clients, settings: Settings) -> ServedNetwork:

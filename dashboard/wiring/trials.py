@@ -51,10 +51,10 @@ async def try_networks(settings: Settings, only: int | None = None) -> list[Trie
 
 async def _findings(network: Network, clients: Clients) -> AsyncIterator[TrialResult]:
     trial = Trial(Clocks(utc_now, elapsed))
-    exclusion = clients.exclusion(network)
-    if exclusion is not None:
-        async for finding in trial.exclusion(exclusion, *clients.other_transport(network)):
-            yield finding
+    for name, client in clients.exclusions(network).items():
+        other = clients.other_transport(network, name)
+        async for finding in trial.exclusion(client, *other):
+            yield replace(finding, endpoint=f"exclusion {name}".strip())
     gas = clients.gas(network)
     if gas is not None:
         async for finding in trial.gas(gas):

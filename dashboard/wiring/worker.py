@@ -44,6 +44,7 @@ from dashboard.poll.lease import Clocks, Lease
 from dashboard.poll.measured_rules import PeerCertificates
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
+from dashboard.settings.schema import fill
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
@@ -76,7 +77,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     _share_memory_pools()
     networks = networks_of(settings)
     with closing(open_role_store(settings)) as store:
-        async with open_clients(settings, store=store) as clients:
+        async with open_clients(settings) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
             worker = PollingWorker(
                 store=store,
@@ -124,7 +125,6 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         after_limits=after_limits(network),
         blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],
-        budget=clients.budget(network),
     )
 
 
@@ -216,19 +216,10 @@ def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
         return MaildirMailbox(Path(bounces.maildir).expanduser())
     if not bounces.imap_host:
         return None
-    return ImapMailbox(
-        ImapServer(
-            bounces.imap_host,
-            bounces.imap_port,
-            bounces.username,
-            bounces.password,
-            bounces.mailbox,
-            trust=tls_context(settings.tls),
-        )
-    )
+    return ImapMailbox(fill(ImapServer, bounces, trust=tls_context(settings.tls)))
 
 
 def _is_watched(network: Network) -> bool:
     """Whether anything is asked about a network."""
     endpoints = network.endpoints
-    return bool(endpoints.exclusion or endpoints.gas or endpoints.all_nodes)
+    return bool(endpoints.all_exclusions or endpoints.gas or endpoints.all_nodes)

@@ -1,7 +1,7 @@
 -- Takes the audit log from Linewatch's own database user: it adds entries and reads them, and
 -- nothing else. Run it as a superuser, in the database of the store, while Linewatch runs or not:
 --   psql -d linewatch -f protect-audit-log.sql
--- Run it again after you changed a line below. docs/operate.md says what else it changes.
+-- Run it again after you changed a line below. docs/store.md says what else it changes.
 
 -- The user in store.url.
 SET linewatch.product_user = 'linewatch';

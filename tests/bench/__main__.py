@@ -19,7 +19,6 @@ from tests.bench.table import Result, markdown, promise_table
 from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
-    "S1": "questions",
     "S3": "checks",
     "S6": "singles",
     "S7": "batches",

@@ -8,7 +8,7 @@ from datetime import datetime
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.bench.pages_store import TWELVE
 from tests.bench.peers.writer import write_once
 from tests.builders import GWEI, suggested_gas_fees

@@ -18,10 +18,9 @@ from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.busy_window import RollingFees
-from dashboard.store.fees.save import suggested_row
+from dashboard.store.fees.save import save_gas, suggested_row
 from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import suggested_gas_fees
 from tests.bench.rounds import WrongAnswerError
 from tests.builders import A_MOMENT, A_NETWORK, a_suggestion

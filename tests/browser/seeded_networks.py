@@ -19,7 +19,7 @@ from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.rejections.exclusion import WIRE_STAGES, RejectedTransaction
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
@@ -27,8 +27,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.busy_window import save_spell
 from dashboard.store.fees.import_history import import_fee_years
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.polled_gas import save_gas
 from tests.builders import GWEI
 
 
@@ -229,7 +229,7 @@ def _reject(connection: Connection, network: NetworkId, count: int, now: datetim
             rejected_hash(network, number // 2),
             Address(bytes([number % 9 + 1]) * 20),
             number,
-            chance.choice(list(RejectionStage)),
+            chance.choice(WIRE_STAGES),
             f"Transaction line count for module {module}={lines} is above the limit 524288",
             at,
             None,

@@ -22,8 +22,8 @@ from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, Inclus
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import track
 from dashboard.wiring import clock

@@ -35,6 +35,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
@@ -43,10 +44,11 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
+from dashboard.store.tracking.statements import record_statements
 from dashboard.store.tracking.transactions import track
 from dashboard.web.files import SiteMap
 from dashboard.web.gate import StrictHeaders
@@ -144,8 +146,12 @@ def _transaction(connection: Connection, number: int, text: str, at: datetime) -
     sender, of_one = Address(bytes([_FIRST + number]) * 20), hostile_hash(number)
     request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
     track(connection, request, at)
-    record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at)
+    record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at, added=text)
     rejection_id = save_record(connection, network, record, at)
+    claim = StatusClaim(text, of_one, None, text)
+    beside = (ExclusionAnswer(of_one, record, endpoint="first"),)
+    said = ExclusionAnswer(of_one, claim=claim, endpoint="second", beside=beside)
+    record_statements(connection, network, at, [said])
     news = Transition(
         UUID(int=700 + number), Subject.transaction(network, of_one), None, State.REJECTED, at
     )

@@ -21,7 +21,6 @@ from tests.faults import (
     serve_faults,
     soak,
     upgrades,
-    upstream_faults,
     worker_faults,
 )
 from tests.faults.rows import Row
@@ -52,7 +51,6 @@ ROWS: Final[tuple[Row, ...]] = (
     hostile_messages.HOSTILE_BYTES,
     hostile_gas.HOSTILE_GAS_QUESTIONS,
     hostile_gas.GAS_STORM,
-    upstream_faults.FAULTY_UPSTREAM,
     worker_faults.EVERY_NOTIFICATION,
     mail_faults.FAULTY_MAIL,
     mail_faults.SILENT_ADDRESSES,

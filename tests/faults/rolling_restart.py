@@ -32,8 +32,9 @@ frontend state
 @contextmanager
 def _haproxy(folder: Path, ports: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Run HAProxy with the configuration that we ship; yield its port, and where its state is."""
-    own, state = free_ports(2)
+    own, pages, state = free_ports(3)
     text = _CONFIGURED.read_text(encoding="utf-8").replace("bind :8500", f"bind 127.0.0.1:{own}")
+    text = text.replace("127.0.0.1:8400", f"127.0.0.1:{pages}")
     for before, port in zip((8502, 8512), ports, strict=True):
         assert f"127.0.0.1:{before}\n" in text
         text = text.replace(f"127.0.0.1:{before}\n", f"127.0.0.1:{port}\n")
@@ -57,8 +58,8 @@ def _up(address: str) -> int:
         lines = plain_http.get(address).text.removeprefix("# ").splitlines()
     except httpx.TransportError:
         return 0
-    servers = (each for each in csv.DictReader(lines) if each["svname"] in {"one", "two"})
-    return sum(each["status"] == "UP" for each in servers)
+    serves = (each for each in csv.DictReader(lines) if each["pxname"] == "serves")
+    return sum(each["status"] == "UP" and each["svname"] != "BACKEND" for each in serves)
 
 
 def _restart_in_turn(site: ServeSite, chance: Chance) -> None:

@@ -21,7 +21,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_record, save_reports
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track_all, untrack
 from tests.builders import (

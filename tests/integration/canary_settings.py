@@ -96,9 +96,7 @@ def _network(name: str, http: int) -> str:
         scheme, how = str(place).split()
         url = f"{scheme}://127.0.0.1:{http}/{how}/{canary(f'{name} {role}')}"
         key, secret = canary(f"{name} {role} key"), canary(f"{name} {role} secret")
-        more = f', websocket_url = "{url.replace("http", "ws", 1)}"' if role == "exclusion" else ""
-        more = more if scheme == "http" else ""
-        endpoints.append(f'{{ url = "{url}", key = "{key}", secret = "{secret}"{more} }}')
+        endpoints.append(f'{{ url = "{url}", key = "{key}", secret = "{secret}" }}')
     exclusion, gas, node, second = endpoints
     return f"""
 [networks.{name}]

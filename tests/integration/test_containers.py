@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from dashboard.serve import routes
 from dashboard.settings import load_settings
 from dashboard.settings.layers import layer_of
 from dashboard.settings.load import read_configuration
+from dashboard.settings.own_files import read_answer_file
 from dashboard.web.sign_in import LIVE
+from tests.installation import new_installation
 from tests.processes import PROJECT
 
 DEPLOY = PROJECT / "deploy"
@@ -112,21 +115,25 @@ def _asked(container: Any) -> Iterator[tuple[str, int | None]]:  # noqa: ANN401 
 @pytest.mark.parametrize("container", containers(), ids=lambda each: each["name"])
 def test_settings_of_the_manifest_hold_no_mistake(container: Any) -> None:  # noqa: ANN401 - what YAML holds
     [settings] = manifest("ConfigMap")
-    [(name, text)] = settings["data"].items()
+    text = settings["data"]["linewatch.toml"]
 
-    configuration = read_configuration(environment(container), lambda: layer_of(name, text))
+    configuration = read_configuration(environment(container), lambda: layer_of("settings", text))
 
     assert configuration.mistakes() == []
+    assert read_answer_file("texts", settings["data"]["answers.toml"]).mistakes == ()
 
 
-def test_service_of_the_compose_file_is_closed_and_its_settings_hold_no_mistake() -> None:
+def test_service_of_the_compose_file_is_closed_and_setup_makes_its_settings(
+    tmp_path: Path,
+) -> None:
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    text = re.sub(r"\$\{\w+:-(.*?)\}", r"\1", re.sub(r"\$\{\w+:\?.*?\}", "secret", text))
-    service = yaml.safe_load(text)["services"]["linewatch"]
+    service = yaml.safe_load(re.sub(r"\$\{\w+:\?.*?\}", "secret", text))["services"]["linewatch"]
+    here = new_installation(tmp_path / "home", **service["environment"])
 
-    configuration = read_configuration(NOWHERE | service["environment"])
+    done = here.run("setup")
 
-    assert configuration.mistakes() == []
+    settings = load_settings(here.environment())
+    assert (done.returncode, settings.sign_in.accounts) == (0, True), done.stderr
     assert (service["user"], service["read_only"], service["cap_drop"]) == (
         f"{USER}:{USER}",
         True,

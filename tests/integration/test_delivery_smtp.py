@@ -235,7 +235,7 @@ def test_server_is_greeted_by_the_name_that_was_set() -> None:
     inbox = Inbox()
 
     with mail_server(inbox) as port:
-        send(replace(plain(port), own_name="monitor.example.org"))
+        send(replace(plain(port), ehlo_name="monitor.example.org"))
 
     assert inbox.greetings == ["monitor.example.org"]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dashboard.supervise import run_beside
 from tests import plain_http
 from tests.installation import new_installation
 from tests.processes import PROJECT
@@ -75,6 +77,18 @@ def test_role_ends_for_new_settings_on_sighup_and_goes_on_where_they_are_wrong(
 
     assert goes_on
     assert (heard(told), process.code) == ("STOPPING=1", 0)
+
+
+def test_long_migration_gets_as_much_time_again_as_a_start(
+    told: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+
+    def migrate() -> None:
+        sys.exit(heard(told) != "EXTEND_TIMEOUT_USEC=120000000")
+
+    assert run_beside("migrate", migrate, lambda: None, every=0.01) == 0
+    assert "TimeoutStartSec=120\n" in UNIT.read_text(encoding="utf-8")
 
 
 def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ KEYS = {
     "GATEWAY_SECRET": "s",
     "SERVE_KEY": "k3y-of-the-docs",
     "NODE_URL": "http://127.0.0.1:1",
+    "SECOND_URL": "http://127.0.0.1:1/v2/k",
 }
 
 

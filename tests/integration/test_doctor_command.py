@@ -7,6 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from tests.certificate import make_certificate
 from tests.full_disk import disk_that_takes_nothing
 from tests.installation import free_ports, new_installation
 from tests.integration.faulty_upstreams import an_upstream, replying
@@ -89,6 +90,21 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
     assert CANARY not in said.stdout + said.stderr
     asked = sorted(each.partition(b" HTTP")[0] for each in upstream.requests)
     assert asked == [b"GET /live", b"HEAD /"]
+
+
+async def test_certificate_before_the_pages_that_is_not_trusted_is_named(tmp_path: Path) -> None:
+    tls = make_certificate(tmp_path).for_server()
+    async with an_upstream(replying("401 Unauthorized", b""), tls) as proxy:
+        url = f"https://localhost:{proxy.port}"
+        trusting = {"LINEWATCH_TLS_CA_FILE": str(tmp_path / "localhost.pem")}
+        said = []
+        for variables in ({}, trusting):
+            here = new_installation(tmp_path / "home", LINEWATCH_PAGES_PUBLIC_URL=url, **variables)
+            said.append((await to_thread.run_sync(here.run, "doctor")).stdout)
+
+    assert "The address in pages.public_url: its TLS certificate is not trusted" in said[0]
+    assert "renew its certificate" in said[0]
+    assert "public_url" not in said[1]
 
 
 def test_mistake_in_the_settings_hides_no_other(tmp_path: Path) -> None:

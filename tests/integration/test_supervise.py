@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.errors import RoleError, SettingsError
-from dashboard.supervise import Patience, Reload, fork, run_beside, supervise
+from dashboard.supervise import Patience, fork, run_beside, supervise
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.reloads import Reload, answering_reloads, ask_for_reload
 from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports, roles_of
 from tests.unit.settings.configuration_files import loaded
 from tests.waiting import eventually, eventually_async
@@ -303,30 +304,37 @@ async def test_role_that_died_is_well_again_once_it_is_steady(tmp_path: Path) ->
     assert deaths == 4
 
 
-async def test_reload_replaces_a_process_unless_its_settings_are_wrong(tmp_path: Path) -> None:
-    stop, asked = asyncio.Event(), asyncio.Event()
-    path, answers = tmp_path / "role", [False, True]
+async def test_who_asks_for_a_reload_hears_what_came_of_it(tmp_path: Path) -> None:
+    stop, path = asyncio.Event(), tmp_path / "role"
+    given = [[role(path, lambda: False)], [role(path)]]
+    settings = [SettingsError("serve.port is 7.5")]
 
     def roles() -> Sequence[Role]:
-        if not answers.pop(0):
-            raise SettingsError("serve.port is 7.5")
-        return [role(path)]
+        if settings:
+            raise settings.pop()
+        return given.pop()
 
-    deaths, reload = RoleDeaths(tmp_path, utc_now), Reload(asked, roles)
-    running = asyncio.create_task(
-        supervise([role(path)], lambda _: lives(path), stop, deaths, PATIENCE, reload)
-    )
-    await eventually_async(lambda: bool(starts(path)))
-    asked.set()
-    await eventually_async(lambda: answers == [True] and not asked.is_set())
-    before = starts(path)
-    asked.set()
-    await eventually_async(lambda: len(starts(path)) == 2)
-    stop.set()
-    await running
+    def work(_: str) -> None:
+        (lives if len(starts(path)) < 2 else dies)(path)
 
-    assert len(before) == 1
+    deaths, reload = RoleDeaths(tmp_path, utc_now), Reload(roles)
+    async with answering_reloads(tmp_path, reload):
+        work_done = supervise([role(path)], work, stop, deaths, PATIENCE, reload)
+        running = asyncio.create_task(work_done)
+        await eventually_async(lambda: bool(starts(path)))
+        refused, before = await reload.ask(), starts(path)
+        asked = fork("client", lambda _: ask_for_reload(tmp_path))
+        done, after = await asked.wait(), starts(path)
+        failed = await reload.ask()
+        stop.set()
+        await running
+
+    assert (refused, len(before)) == ("nothing is reloaded: serve.port is 7.5", 1)
+    assert (done, len(after)) == (0, 2)
+    assert failed == "role does not come up: only roles before it have the new settings"
     assert not any(map(is_alive, starts(path)))
+    with pytest.raises(RoleError, match="no `linewatch up` runs"):
+        ask_for_reload(tmp_path)
 
 
 def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> None:

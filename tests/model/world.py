@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
-    RejectionStage,
     SignedTransaction,
 )
 from dashboard.store.rejections.save import LocatedReport
@@ -72,7 +72,7 @@ def reports(draw: st.DrawFn) -> tuple[LocatedReport, timedelta]:
         nonce=transaction.nonce,
         chain_id=transaction.chain_id,
         raw=transaction.raw,
-        tx_rejection_stage=draw(st.sampled_from(RejectionStage)),
+        tx_rejection_stage=draw(st.sampled_from(WIRE_STAGES)),
         reason_message=draw(st.sampled_from(REASONS)),
         block_number=draw(st.sampled_from([None, 5, 6])),
         overflows=overflows,

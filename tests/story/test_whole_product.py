@@ -339,21 +339,24 @@ def test_each_line_of_the_log_is_as_its_page_says(product: Product) -> None:
     assert wrong == {}
 
 
-def test_new_settings_come_with_sighup_and_no_client_is_refused_meanwhile(product: Product) -> None:
+def test_new_settings_come_with_a_reload_and_no_client_is_refused_meanwhile(
+    product: Product,
+) -> None:
     here, log = product.installation, product.log
     settings = here.home / "linewatch.toml"
 
     settings.write_text("[serve]\npage = 7\n", encoding="utf-8")
     product.process.send_signal(signal.SIGHUP)
     eventually(lambda: "serve.page (in " in log.read_text(encoding="utf-8"))
-    before = plain_http.get(f"{here.serve}/").status_code
+    settings.write_text("[devnet]\nmode = 'off'\n", encoding="utf-8")
+    before, unreloaded = plain_http.get(f"{here.serve}/").status_code, here.run("reload")
     settings.write_text("[serve]\npage = false\n", encoding="utf-8")
     refused: list[str] = []
     with asking_meanwhile([f"{here.serve}/live", f"{here.pages}/live"], refused):
-        product.process.send_signal(signal.SIGHUP)
-        eventually(lambda: '"settings are reloaded"' in log.read_text(encoding="utf-8"))
+        done = here.run("reload")
 
-    assert before == 200
+    assert (before, unreloaded.returncode, done.returncode) == (200, 1, 0)
+    assert "nothing is reloaded" in unreloaded.stderr
     assert plain_http.get(f"{here.serve}/").status_code == 404
     assert refused == []
 

@@ -88,18 +88,18 @@ class Security(StrEnum):
 class SmtpServer:
     """A mail server and our account there; `timeout` is for one whole message.
 
-    `trust` says which certificates are trusted, by default those that the system trusts.
-    `own_name` is our name in EHLO.
+    `trust` says which certificates are trusted, by default those that the system trusts; all else
+    is as in [mail].
     """
 
-    host: str
-    port: int
+    smtp_host: str
+    smtp_port: int
     security: Security = Security.STARTTLS
     username: str = ""
     password: Secret = field(default_factory=lambda: Secret(""))
     timeout: timedelta = timedelta(seconds=20)
     trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
-    own_name: str = "localhost"
+    ehlo_name: str = "localhost"
 
 
 class SmtpChannel:
@@ -179,7 +179,7 @@ class SmtpChannel:
             connection.login(self._server.username, self._server.password.reveal())
 
     def _name(self) -> str:
-        return f"mail server {self._server.host} port {self._server.port}"
+        return f"mail server {self._server.smtp_host} port {self._server.smtp_port}"
 
 
 def _reason(error: Exception, deadline: Deadline) -> str:
@@ -282,7 +282,7 @@ class SmtpConnection(smtplib.SMTP):
         self._deadline = deadline
         self._watch = watch
         self._step = "greeting"
-        super().__init__(server.host, server.port, server.own_name, deadline.seconds)
+        super().__init__(server.smtp_host, server.smtp_port, server.ehlo_name, deadline.seconds)
 
     def connect(
         self, host: str = "localhost", port: int = 0, source_address: object = None
@@ -330,7 +330,7 @@ class SmtpConnection(smtplib.SMTP):
 
     def _note_tls(self, line: socket.socket | None) -> None:
         if isinstance(line, ssl.SSLSocket):
-            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._server.host}"))
+            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._server.smtp_host}"))
 
 
 def is_positive(reply: SmtpReply) -> bool:

@@ -205,8 +205,9 @@ def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
         case MatchedProperty.MODULE:
             return _one_that(_MODULE.fullmatch(text) is not None, text, "prover module").upper()
         case MatchedProperty.STAGE:
-            stages = ", ".join(RejectionStage)
-            return _one_that(text.upper() in {*RejectionStage}, text, f"stage ({stages})").upper()
+            stages = {each.upper(): each for each in RejectionStage}
+            known = text.upper() in stages
+            return stages[_one_that(known, text, f"stage ({', '.join(RejectionStage)})").upper()]
         case MatchedProperty.SENDER:
             return str(Address.parse(text))
         case MatchedProperty.SEVERITY:

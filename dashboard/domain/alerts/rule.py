@@ -81,7 +81,7 @@ class ObservedChange:
         record = self.rejection.record
         if dimension is Dimension.STAGE:
             return record.tx_rejection_stage.value
-        return str(record.sender)
+        return "" if record.sender is None else str(record.sender)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from operator import add
-from typing import Final, overload
+from typing import Final
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.rejections.exclusion import (
+    RejectedTransaction,
+    RejectionStage,
+    StatusClaim,
+)
 
 
 class FailureKind(StrEnum):
@@ -63,55 +67,37 @@ FEE_OPERATIONS: Final = frozenset(
 """The questions that a gas API answers."""
 
 
+class AnswerShape(StrEnum):
+    """How an endpoint tells of a transaction: with upstream's own record, or with a status."""
+
+    RECORD = "record"
+    STATUS = "status"
+
+
 @dataclass(frozen=True, slots=True)
 class ExclusionAnswer:
-    """What upstream said of one hash: a record, null (`record` is None), or a failure."""
+    """What upstream said of one hash: a record, null (`record` is None), or a failure.
+
+    `claim` is what it said instead of a record, as other gateways do. Where there are several
+    endpoints, `endpoint` is the one that said it, and `beside` are the answers of others.
+    """
 
     tx_hash: TxHash
     record: RejectedTransaction | None = None
     failure: Failure | None = None
+    claim: StatusClaim | None = None
+    endpoint: str = ""
+    beside: tuple[ExclusionAnswer, ...] = ()
 
-
-class ExclusionAnswers(Sequence[ExclusionAnswer]):
-    """What upstream said of many hashes, in order: null, but for `others`, by their places.
-
-    Most answers are null. An object for each of those is made only if somebody asks for it.
-    """
-
-    def __init__(
-        self, hashes: Sequence[TxHash], others: Mapping[int, ExclusionAnswer] | None = None
-    ) -> None:
-        """Hold records and failures alone."""
-        self.hashes = hashes
-        self.others = others or {}
-        self._all: list[ExclusionAnswer] | None = None
-
-    def __len__(self) -> int:
-        return len(self.hashes)
-
-    def __iter__(self) -> Iterator[ExclusionAnswer]:
-        return iter(self._answers())
-
-    @overload
-    def __getitem__(self, place: int) -> ExclusionAnswer: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[ExclusionAnswer]: ...
-    def __getitem__(self, place: int | slice) -> ExclusionAnswer | Sequence[ExclusionAnswer]:
-        return self._answers()[place]
-
-    def _answers(self) -> list[ExclusionAnswer]:
-        if self._all is None:
-            self._all = [ExclusionAnswer(each) for each in self.hashes]
-            for place, answer in self.others.items():
-                self._all[place] = answer
-        return self._all
-
-
-def not_null(answers: Sequence[ExclusionAnswer]) -> Sequence[ExclusionAnswer]:
-    """Return the records and failures, in order, or all answers where those are not known apart."""
-    if isinstance(answers, ExclusionAnswers):
-        return [answers.others[place] for place in sorted(answers.others)]
-    return answers
+    @property
+    def shape(self) -> AnswerShape | None:
+        """In which shape it came; null has none, and neither has a failure."""
+        if self.claim is not None:
+            return AnswerShape.STATUS
+        if self.record is None:
+            return None
+        is_staged = self.record.tx_rejection_stage is not RejectionStage.UNKNOWN
+        return AnswerShape.RECORD if is_staged else AnswerShape.STATUS
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Issuer:
     """An OpenID Connect provider that says who somebody is, and to which groups they belong.
 
     `name` is that of the settings and stands in addresses, `label` on the button. `url` is the
-    issuer identifier. `scopes` are asked for, `groups_claim` names the claim that lists groups;
+    issuer identifier. `scopes` are asked for, `groups` names the claim that lists groups;
     `roles` says what each group may do here.
     """
 
@@ -41,7 +41,7 @@ class Issuer:
     client_id: str
     client_secret: Secret
     scopes: str
-    groups_claim: str
+    groups: str
     roles: Mapping[str, Role]
 
     def role_of(self, groups: Collection[str]) -> Role | None:
@@ -61,13 +61,13 @@ class Proxy:
     """A reverse proxy in front of the pages that says in headers who somebody is.
 
     Only what comes from one of the `networks` is believed. The headers are in lower case;
-    `separator` stands between groups. People sign out at `sign_out_url`, if there is one.
+    `groups_separator` stands between groups. People sign out at `sign_out_url`, if there is one.
     """
 
     networks: Sequence[IPv4Network | IPv6Network]
     header: str
     groups_header: str
-    separator: str
+    groups_separator: str
     roles: Mapping[str, Role]
     sign_out_url: str = ""
     label: str = "the proxy"
@@ -97,7 +97,7 @@ class Proxy:
                 f"{_LONGEST_SUBJECT} characters. Let the proxy replace what browsers send"
             )
         listed = _only(headers, self.groups_header) if self.groups_header else ""
-        groups = frozenset(each.strip() for each in listed.split(self.separator))
+        groups = frozenset(each.strip() for each in listed.split(self.groups_separator))
         return Identity(self, subject, subject, groups - {""})
 
 

@@ -38,8 +38,8 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "details": "what the verdict rests on, and what follows",
     "explanation": "why it was rejected, in the words of the field",
     "technical_steps": "what the sender can do next, with the nonce, numbered",
-    "stage": "where it was rejected: SEQUENCER, RPC or P2P",
-    "rejected_at": "when it was rejected, by the node's clock",
+    "stage": "where it was rejected: SEQUENCER, RPC, P2P or unknown",
+    "rejected_at": "when it was rejected, by the node's clock; if unknown, when it was first seen",
     "reason": "the reason as the network sent it, its links broken",
     "module": "the prover module that went over its limit",
     "count": "lines that it needs in that module",
@@ -228,7 +228,7 @@ class AnswerFileState:
 
 
 class AnswerFile(Protocol):
-    """The file of templates in the configuration folder."""
+    """The file of templates."""
 
     def read(self) -> AnswerFileState:
         """Return the file as it is now."""

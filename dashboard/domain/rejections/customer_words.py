@@ -7,10 +7,10 @@ from typing import Final
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.markup import unlinked
-from dashboard.domain.rejections.exclusion import REPORTING_DELAY
+from dashboard.domain.rejections.exclusion import REPORTING_DELAY, EndedLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun
-from dashboard.domain.tracking.verdict import EndedLimits, Evidence, FollowUp, VerdictKind
+from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
 
 _RECENT: Final = " The newest blocks can still be replaced, so look again in 15 minutes."
 _SEND_SAFELY: Final = (
@@ -19,6 +19,10 @@ _SEND_SAFELY: Final = (
 )
 _FILL_NONCE: Final = (
     "send another transaction with nonce {nonce}, such as a transfer of zero to the account itself."
+)
+_NONCE_UNKNOWN: Final = (
+    "If later transactions of the account stay pending, they wait for this one: send another "
+    "transaction with its nonce, such as a transfer of zero to the account itself."
 )
 _IN_BLOCK: Final = (
     "Look the transaction up in a block explorer: if it stands there in a block, it was accepted."
@@ -42,7 +46,8 @@ def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
 
 
 def _rejected(evidence: Evidence, network: str) -> str:
-    when = "" if evidence.is_dated_ahead else f" on {moment(evidence.records[0].timestamp)}"
+    at = evidence.records[0].timestamp
+    when = "" if at is None or evidence.is_dated_ahead else f" on {moment(at)}"
     limits = evidence.ended_limits
     note = (
         "" if limits is None or not limits.is_in_spite else _IN_SPITE.format(moment(limits.since))
@@ -162,6 +167,8 @@ def plain_cause(reason: Reason) -> str:
             means = words_of(reason.rule).means
             quoted = f": {_quoted(reason)}" if reason.rule is NodeRule.INVALID else "."
             return f"{means[0].upper()}{means[1:]}{quoted}"
+        case _ if not reason.text:
+            return "The network gave no reason."
         case _:
             return f"The network gave this reason: {_quoted(reason)}"
 
@@ -187,7 +194,7 @@ def _over_limit(reason: Reason) -> str:
 def plain_steps(
     kind: VerdictKind,
     reason: Reason | None,
-    nonce: int,
+    nonce: int | None,
     end: FollowUp | None,
     limits: EndedLimits | None = None,
 ) -> tuple[str, ...]:
@@ -211,7 +218,9 @@ def plain_steps(
             return ()
 
 
-def _nonce_step(nonce: int, end: FollowUp | None) -> str:
+def _nonce_step(nonce: int | None, end: FollowUp | None) -> str:
+    if nonce is None:
+        return _NONCE_UNKNOWN
     fill = _FILL_NONCE.format(nonce=nonce)
     if end is None or end.next_nonce is None:
         return f"If later transactions of the account stay pending, they wait for this one: {fill}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
+from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 
 QUERYABLE_WINDOW: Final = timedelta(days=7)
@@ -19,33 +20,114 @@ REPORTING_DELAY: Final = timedelta(hours=2)
 LARGEST_LEAD: Final = timedelta(minutes=5)
 """How far ahead of our clock a claimed time may be when it arrives: clocks differ a little."""
 
+UNDATED: Final = "unknown: upstream does not say when it was rejected"
+"""What to say of a claimed time that is missing."""
+
 CLOCK_IS_WRONG: Final = "This time was in the future when it arrived: the node's clock is wrong"
 """What to say of a claimed time that was further ahead."""
 
 
 class RejectionStage(StrEnum):
-    """Where a transaction was rejected; the wire's `txRejectionStage`."""
+    """Where a transaction was rejected; the wire's `txRejectionStage`.
+
+    UNKNOWN is no word of the wire: upstream did not say it.
+    """
 
     SEQUENCER = "SEQUENCER"
     RPC = "RPC"
     P2P = "P2P"
+    UNKNOWN = "unknown"
+
+
+WIRE_STAGES: Final = tuple(each for each in RejectionStage if each is not RejectionStage.UNKNOWN)
+"""The stages that a record or a report can name."""
+
+
+def or_unknown(value: object | None) -> str:
+    """Print what a record says, or that it does not say it."""
+    return "unknown" if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedTransaction:
     """One exclusion record, as `getTransactionExclusionStatusV1` answers it.
 
+    What upstream does not say is unknown: None, an empty reason, or the stage UNKNOWN.
     `timestamp` is the claimed time of the rejection (UTC, whole milliseconds).
-    `block_number` is shown only for the SEQUENCER stage.
+    `block_number` is shown only for the SEQUENCER stage. `added` holds members that are not part of
+    a record, as JSON.
     """
 
     tx_hash: TxHash
-    sender: Address
-    nonce: int
+    sender: Address | None
+    nonce: int | None
     tx_rejection_stage: RejectionStage
     reason_message: str
-    timestamp: datetime
+    timestamp: datetime | None
     block_number: int | None = None
+    added: str = field(default="", compare=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says all that a record of the exclusion API has to say."""
+        return (
+            None not in {self.sender, self.nonce, self.timestamp}
+            and self.tx_rejection_stage in WIRE_STAGES
+        )
+
+    def in_words(self, seen_at: datetime | None) -> str:
+        """Say where and when it was rejected, and what of that upstream does not say."""
+        is_staged, dated = self.tx_rejection_stage in WIRE_STAGES, self.timestamp
+        where = f" at the {self.tx_rejection_stage} stage" if is_staged else ""
+        when = "" if dated is None else f", dated {moment(dated)}"
+        if dated is None and seen_at is not None:
+            when = f", first seen {moment(seen_at)}"
+        unsaid = [*(() if is_staged else ["at which stage"]), *(() if dated else ["when"])]
+        remark = f"; upstream does not say {' and '.join(unsaid)}" if unsaid else ""
+        return f"Rejected{where}{when}{remark}."
+
+
+@dataclass(frozen=True, slots=True)
+class EndedLimits:
+    """Line limits that ended, as a rejection sees them; `is_in_spite`: it is dated after that."""
+
+    since: datetime
+    is_in_spite: bool
+
+    @classmethod
+    def of(cls, ended_at: datetime | None, dated: datetime) -> Self | None:
+        """Return them for a rejection dated then; None while limits hold."""
+        return None if ended_at is None else cls(ended_at, dated >= ended_at)
+
+    @property
+    def note(self) -> str:
+        """What is to be said beside the rejection; empty for one from before the end."""
+        if not self.is_in_spite:
+            return ""
+        return (
+            f"It is dated after the line limits of this network ended on {moment(self.since)}, and "
+            "still counts."
+        )
+
+
+EXCLUDED: Final = "EXCLUDED"
+"""The status of a rejected transaction, at upstreams that answer a status."""
+
+INCLUDED: Final = "INCLUDED"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusClaim:
+    """What an upstream says of a transaction instead of a record; `status` is a word of its own.
+
+    INCLUDED is a claim that only a receipt proves; it may name the block. Any other word means
+    that no rejection is on record now.
+    """
+
+    status: str
+    tx_hash: TxHash | None = None
+    block_number: int | None = None
+    added: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +172,13 @@ class StoredRejection:
         Such a claim is kept as it is and ranks behind every other, or one report of the year 9998
         would hide whatever is reported of its hash later.
         """
-        return self.record.timestamp - self.first_seen_at > LARGEST_LEAD
+        claimed = self.record.timestamp
+        return claimed is not None and claimed - self.first_seen_at > LARGEST_LEAD
+
+    @property
+    def dated_at(self) -> datetime:
+        """When it was rejected, as it claims; when we first saw it if it claims nothing."""
+        return self.record.timestamp or self.first_seen_at
 
     @property
     def last_seen_at(self) -> datetime:

@@ -11,8 +11,9 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import EndedLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, rule_of, words_of
-from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
+from dashboard.domain.tracking.verdict import FollowUp
 
 _OVER_LIMIT: Final = re.compile(
     r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
@@ -273,6 +274,8 @@ def explain(reason: Reason) -> str:
         return "The node could not count the proof lines of this transaction."
     if reason.rule is not None:
         return f"This is not about line limits: {words_of(reason.rule).means}."
+    if not reason.text:
+        return "The upstream gave no reason."
     return "The network gave a reason that Linewatch does not know; it is shown as sent."
 
 
@@ -303,6 +306,11 @@ _UNKNOWN: Final = (
     "Which nonce the node expects next from this sender is not known here: ask a node "
     "(eth_getTransactionCount). If it is {nonce}, the sender's later transactions wait for it: "
     "send another transaction with nonce {nonce}; a transfer of zero to the sender itself will do."
+)
+_NO_NONCE: Final = (
+    "Upstream names no nonce: if later transactions of the sender stay pending, find the nonce of "
+    "this one where it was sent, and send another transaction with it; a transfer of zero to the "
+    "sender itself will do."
 )
 _STUCK: Final = (
     "At {at} the node expected nonce {nonce} next from this sender, which is the nonce of this "
@@ -335,7 +343,7 @@ _AGAINST_END: Final = (
 
 def advise(
     reason: Reason,
-    nonce: int,
+    nonce: int | None,
     end: FollowUp | None = None,
     limits: EndedLimits | None = None,
 ) -> tuple[str, ...]:
@@ -348,7 +356,9 @@ def advise(
     return (first_step(reason, limits), _nonce_step(nonce, end), _NOT_FINAL)
 
 
-def _nonce_step(nonce: int, end: FollowUp | None) -> str:
+def _nonce_step(nonce: int | None, end: FollowUp | None) -> str:
+    if nonce is None:
+        return _NO_NONCE
     if end is None or end.next_nonce is None:
         return _UNKNOWN.format(nonce=nonce)
     step = _STUCK if end.next_nonce == nonce else _BEHIND
@@ -365,6 +375,8 @@ def first_step(reason: Reason, limits: EndedLimits | None = None) -> str:
         return _fit_the_limit(reason)
     if reason.rule is not None:
         return words_of(reason.rule).remedy
+    if not reason.text:
+        return "Ask the operator of the network why it was rejected."
     if reason.kind is ReasonKind.UNPARSED:
         return "Read the reason as sent, and ask the operator of the network what it means."
     return (

@@ -140,7 +140,10 @@ class RejectionFilter:
         return not self.text or _folded(self.text) in _folded(message)
 
 
-def _is_between(at: datetime, since: datetime | None, until: datetime | None) -> bool:
+def _is_between(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    """Whether a moment lies there; one that is unknown does only if anything does."""
+    if at is None:
+        return since is until is None
     return (since is None or at >= since) and (until is None or at <= until)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.health.observation import Failure
@@ -14,8 +14,10 @@ from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,
     QUERYABLE_WINDOW,
     REPORTING_DELAY,
+    EndedLimits,
     RejectedTransaction,
 )
+from dashboard.domain.tracking.statements import Statement, statements_in_words
 
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
 """How long after its attempt, or after it was tracked, a transaction is asked about."""
@@ -158,40 +160,18 @@ _UNKNOWN: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class EndedLimits:
-    """Line limits that ended, as a rejection sees them; `is_in_spite`: it is dated after that."""
-
-    since: datetime
-    is_in_spite: bool
-
-    @classmethod
-    def of(cls, ended_at: datetime | None, dated: datetime) -> Self | None:
-        """Return them for a rejection dated then; None while limits hold."""
-        return None if ended_at is None else cls(ended_at, dated >= ended_at)
-
-    @property
-    def note(self) -> str:
-        """What is to be said beside the rejection; empty for one from before the end."""
-        if not self.is_in_spite:
-            return ""
-        return (
-            f"It is dated after the line limits of this network ended on {moment(self.since)}, and "
-            "still counts."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that the store holds about one hash on one network.
 
-    `records` are the versions seen, newest claimed time first; `is_dated_ahead` tells that each of
-    them claims a time that had not come when it arrived. `first_answered_at` and
-    `last_answered_at` are the times of answers (a record or null); `failing_since` is the
-    time of the first failed question after the last answer, with its `failure`. `follow_up` is
-    what the network's node says, None if there is no node or it gave no answer; if it does
-    not answer now, `receipt_failure` says since when and why. `tracked_at` is when the network was
-    first to be asked about it. `limits_ended_at` is since when the network has no line limits, None
-    while they hold.
+    `records` are the versions seen, newest claimed time first, and `record_seen_at` is when the
+    first of them arrived; `is_dated_ahead` tells that each of them claims a time that had not come
+    when it arrived. `first_answered_at` and `last_answered_at` are the times of answers (a record
+    or null); `failing_since` is the time of the first failed question after the last answer, with
+    its `failure`. `follow_up` is what the network's node says, None if there is no node or it gave
+    no answer; if it does not answer now, `receipt_failure` says since when and why. `tracked_at` is
+    when the network was first to be asked about it. `limits_ended_at` is since when the network has
+    no line limits, None while they hold. `statements` are what exclusion endpoints say, if that is
+    more than the records.
     """
 
     network_id: NetworkId
@@ -205,15 +185,16 @@ class Evidence:
     follow_up: FollowUp | None = None
     receipt_failure: tuple[datetime, Failure] | None = None
     is_dated_ahead: bool = False
+    record_seen_at: datetime | None = None
     tracked_at: datetime | None = None
     limits_ended_at: datetime | None = None
+    statements: tuple[Statement, ...] = ()
 
     @property
     def ended_limits(self) -> EndedLimits | None:
         """The line limits that ended, as the newest record sees them."""
-        if not self.records:
-            return None
-        return EndedLimits.of(self.limits_ended_at, self.records[0].timestamp)
+        dated = self.records[0].timestamp or self.record_seen_at if self.records else None
+        return None if dated is None else EndedLimits.of(self.limits_ended_at, dated)
 
     @property
     def is_after_end(self) -> bool:
@@ -227,7 +208,8 @@ class Evidence:
 class Verdict:
     """A verdict and the sentences that say what it rests on and what follows from it.
 
-    The sentences hold no upstream text except a failure's own message, which is safe to show.
+    The sentences hold no upstream text except a failure's own message, which is safe to show, and
+    a status, made visible.
     """
 
     kind: VerdictKind
@@ -251,6 +233,11 @@ _CANNOT_TELL: Final = Verdict(
 
 def conclude(evidence: Evidence) -> Verdict:
     """Conclude the verdict; the same evidence always gives the same verdict."""
+    verdict, said = _conclude(evidence), statements_in_words(evidence.statements)
+    return replace(verdict, rests_on=f"{verdict.rests_on} {said}") if said else verdict
+
+
+def _conclude(evidence: Evidence) -> Verdict:
     end = evidence.follow_up
     if end is not None and end.inclusion is not None:
         return _included(evidence, end, end.inclusion)
@@ -318,10 +305,7 @@ def _record_seen(evidence: Evidence) -> str:
     wrong = f" {CLOCK_IS_WRONG}." if evidence.is_dated_ahead else ""
     limits = evidence.ended_limits
     note = "" if limits is None or not limits.is_in_spite else f" {limits.note}"
-    return (
-        f"Rejected at the {newest.tx_rejection_stage} stage, "
-        f"dated {moment(newest.timestamp)}.{wrong}{count}{note}"
-    )
+    return f"{newest.in_words(evidence.record_seen_at)}{wrong}{count}{note}"
 
 
 def _no_receipt(evidence: Evidence) -> str:

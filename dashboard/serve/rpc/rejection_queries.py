@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import WireError
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, CallResult, ThreadMethod
@@ -156,7 +157,7 @@ def _count(connection: Connection, params: object, networks: Networks) -> bytes:
 
 def _key(grouping: Grouping, key: Any) -> str | None:  # noqa: ANN401 - a value of the domain
     """Return the key of a group in its wire form."""
-    if key is None:
+    if key in {None, RejectionStage.UNKNOWN}:
         return None
     if grouping is Grouping.NETWORK:
         return hex(key)

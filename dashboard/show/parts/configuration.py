@@ -34,8 +34,8 @@ _LONGEST: Final = 400
 _RELOAD: Final = join(
     "Run ",
     element("code", "systemctl reload linewatch@up"),
-    ", or send SIGHUP to ",
-    element("code", "linewatch up"),
+    ", or without systemd ",
+    element("code", "linewatch reload"),
 )
 
 

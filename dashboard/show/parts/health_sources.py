@@ -19,11 +19,11 @@ from dashboard.application.source_health import (
     OperationHealth,
     OperationState,
     Spending,
+    endpoint_words,
     spending_in_words,
 )
 from dashboard.application.text import age, moment, period, span
 from dashboard.domain.formatting import counted
-from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
@@ -88,23 +88,7 @@ def source_table(health: NetworkHealth, history: SourceHistory, now: datetime) -
     shown = table(_COLUMNS, rows, f"Questions to {profile.name}")
     spent = (history.spending or {}).get(profile.network_id)
     costs = Markup() if spent is None else _costs(spent, health)
-    ways = [element("p", visible(each), class_="lw-quiet") for each in health.ways()]
-    return join(element("div", shown, class_="lw-spaced lw-sources"), costs, *ways)
-
-
-def budget_lines(budgets: Iterable[BudgetState], now: datetime) -> Markup:
-    """Say what is spent of each budget, and what follows."""
-    return join(
-        *(
-            element(
-                "p",
-                element("b", f"Budget {visible(each.budget.name, _LONGEST_NAME)}"),
-                f": {' '.join(each.sentences(now))}",
-                class_="lw-quiet lw-spaced",
-            )
-            for each in budgets
-        )
-    )
+    return join(element("div", shown, class_="lw-spaced lw-sources"), costs)
 
 
 def _costs(spent: Spending, health: NetworkHealth) -> Markup:
@@ -129,7 +113,9 @@ def _record(records: SourceRecords, network_id: NetworkId, each: OperationHealth
 
 def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime) -> list[str]:
     name = OPERATION_NAMES[operation.operation]
-    question = element("div", name, title=str(operation.operation))
+    asked = [endpoint_words(*each, now) for each in operation.endpoints]
+    lines = (element("div", visible(each), class_="lw-quiet") for each in asked if each)
+    question = element("div", name, *lines, title=str(operation.operation))
     return [
         question,
         operation_badge(operation.state(now)),

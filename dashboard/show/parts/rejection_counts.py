@@ -19,6 +19,7 @@ from dashboard.application.text import moment, share
 from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, visible
+from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.figure import LONGEST_NAME, with_picture
@@ -275,7 +276,7 @@ def _senders_note(counted: GroupCounts) -> str:
 
 def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:
     rows = [
-        CountRow(str(each.key), str(each.key), each.count, share(each.count / counted.total))
+        CountRow(*(or_unknown(each.key),) * 2, each.count, share(each.count / counted.total))
         for each in counted.groups
     ]
     sender = narrowing.wanted.sender

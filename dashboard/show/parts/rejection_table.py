@@ -13,7 +13,12 @@ from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import age, moment, short_hash, span
 from dashboard.domain.markup import Markup, breakable, element, join, visible
-from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.exclusion import (
+    CLOCK_IS_WRONG,
+    UNDATED,
+    StoredRejection,
+    or_unknown,
+)
 from dashboard.domain.rejections.reasons import (
     ModuleLimits,
     Reason,
@@ -25,6 +30,7 @@ from dashboard.domain.rejections.reasons import (
 )
 from dashboard.show.parts.frame import in_line, link, section
 from dashboard.store.rejections.search import UnparsedReason
+from dashboard.wire.exclusion import LONGEST_ADDED
 
 _ROW_REASON_LENGTH: Final = 160
 _QUOTED_LENGTH: Final = 64
@@ -80,6 +86,8 @@ def dated_apart(stored: StoredRejection) -> str:
     """Say how far the node's date lies from the arrival, empty where that is under a minute."""
     if stored.is_dated_ahead:
         return "dated ahead, by a wrong clock"
+    if stored.record.timestamp is None:
+        return "time unknown"
     ahead = stored.record.timestamp - stored.first_seen_at
     if abs(ahead) < _SAME_TIME:
         return ""
@@ -88,7 +96,7 @@ def dated_apart(stored: StoredRejection) -> str:
 
 def reason_words(reason: Reason) -> str:
     """Say the reason in plain words, or quote one that is not known; it may be foreign text."""
-    if reason.kind is ReasonKind.UNPARSED:
+    if reason.kind is ReasonKind.UNPARSED and reason.text:
         return f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
     return explain(reason)
 
@@ -101,8 +109,15 @@ def version_in_full(
     steps = _next_steps(next_steps) if next_steps else Markup()
     st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
     with st.container(gap="xxsmall"):
-        st.html(element("p", "Reason as the network sent it", class_="lw-label"))
-        st.code(visible(reason.text), language=None, wrap_lines=True)
+        quoted("Reason as the network sent it", reason.text)
+        quoted("What upstream added", stored.record.added)
+
+
+def quoted(title: str, text: str) -> None:
+    """Show foreign text exactly, below its title; nothing if there is none."""
+    if text:
+        st.html(element("p", title, class_="lw-label"))
+        st.code(visible(text, LONGEST_ADDED + 1), language=None, wrap_lines=True)
 
 
 def _next_steps(next_steps: Sequence[str]) -> Markup:
@@ -120,7 +135,7 @@ def _facts(stored: StoredRejection, reason: Reason) -> list[Markup]:
         ("Lines allowed", _lines_allowed(reason)),
         ("Overrun", None if factor is None else f"{factor:,.2f} × the limit"),
         ("Block", None if record.block_number is None else f"{record.block_number:,}"),
-        ("Nonce", str(record.nonce)),
+        ("Nonce", or_unknown(record.nonce)),
     ]
     return [_fact(name, value) for name, value in facts if value is not None]
 
@@ -140,7 +155,7 @@ def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
         ("Rejected, by the node's clock", _claimed(stored, now)),
         (came, _when(stored.first_seen_at, now)),
         ("Modules over their limit, as reported", visible(", ".join(over)) if over else None),
-        ("Sender", str(record.sender)),
+        ("Sender", or_unknown(record.sender)),
     ]
     return [_fact(name, value, "is-wide") for name, value in facts if value is not None]
 
@@ -148,6 +163,8 @@ def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
 def _claimed(stored: StoredRejection, now: datetime) -> str:
     """Say the claimed time and its age, or that it cannot be true."""
     claimed = stored.record.timestamp
+    if claimed is None:
+        return f"{UNDATED}."
     if stored.is_dated_ahead:
         return f"{moment(claimed)}. {CLOCK_IS_WRONG}."
     return _when(claimed, now)
@@ -184,12 +201,11 @@ def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -
 def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
     record, seen_at, reason = stored.record, stored.first_seen_at, context.reason
     dated = dated_apart(stored)
+    claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
+    said = "date unknown" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
     at = f"{seen_at:%H:%M:%S}" if seen_at.date() == now.date() else f"{seen_at:%d %b %H:%M}"
-    title = (
-        f"{reason_words(reason)} Seen {moment(seen_at)}, dated {moment(record.timestamp)} by the "
-        f"node{wrong}"
-    )
+    title = f"{reason_words(reason)} Seen {moment(seen_at)}, {said}"
     return element(
         "div",
         element("span", _cause(reason), class_="lw-cause"),
@@ -203,7 +219,7 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
 
 def _cause(reason: Reason) -> Markup:
     """Name the module with lines and overrun, or else what there is to say, a text as quoted."""
-    if reason.kind is ReasonKind.UNPARSED:
+    if reason.kind is ReasonKind.UNPARSED and reason.text:
         return element("q", visible(reason.text, _QUOTED_LENGTH))
     named = name_of((reason.kind, reason.module))
     name = element("b", breakable(named)) if reason.module else element("span", named)

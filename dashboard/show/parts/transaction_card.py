@@ -30,7 +30,7 @@ from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.notices import notice, store_errors_shown
-from dashboard.show.parts.rejection_table import version_in_full
+from dashboard.show.parts.rejection_table import quoted, version_in_full
 from dashboard.show.parts.table import table
 from dashboard.store.tracking.saved import ShareLink
 
@@ -98,6 +98,9 @@ def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
     rests_on = element("p", finding.verdict.rests_on, class_="lw-reason")
     follows = element("p", finding.verdict.follows, class_="lw-quiet")
     st.html(join(head, rests_on, follows))
+    for each in finding.evidence.statements:
+        if each.claim is not None:
+            quoted(f"What {each.endpoint or 'upstream'} added to its status", each.claim.added)
     for number, version in enumerate(finding.versions):
         steps = finding.next_steps() if number == 0 and is_first else ()
         version_in_full(version, finding.reason_of(version), now, steps)
@@ -167,7 +170,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
     if _FILE not in st.session_state:
         st.session_state.update({_FILE: state.editable(), _SEEN: state})
     name_input(queries)
-    where = "Saved as answers.toml in the folder of the settings; linewatch answers changes it too."
+    where = "Saved as answers.toml; linewatch answers changes it too."
     st.html(element("p", where, class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(

@@ -66,7 +66,7 @@ from dashboard.show.parts.tracked_list import (
     needed_rows,
     tracked_rows,
 )
-from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy, NeedNow
+from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from dashboard.store.tracking.senders import WatchedSender
 
@@ -211,7 +211,6 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
     """Read the filters that are on."""
     found = tracked_filter(queries.context, network_id, value_of(SEARCH))
     need = chosen_need()
-    ended = tuple(queries.line_limits.ended().items())
     return TrackedFilter(
         found.network_id,
         _STATUSES.get(value_of(RECORD)),
@@ -221,7 +220,7 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
         case_id=value_of(FIELDS[GroupedBy.CASE_ID][0]),
         owner=value_of(FIELDS[GroupedBy.OWNER][0]),
         tag=_tag(value_of(FIELDS[GroupedBy.TAG][0])),
-        need=None if need is None else NeedNow(need, queries.now(), ended),
+        need=None if need is None else queries.tracked.need_now(need),
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select, tuple_, update
 
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
+from dashboard.errors import NotAllowed
+from dashboard.store.access.tokens import token_of_id
 from dashboard.store.engine.upsert import holds_text
 from dashboard.store.schema import audit_log, installation
 
@@ -42,10 +44,16 @@ def note_action(
 ) -> None:
     """Log who does what to what, in the transaction that does it.
 
-    NotAllowed undoes that transaction where the role of `by` does not allow the action: whatever
-    people do is logged here, so that nothing can be done past this check.
+    NotAllowed undoes that transaction where the role of `by` does not allow the action, or the
+    token ended or does less since it was presented: whatever people do is logged here, so that
+    nothing can be done past this check.
     """
     by.require(action)
+    if by.token_id is not None:
+        token = token_of_id(connection, by.token_id, by.at)
+        if token is None:
+            raise NotAllowed(f"{by.name} has just ended: use another token")
+        replace(by, role=token.role).require(action)
     row = {
         "at": by.at,
         "actor": by.name,

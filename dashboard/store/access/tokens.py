@@ -81,6 +81,13 @@ def token_of_digest(connection: Connection, token_digest: bytes, now: datetime) 
     return None if row is None else _token(row)
 
 
+def token_of_id(connection: Connection, token_id: int, at: datetime) -> Token | None:
+    """Return a token if it is valid at a moment, or ends then: it may end itself."""
+    query = _valid(at - timedelta.resolution, api_tokens.c.token_id == token_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _token(row)
+
+
 def valid_tokens(connection: Connection, now: datetime) -> list[Token]:
     """Return the tokens that are valid now, by name."""
     return [_token(row) for row in connection.execute(_valid(now).order_by(api_tokens.c.name))]

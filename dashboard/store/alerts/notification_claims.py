@@ -38,6 +38,7 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.alerts.pace import Closing
+from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.notifications import (
     IS_PENDING,
     notification_of,
@@ -45,7 +46,6 @@ from dashboard.store.alerts.notifications import (
     with_incidents,
 )
 from dashboard.store.alerts.recipients import is_to, recipients_in
-from dashboard.store.alerts.release import close
 from dashboard.store.engine.leases import live_tokens
 from dashboard.store.schema import (
     deliveries,

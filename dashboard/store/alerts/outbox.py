@@ -16,6 +16,7 @@ from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
+from dashboard.store.alerts.closings import is_uncertain, restored_at
 from dashboard.store.alerts.grouping import Grouping
 from dashboard.store.alerts.notifications import (
     change_of,
@@ -24,7 +25,6 @@ from dashboard.store.alerts.notifications import (
     waiting_row,
 )
 from dashboard.store.alerts.recipients import is_to, note_summary, recipients_in
-from dashboard.store.alerts.release import is_uncertain, restored_at
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,

@@ -27,6 +27,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.rejections import stored_rejection
 from dashboard.store.tracking.follow_ups import follow_ups_among, receipt_failures_among
+from dashboard.store.tracking.statements import statements_among
 
 
 def read_evidence_of_many(
@@ -46,7 +47,7 @@ def read_evidence_of_many(
     watched: defaultdict[int, dict[NetworkId, Row[Any]]] = defaultdict(dict)
     for row in connection.execute(select(watched_cohorts).where(of_cohorts)):
         watched[row.cohort_id][row.network_id] = row
-    failing = receipt_failures_among(connection, hashes)
+    failing, said = receipt_failures_among(connection, hashes), statements_among(connection, hashes)
     found = {}
     for tx_hash in ends:
         own = tracked.get(tx_hash)
@@ -61,10 +62,12 @@ def read_evidence_of_many(
                     known,
                     network_id=each,
                     records=tuple(version.record for version in held[each]),
+                    record_seen_at=held[each][0].first_seen_at if held[each] else None,
                     is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
                     follow_up=ends[tx_hash].get(each),
                     receipt_failure=failing.get((tx_hash, each)),
                     tracked_at=watched_at.get(each),
+                    statements=said.get((tx_hash, each), ()),
                 ),
                 rows.get(each),
             )

@@ -20,6 +20,7 @@ from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected
 from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
+from dashboard.store.tracking.statements import record_statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ def record_poll(
     """
     by_hash = {answer.tx_hash: answer for answer in answers}
     results = record_poll_results(connection, network_id, asked_at, polled, by_hash)
+    record_statements(connection, network_id, asked_at, answers)
     _note_network(connection, network_id, asked_at, answers)
     return results
 
@@ -77,6 +79,7 @@ def record_lookup(
     hashes = {tx_hash for cohort in tracked for tx_hash in cohort.hashes}
     others = [answer for answer in by_hash.values() if answer.tx_hash not in hashes]
     record_untracked_results(connection, network_id, asked_at, others)
+    record_statements(connection, network_id, asked_at, answers)
     if is_polled or any(answer.failure is None for answer in answers):
         _note_network(connection, network_id, asked_at, answers)
 

@@ -148,7 +148,7 @@ def _rejections() -> Source:
     )
     names = (
         *("rejection_id", "network_id", "tx_hash", "sender", "nonce", "tx_rejection_stage"),
-        *("reason_message", "reason_kind", "timestamp", "block_number"),
+        *("reason_message", "reason_kind", "timestamp", "block_number", "added"),
         *("overflows", "first_seen_at", "reported_at"),
     )
     fields = (

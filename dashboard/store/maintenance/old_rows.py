@@ -29,6 +29,7 @@ from dashboard.store.schema import (
     api_key_uses,
     audit_log,
     checks,
+    endpoint_statements,
     fee_rollups,
     follow_ups,
     rejections,
@@ -135,6 +136,13 @@ def _is_untracked(table: Table) -> ColumnElement[bool]:
 
 
 ANSWERS: Final = rows_by_key(checks, checks.c.last_asked_at < _BEFORE, _is_untracked(checks))
+
+STATEMENTS: Final = rows_by_key(
+    endpoint_statements,
+    endpoint_statements.c.last_said_at < _BEFORE,
+    _is_untracked(endpoint_statements),
+    ~exists().where(rejections.c.tx_hash == endpoint_statements.c.tx_hash),
+)
 
 FOLLOW_UPS: Final = rows_by_key(
     follow_ups,

@@ -22,6 +22,7 @@ from dashboard.store.maintenance.old_rows import (
     ANSWERS,
     AUDIT_LOG,
     FOLLOW_UPS,
+    STATEMENTS,
     USES_OF_KEYS,
     OldRows,
     Rows,
@@ -32,7 +33,6 @@ from dashboard.store.rejections.counts import count_deleted
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     answer_counts,
-    budget_spending,
     conditions,
     coverage_gaps,
     credit_ledger,
@@ -255,12 +255,12 @@ PURGES: Final = (
     _Purge("notifications", "notifications", NOTIFICATIONS),
     _Purge("rejections", "rejections", REJECTIONS),
     _Purge("answers", "untracked_answers", ANSWERS),
+    _Purge("answers", "untracked_answers", STATEMENTS),
     _Purge("saved look-ups", "saved_lookups", rows_by_time(saved_lookups.c.asked_at)),
     _Purge("follow-ups", "untracked_answers", FOLLOW_UPS),
     _Purge("uses of keys", "untracked_answers", USES_OF_KEYS),
     _Purge("audit log", "audit_log", AUDIT_LOG),
     _Purge("credits", "credits", rows_by_time(credit_ledger.c.hour)),
-    _Purge("credits", "credits", rows_by_time(budget_spending.c.begins_at)),
     _Purge("answers of sources", "answer_counts", rows_by_time(answer_counts.c.quarter)),
     _Purge(
         "coverage gaps",

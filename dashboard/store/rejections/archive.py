@@ -15,6 +15,7 @@ from sqlalchemy import (
     Select,
     case,
     func,
+    or_,
     select,
     type_coerce,
 )
@@ -138,12 +139,14 @@ def _archived(row: RowMapping) -> ArchivedRejection:
 
 _CLAIMED: Final = type_coerce(rejections.c.timestamp, BigInteger)
 _ARRIVED: Final = type_coerce(rejections.c.first_seen_at, BigInteger)
-_IS_DATED_AHEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1) < _CLAIMED - _ARRIVED
-_BELIEVED: Final = type_coerce(case((_IS_DATED_AHEAD, _ARRIVED), else_=_CLAIMED), Moment)
-"""The claimed time; of a version that is dated ahead of our clock, when it arrived."""
+_IS_UNDATED: Final = or_(
+    _CLAIMED.is_(None), LARGEST_LEAD // timedelta(milliseconds=1) < _CLAIMED - _ARRIVED
+)
+_BELIEVED: Final = type_coerce(case((_IS_UNDATED, _ARRIVED), else_=_CLAIMED), Moment)
+"""The claimed time; of a version without one, or dated ahead of our clock, when it arrived."""
 
-NEWEST_CLAIM_FIRST: Final = (_IS_DATED_AHEAD, _BELIEVED.desc(), rejections.c.rejection_id.desc())
-"""How versions of a hash rank: by claimed time; versions dated ahead of our clock come last."""
+NEWEST_CLAIM_FIRST: Final = (_IS_UNDATED, _BELIEVED.desc(), rejections.c.rejection_id.desc())
+"""How versions of a hash rank: by claimed time. Last come those without one, or dated ahead."""
 
 
 def queryable_record(
@@ -151,8 +154,9 @@ def queryable_record(
 ) -> RejectedTransaction | None:
     """Return the record with the newest claimed time inside seven days, inclusive, or None.
 
-    Of two with the same claimed time, the one that arrived later. One that is dated ahead of our
-    clock is returned only if there is no other, for seven days from its arrival.
+    Of two with the same claimed time, the one that arrived later. One that claims no time, or is
+    dated ahead of our clock, is returned only if there is no other, for seven days from its
+    arrival.
     """
     visible = (
         select(rejections)

@@ -113,7 +113,7 @@ _LEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1)
 _VERSIONS: Final = (
     "SELECT network_id, timestamp, rejection_id, tx_hash, sender, nonce, tx_rejection_stage, "
     "reason_message, block_number, first_seen_at FROM rejections "
-    "WHERE tx_hash = ? AND timestamp >= ? "
+    "WHERE tx_hash = ? AND coalesce(timestamp, first_seen_at) >= ? "
     "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
 )
 _VERSIONS_OF_MANY: Final = (
@@ -194,8 +194,8 @@ class RejectionReader:
 def _rank(row: tuple[Any, ...]) -> tuple[bool, int, int]:
     """Rank as `NEWEST_CLAIM_FIRST` does; the greatest is shown."""
     claimed, arrived, rejection_id = row[1], row[-1], row[2]
-    is_dated_ahead = claimed - arrived > _LEAD
-    return not is_dated_ahead, arrived if is_dated_ahead else claimed, rejection_id
+    is_believed = claimed is not None and claimed - arrived <= _LEAD
+    return is_believed, claimed if is_believed else arrived, rejection_id
 
 
 def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
@@ -203,10 +203,10 @@ def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
     _, timestamp, _, tx_hash, sender, nonce, stage, reason, block, *_ = row
     return RejectedTransaction(
         TxHash(tx_hash),
-        Address(sender),
-        int.from_bytes(nonce, "big"),
+        None if sender is None else Address(sender),
+        None if nonce is None else int.from_bytes(nonce, "big"),
         RejectionStage(stage),
         unescape(reason),
-        moment_of(timestamp),
+        None if timestamp is None else moment_of(timestamp),
         block,
     )

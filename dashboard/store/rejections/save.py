@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -44,14 +44,19 @@ def save_version(
 ) -> int:
     """Save a version that a poll answered; return its id, the same for the same version.
 
-    One that is stored already is marked as seen again, at most once in `SEEN_TO_THE`.
+    One that is stored already is marked as seen again, at most once in `SEEN_TO_THE`. A record that
+    leaves something out is no new version if another says all of it: two upstreams may answer
+    the same rejection in turn, one in more words.
     """
     column = rejections.c
-    row = row_of_record(record, network_id, now)
-    if insert_new(connection, rejections, row):
-        count_inserted(connection, [row])
     query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)
-    held = connection.execute(query.where(*_is_version(record, network_id))).one()
+    said = query.where(*_says_all_of(record, network_id)).order_by(column.rejection_id.desc())
+    held = None if record.is_whole else connection.execute(said.limit(1)).one_or_none()
+    if held is None:
+        row = row_of_record(record, network_id, now)
+        if insert_new(connection, rejections, row):
+            count_inserted(connection, [row])
+        held = connection.execute(query.where(*_is_version(record, network_id))).one()
     if now - (held.seen_again_at or held.first_seen_at) >= SEEN_TO_THE:
         of_version = update(rejections).where(column.rejection_id == held.rejection_id)
         connection.execute(of_version.values(seen_again_at=now))
@@ -78,6 +83,7 @@ def row_of_record(
         "reason_kind": reason.kind.value,
         "module": reason.module,
         "source": RejectionSource.POLLED,
+        "added": record.added,
     }
 
 
@@ -91,6 +97,22 @@ def _is_version(
     )
 
 
+def _says_all_of(
+    record: RejectedTransaction, network_id: NetworkId
+) -> Iterator[ColumnElement[bool]]:
+    column, stage = rejections.c, record.tx_rejection_stage
+    yield from (column.tx_hash == record.tx_hash, column.network_id == network_id)
+    for of_row, value in (
+        (column.sender, record.sender),
+        (column.nonce, record.nonce),
+        (column.tx_rejection_stage, None if stage is RejectionStage.UNKNOWN else stage.value),
+        (column.reason_message, record.reason_message or None),
+        (column.timestamp, record.timestamp),
+    ):
+        if value is not None:
+            yield of_row == value
+
+
 def version_digest(record: RejectedTransaction) -> bytes:
     """Digest what readers see: two records with the same digest are one version.
 
@@ -98,11 +120,11 @@ def version_digest(record: RejectedTransaction) -> bytes:
     """
     is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
     shown = (
-        record.sender.hex(),
+        None if record.sender is None else record.sender.hex(),
         record.nonce,
         record.tx_rejection_stage.value,
         record.reason_message,
-        milliseconds_of(record.timestamp),
+        None if record.timestamp is None else milliseconds_of(record.timestamp),
         record.block_number if is_block_shown else None,
     )
     return digest(repr(shown))

@@ -41,11 +41,12 @@ rejections = table(
     key("rejection_id", RowId),
     needed("network_id", Network),
     needed("tx_hash", Hash),
-    needed("sender", Account),
-    needed("nonce", Unsigned),
+    # What upstream did not say is null; the stage then is that of `RejectionStage.UNKNOWN`.
+    Column("sender", Account),
+    Column("nonce", Unsigned),
     needed("tx_rejection_stage", String(10)),
     needed("reason_message", ForeignText),
-    needed("timestamp", Moment),
+    Column("timestamp", Moment),
     Column("block_number", BigInteger),
     needed("first_seen_at", Moment),
     needed("version_digest", Digest),
@@ -59,6 +60,7 @@ rejections = table(
     Column("seen_again_at", Moment),
     # How it came here first: a `RejectionSource`.
     needed("source", String(20)),
+    needed("added", ForeignText, server_default=""),
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
     Index(None, "tx_hash", "network_id", "timestamp"),
@@ -130,4 +132,5 @@ def record_of(row: RowMapping) -> RejectedTransaction:
         row[column.reason_message],
         row[column.timestamp],
         row[column.block_number],
+        row[column.added],
     )

@@ -161,6 +161,22 @@ checks = table(
     sqlite_with_rowid=False,
 )
 
+# What exclusion endpoints say of hashes: a word of `Said`, and the status that was answered.
+# `said_at` is when an endpoint first said it, `last_said_at` when it did last, to the hour.
+endpoint_statements = table(
+    "endpoint_statements",
+    key("tx_hash", Hash),
+    key("network_id", Network),
+    key("endpoint", String(64)),
+    needed("said", String(10)),
+    needed("status", ForeignText),
+    Column("block_number", BigInteger),
+    needed("added", ForeignText),
+    needed("said_at", Moment),
+    needed("last_said_at", Moment),
+    sqlite_with_rowid=False,
+)
+
 # When an operation of a network was answered last, whatever the answer was.
 last_answers = table(
     "last_answers",

@@ -78,7 +78,10 @@ def inclusion_questions(
     known: dict[TxHash, tuple[Any, ...]] = {}
     for some in portions(hashes):
         query = select(*rejections.c["tx_hash", "sender", "nonce"]).where(
-            rejections.c.tx_hash.in_(some), rejections.c.network_id == network_id
+            rejections.c.tx_hash.in_(some),
+            rejections.c.network_id == network_id,
+            rejections.c.sender.is_not(None),
+            rejections.c.nonce.is_not(None),
         )
         known |= {row.tx_hash: tuple(row)[1:] for row in connection.execute(query)}
     return [InclusionQuestion(each, *known.get(each, ())) for each in hashes]

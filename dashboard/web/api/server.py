@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
@@ -24,6 +25,7 @@ from dashboard.application.configuration_import import WrongConfiguration
 from dashboard.application.text import sentence
 from dashboard.application.tokens import KeyReused, Tokens, actor_of
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
@@ -128,14 +130,8 @@ class ManagementApi:
         if request.scope["path"] == f"{PREFIX}/openapi.json":
             return Response(openapi(ENDPOINTS, version("linewatch")), media_type=_JSON)
         endpoint, path = self._found(request)
-        if endpoint.is_limited:
-            require_subject(token, endpoint.subject)
         address = "" if request.client is None else request.client.host
-        by = actor_of(token, own.now(), address)
-        if endpoint.action is not None:
-            by.require(endpoint.action)
-        elif not token.role.includes(endpoint.role):
-            raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
+        by = _admitted(endpoint, token, own, address)
         body = await _body(request, endpoint.largest)
         asked = Asked(
             own,
@@ -171,7 +167,7 @@ class ManagementApi:
     ) -> Response:
         key = request.headers.get("idempotency-key", "")
         if not key or endpoint.verb != "POST" or endpoint.action is None:
-            reply = await to_thread.run_sync(endpoint.answer, asked, limiter=self._limiter)
+            reply = await to_thread.run_sync(_replied, endpoint, asked, limiter=self._limiter)
             headers = {"ETag": reply.etag} if reply.etag else {}
             return Response(_text(reply, reply.secrets), headers=headers, media_type=_JSON)
         if len(key) > _LONGEST_KEY:
@@ -190,7 +186,7 @@ class ManagementApi:
         shown: list[str] = []
 
         def act() -> tuple[int, str]:
-            reply = endpoint.answer(asked)
+            reply = _replied(endpoint, asked)
             shown.append(_text(reply, reply.secrets))
             return HTTPStatus.OK, _text(reply, {})
 
@@ -213,12 +209,34 @@ async def _token(own: Application, request: Request) -> Token:
         tokens = Tokens(own.context)
         found = await run_in_threadpool(tokens.presented, Secret(match[1]))
     if found is None:
-        raise Problem(
-            HTTPStatus.UNAUTHORIZED,
-            "send a valid token in the header Authorization, after the word Bearer",
-            WWW_Authenticate="Bearer",
-        )
+        raise _no_token()
     return found
+
+
+def _no_token() -> Problem:
+    said = "send a valid token in the header Authorization, after the word Bearer"
+    return Problem(HTTPStatus.UNAUTHORIZED, said, WWW_Authenticate="Bearer")
+
+
+def _admitted(endpoint: Endpoint, token: Token, own: Application, address: str) -> Actor:
+    """Return who acts with a token; NotAllowed or Problem if it may not ask an endpoint."""
+    if endpoint.is_limited:
+        require_subject(token, endpoint.subject)
+    by = actor_of(token, own.now(), address)
+    if endpoint.action is not None:
+        by.require(endpoint.action)
+    elif not token.role.includes(endpoint.role):
+        raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
+    return by
+
+
+def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
+    """Answer as the token of now: it may have ended while its body came, or waited for a thread."""
+    token = Tokens(asked.context).as_now(asked.token)
+    if token is None:
+        raise _no_token()
+    by = _admitted(endpoint, token, asked.application, asked.by.origin)
+    return endpoint.answer(replace(asked, token=token, by=by))
 
 
 async def _body(request: Request, largest: int) -> bytes:

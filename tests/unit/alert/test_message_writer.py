@@ -24,7 +24,7 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,

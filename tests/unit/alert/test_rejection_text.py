@@ -90,6 +90,11 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     first, unknown = version(over_limit()), version("out of luck")
     known = a_change(rejection=last, label="Case 1742", attempted_at=A_MOMENT - seconds(9))
     overnight = a_change(attempted_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC))
+    bare = version(
+        "out of luck",
+        **dict.fromkeys(("sender", "nonce", "timestamp")),
+        tx_rejection_stage=RejectionStage.UNKNOWN,
+    )
     of_mmu = a_change(rejection=version("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"))
     nameless = a_transition(subject=Subject(SubjectKind.TRANSACTION, A_NETWORK))
     texts = {
@@ -99,6 +104,8 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "limit from the table of the network": describe_rejection(of_mmu, WITH_TABLE),
         "after the end of line limits": describe_rejection(of_mmu, AFTER_LIMITS),
         "reason that nobody knows": describe_rejection(a_change(rejection=unknown), LINEA),
+        "nothing but a reason": describe_rejection(a_change(rejection=bare), LINEA),
+        "no more than a reason before": changed_record(bare, unknown),
         "reason with a share": describe_rejection(
             a_change(rejection=version(r"see \\host\share")), LINEA
         ),

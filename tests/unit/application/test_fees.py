@@ -18,7 +18,7 @@ from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PROFILE = NetworkProfile(

@@ -43,7 +43,7 @@ EXAMPLE = Issuer(
     client_id="linewatch",
     client_secret=Secret(""),
     scopes="openid",
-    groups_claim="groups",
+    groups="groups",
     roles={"on-call": Role.OPERATOR, "staff": Role.VIEWER},
 )
 

@@ -29,8 +29,8 @@ from dashboard.store.alerts.alert_status import PendingCondition
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
+from dashboard.domain.rejections.exclusion import EndedLimits
 from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.domain.tracking.verdict import (
-    EndedLimits,
     Evidence,
     FollowUp,
     Inclusion,

@@ -94,6 +94,12 @@ def test_no_text_keeps_a_link(text: str) -> None:
     assert unlinked(shown) == shown
 
 
+def test_backslashes_take_no_longer_than_their_number() -> None:
+    text = "\\" * 200_000
+
+    assert unlinked(text, len(text)) == text
+
+
 def test_no_character_that_becomes_a_joint_keeps_a_link() -> None:
     signs = map(chr, range(sys.maxunicode + 1))
     joints = [

@@ -224,3 +224,5 @@ def test_text_that_repeats_a_secret_or_gives_it_away_is_found(text: str, *, is_f
 def test_address_with_a_login_is_told_from_a_mail_address() -> None:
     assert holds_login("https://me:word@host.example/")
     assert not holds_login("Ops <ops@example.org>")
+    assert not holds_login("at 12:30 ops@example.org")
+    assert not holds_login(":" * 200_000)

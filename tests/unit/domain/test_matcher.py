@@ -86,7 +86,7 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
         ("module=", "has no value"),
         pytest.param(f"tag=a{' ' * 1_000_000}b", "is no tag", id="blanks inside"),
         ("module=a b", "is no prover module"),
-        ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P)"),
+        ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P, unknown)"),
         ("severity=high", "is no severity (info, warning, critical)"),
         ("sender=0x12", "is no address"),
         ("label=" + "x" * 81, "it is too long"),

@@ -9,6 +9,8 @@ import pytest
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
+    EndedLimits,
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
@@ -28,7 +30,7 @@ from dashboard.domain.rejections.reasons import (
     parse_reason,
     purpose_of,
 )
-from dashboard.domain.tracking.verdict import EndedLimits, FollowUp
+from dashboard.domain.tracking.verdict import FollowUp
 from tests.builders import A_MOMENT, a_rejection, seconds
 from tests.golden_texts import GoldenTexts
 
@@ -221,7 +223,7 @@ def test_report_shows_its_record_without_overflows_and_bytes() -> None:
 
 
 def test_stages_and_answers_are_the_words_of_the_wire() -> None:
-    assert [*RejectionStage] == ["SEQUENCER", "RPC", "P2P"]
+    assert [*WIRE_STAGES] == ["SEQUENCER", "RPC", "P2P"]
     assert [*SaveStatus] == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
 
 

@@ -211,7 +211,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("modules", ["A B"], "no prover module"),
         ("modules", ["HUB", "HUB"], "holds one twice"),
         ("modules", [f"M{each}" for each in range(1_001)], "write at most 1,000"),
-        ("stages", ["NODE"], "choose one of SEQUENCER, RPC, P2P"),
+        ("stages", ["NODE"], "choose one of SEQUENCER, RPC, P2P, unknown"),
         ("senders", ["0x12"], "is no address"),
         ("labels", [""], "write whole labels"),
         ("labels", ["x" * 81], "of at most 80 characters"),

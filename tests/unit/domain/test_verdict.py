@@ -46,10 +46,13 @@ def answered(at: datetime = NOW, **changes: Any) -> Verdict:  # noqa: ANN401 - l
     return concluded(**({"first_answered_at": at, "last_answered_at": at} | changes))
 
 
-def a_record(stage: RejectionStage = RejectionStage.RPC) -> RejectedTransaction:
-    return RejectedTransaction(
-        HASH, Address(bytes(20)), 1, stage, "<b>hostile</b>", NOW - timedelta(hours=1)
-    )
+AN_HOUR_AGO: Final = NOW - timedelta(hours=1)
+
+
+def a_record(
+    stage: RejectionStage = RejectionStage.RPC, at: datetime | None = AN_HOUR_AGO
+) -> RejectedTransaction:
+    return RejectedTransaction(HASH, Address(bytes(20)), 1, stage, "<b>hostile</b>", at)
 
 
 def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
@@ -60,6 +63,14 @@ def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "rejected": concluded(records=record),
         "rejected at two stages": concluded(records=(a_record(RejectionStage.SEQUENCER), *record)),
         "rejected by a clock that is ahead": concluded(records=record, is_dated_ahead=True),
+        **{
+            f"rejected, {what}": concluded(records=(said,), record_seen_at=NOW)
+            for what, said in {
+                "stage and time unknown": a_record(RejectionStage.UNKNOWN, None),
+                "stage unknown": a_record(RejectionStage.UNKNOWN),
+                "time unknown": a_record(at=None),
+            }.items()
+        },
         "rejected, then null, then silence": answered(records=record, **silent),
         "silent": concluded(**silent),
         "silent without a message": concluded(failing_since=NOW),
@@ -140,7 +151,7 @@ def test_transaction_from_before_the_end_of_limits_is_judged_as_ever() -> None:
 
 def test_rejection_dated_after_the_end_of_limits_says_so_and_no_other_does() -> None:
     record = a_record()
-    ended_at = record.timestamp
+    ended_at = AN_HOUR_AGO
 
     def note(ended_at: datetime | None, *records: RejectedTransaction) -> str | None:
         ended = Evidence(NetworkId(1), HASH, records, limits_ended_at=ended_at).ended_limits

@@ -15,7 +15,7 @@ from dashboard.poll.measured_rules import MeasuredRules, PeerCertificates, RuleR
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -15,10 +15,10 @@ from dashboard.poll.lease import LeaseLost
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.monitoring.coverage import gaps, unwatched_now
 from dashboard.store.monitoring.upkeep import spent_since
-from dashboard.store.polled_gas import save_gas
 from dashboard.upstream.endpoint import Meter
 from tests.builders import (
     A_MOMENT,

@@ -15,7 +15,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.builders import (
     A_NETWORK,
     GWEI,

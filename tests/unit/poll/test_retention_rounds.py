@@ -16,9 +16,9 @@ from dashboard.poll.lease import Clocks
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.health import store_space
 from dashboard.store.monitoring.upkeep import last_measured, last_upkeep
-from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.one_by_one import base_fees
 

@@ -68,6 +68,17 @@ def test_preset_of_linea_has_what_is_known_of_its_numbers(tmp_path: Path) -> Non
             MINE + "node = { url = 'ws://b' }\nnodes = [{ url = 'ws://b' }]\n",
             r"networks.mine.nodes.0 .* is configured twice",
         ),
+        (
+            MINE + "exclusions = [{ name = 'a', url = 'ws://b' }, { name = 'a', url = 'ws://c' }]",
+            r"networks.mine.exclusions .*hold two endpoints of one name",
+        ),
+        (MINE + "exclusions = [{ name = '<b>', url = 'ws://b' }]", r"exclusions.0.name"),
+        (MINE + "exclusions = [{ url = 'c4nary' }]", r"exclusions.0.url .* does not begin"),
+        (MINE + "ask_exclusions = 'both'", r"networks.mine.ask_exclusions .*"),
+        (
+            MINE + "exclusions = [{ url = 'own-serve' }]",
+            r"networks.mine.exclusions.0.key .*is not one of your",
+        ),
     ],
 )
 def test_contradiction_is_found_and_named(tmp_path: Path, text: str, message: str) -> None:
@@ -91,6 +102,19 @@ def test_mistake_in_the_numbers_of_all_is_said_once(tmp_path: Path) -> None:
         "networks.mine.fees.busy_percentile",
         "networks.mine.fees.low",
     ]
+
+
+def test_exclusion_endpoints_have_names_unless_one_is_alone(tmp_path: Path) -> None:
+    exclusion = "exclusion = { url = 'https://a' }\n"
+    more = "exclusions = [{ url = 'wss://b' }, { name = 'second', url = 'https://c' }]\n"
+
+    alone = loaded(tmp_path, MINE + exclusion).networks["mine"]
+    several = loaded(tmp_path, f"{MINE}{exclusion}{more}ask_exclusions = 'all'").networks["mine"]
+
+    assert (list(alone.all_exclusions), alone.asks_all) == ([""], False)
+    assert list(several.all_exclusions) == ["endpoint 1", "endpoint 2", "second"]
+    assert several.all_exclusions["second"].url.reveal() == "https://c"
+    assert several.asks_all
 
 
 def test_nodes_follow_the_preferred_one_in_their_order(tmp_path: Path) -> None:

@@ -43,6 +43,14 @@ def test_rules_are_read_in_the_order_of_the_file() -> None:
     ]
 
 
+def test_text_that_nobody_writes_is_not_read() -> None:
+    found = read_rule_file("rules.toml", "#" * 400_001, RuleNames())
+
+    assert [str(each) for each in found.mistakes] == [
+        "rules.toml has 400,001 characters: write 400,000 at most"
+    ]
+
+
 def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
     found = read_rule_file("rules.toml", BAD, RuleNames(channels=()))
 

@@ -46,6 +46,12 @@ def test_settings_let_a_variable_beat_the_file(tmp_path: Path) -> None:
     assert settings.pages.port == 9100
 
 
+def test_no_space_need_be_free_if_the_settings_say_so(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "[store]\nlow_space = '0B'\n")
+
+    assert settings.store.low_space == 0
+
+
 def test_settings_read_a_list_from_a_variable(tmp_path: Path) -> None:
     settings = loaded(tmp_path, LINEWATCH_MAIL_RECIPIENTS="a@example.org, b@example.org")
 

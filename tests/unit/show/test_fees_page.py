@@ -21,7 +21,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import GWEI, a_suggestion, an_incident, suggested_gas_fees

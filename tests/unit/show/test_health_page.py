@@ -41,6 +41,7 @@ from dashboard.store.alerts.notification_claims import mark_dead, reschedule
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
+from dashboard.store.fees.save import save_gas
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.answer_counts import StandingFailure, record_answer_counts
 from dashboard.store.monitoring.coverage import save_coverage
@@ -51,7 +52,6 @@ from dashboard.store.monitoring.upkeep import (
     note_heartbeat_trouble,
     note_purge,
 )
-from dashboard.store.polled_gas import save_gas
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all

@@ -103,6 +103,7 @@ def test_block_ends_limits_once_its_time_is_known(store: Store) -> None:
             save_end_block(connection, SIMULATED.network_id, end)
         queries = ending(store, LimitsEnd(block_number=31_000_000))
         found.append(queries.line_limits.sentences(queries.networks))
+        assert [each.profile for each in queries.health.networks()] == list(queries.networks)
 
     assert found == [
         ("Line limits end with block 31,000,000, expected around 2026-11-21 12:00:00 UTC.",),

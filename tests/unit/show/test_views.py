@@ -19,7 +19,7 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.record_answers import save_record
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
 from tests.unit.show.page_runs import open_page, visit, words_of

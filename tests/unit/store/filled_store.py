@@ -31,8 +31,8 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.copy import read_table
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import metadata
 from dashboard.store.tracking.transactions import track
 from tests.builders import (

@@ -18,8 +18,8 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.purge import apply_retention
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import metadata
 from tests.builders import (
     A_NETWORK,

@@ -18,6 +18,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import import_fee_years
+from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.series import (
     MOST_ROWS,
     ChartRange,
@@ -31,7 +32,6 @@ from dashboard.store.fees.series import (
     whole_steps,
 )
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 from tests.databases import copied_store

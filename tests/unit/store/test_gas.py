@@ -9,6 +9,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import (
     NO_FEES,
     FeeBounds,
@@ -18,7 +19,6 @@ from dashboard.store.fees.stored_fees import (
 )
 from dashboard.store.gas import Dated, LatestFigures, LatestGas, latest_figures, latest_gas
 from dashboard.store.monitoring.answer_counts import StandingFailure
-from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

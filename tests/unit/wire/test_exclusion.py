@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage, SaveStatus
+from dashboard.domain.rejections.exclusion import (
+    RejectedTransaction,
+    RejectionStage,
+    SaveStatus,
+    StatusClaim,
+)
 from dashboard.errors import WireError
 from dashboard.wire.exclusion import (
+    LONGEST_ADDED,
+    LONGEST_STATUS,
     decode_hash_param,
     decode_record,
     decode_saved,
@@ -52,7 +59,9 @@ def a_record(**changes: object) -> bytes:
 def test_recorded_record_is_written_as_it_was_read(name: str) -> None:
     result = recorded(f"exclusion_get_response_{name}")["result"]
 
-    written = json.loads(encode_record(decode_record(json.dumps(result).encode())))
+    record = decode_record(json.dumps(result).encode())
+    assert isinstance(record, RejectedTransaction)
+    written = json.loads(encode_record(record))
 
     assert list(written.items()) == list(result.items())
 
@@ -78,7 +87,7 @@ def test_record_that_is_null_is_none() -> None:
 def test_block_number_is_shown_for_the_sequencer_only(stage: str) -> None:
     record = decode_record(a_record(txRejectionStage=stage))
 
-    assert record is not None
+    assert isinstance(record, RejectedTransaction)
     assert record.block_number == 0x1A2B3C
     assert "blockNumber" not in json.loads(encode_record(record))
 
@@ -86,6 +95,7 @@ def test_block_number_is_shown_for_the_sequencer_only(stage: str) -> None:
 def test_block_number_zero_is_shown() -> None:
     record = decode_record(a_record(blockNumber="0x0"))
 
+    assert isinstance(record, RejectedTransaction)
     assert json.loads(encode_record(record))["blockNumber"] == "0x0"
 
 
@@ -93,13 +103,121 @@ def test_block_number_zero_is_shown() -> None:
 def test_block_number_may_be_absent(absent: object) -> None:
     record = decode_record(a_record(blockNumber=absent))
 
-    assert record is not None
+    assert isinstance(record, RejectedTransaction)
     assert record.block_number is None
     assert "blockNumber" not in json.loads(encode_record(record))
 
 
-def test_record_with_members_unknown_to_us_is_read() -> None:
-    assert decode_record(a_record(chainId="0x1")) == decode_record(a_record())
+def test_record_with_members_unknown_to_us_keeps_them_word_for_word() -> None:
+    record = decode_record(a_record(chainId="0x1", tip={"a": [1.50, "\u202e"]}, more=None))
+
+    assert record == decode_record(a_record())
+    assert record is not None
+    assert record.added == r'{"chainId":"0x1","tip":{"a": [1.5, "\u202e"]}}'
+
+
+def test_much_that_upstream_adds_is_cut() -> None:
+    record = decode_record(a_record(more="x" * 100_000))
+
+    assert record is not None
+    assert record.added.startswith('{"more":"xxx')
+    assert len(record.added) == LONGEST_ADDED + 1
+
+
+@pytest.mark.parametrize("absent", [None, ...])
+def test_what_a_record_leaves_out_is_unknown(absent: object) -> None:
+    names = ("from", "nonce", "reasonMessage", "timestamp")
+
+    record = decode_record(a_record(**dict.fromkeys(names, absent)))
+
+    assert isinstance(record, RejectedTransaction)
+    assert (record.sender, record.nonce, record.reason_message, record.timestamp) == (
+        *(None, None, "", None),
+    )
+    assert record.tx_rejection_stage is RejectionStage.SEQUENCER
+    assert decode_record(encode_record(record)) == record
+
+
+def a_status(**changes: object) -> bytes:
+    """Return the recorded status of another gateway, changed as `a_record` is."""
+    members: dict[str, Any] = recorded("exclusion_get_response_excluded")["result"] | changes
+    return json.dumps({name: value for name, value in members.items() if value is not ...}).encode()
+
+
+def test_excluded_is_a_rejection_of_which_no_more_is_known_than_it_says() -> None:
+    record = decode_record(a_status())
+
+    assert record == RejectedTransaction(
+        tx_hash=TxHash.parse("526e56101cf39c1e717cef9cedf6fdddb42684711abda35bae51136dbb350ad7"),
+        sender=Address.parse("4d144d7b9c96b26361d6ac74dd1d8267edca4fc2"),
+        nonce=None,
+        tx_rejection_stage=RejectionStage.UNKNOWN,
+        reason_message="Transaction line count for module ADD=402 is above the limit 70",
+        timestamp=None,
+    )
+    assert not record.is_whole
+    written = json.loads(encode_record(record))
+    assert written == json.loads(a_status(blockNumber=...))
+
+
+def test_excluded_may_name_nothing_but_its_hash() -> None:
+    nothing = decode_record(a_status(**{"from": None}, reasonMessage=None, blockNumber=None))
+
+    assert isinstance(nothing, RejectedTransaction)
+    assert (nothing.sender, nothing.reason_message, nothing.added) == (None, "", "")
+
+
+def test_block_beside_excluded_is_what_upstream_added_and_zero_is_nothing() -> None:
+    later, zero = decode_record(a_status(blockNumber="0x1f")), decode_record(a_status())
+
+    assert isinstance(later, RejectedTransaction)
+    assert isinstance(zero, RejectedTransaction)
+    assert (later.block_number, later.added) == (None, '{"blockNumber":"0x1f"}')
+    assert (zero.block_number, zero.added) == (None, "")
+
+
+@pytest.mark.parametrize("word", ["INCLUDED", "PENDING", "excluded", "<b>\u202e\0</b>", ""])
+def test_any_other_status_is_no_rejection_and_its_word_is_kept(word: str) -> None:
+    claim = decode_record(a_status(status=word, blockNumber="0x1f"))
+
+    assert isinstance(claim, StatusClaim)
+    assert (claim.status, claim.block_number) == (word, 31)
+    assert json.loads(claim.added).keys() == {"from", "reasonMessage"}
+
+
+def test_status_may_name_nothing_and_a_long_one_is_cut() -> None:
+    assert decode_record(b'{"txHash":null,"status":"PENDING"}') == StatusClaim("PENDING")
+    claim = decode_record(json.dumps({"status": "x" * 5000}).encode())
+    assert claim == StatusClaim("x" * LONGEST_STATUS)
+
+
+def test_record_with_a_stage_counts_whatever_its_status_says() -> None:
+    record = decode_record(a_record(status="INCLUDED"))
+
+    assert record == decode_record(a_record())
+    assert record is not None
+    assert record.added == '{"status":"INCLUDED"}'
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"txHash": None},
+        {"txHash": "0x12"},
+        {"from": 5},
+        {"from": "0x12"},
+        {"status": 5},
+        {"status": None},
+        {"reasonMessage": ["x"]},
+        {"blockNumber": 0},
+        {"blockNumber": "zero"},
+        {"txRejectionStage": "unknown"},
+    ],
+)
+def test_status_that_breaks_its_shape_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(WireError, match=r"^exclusion record: ") as caught:
+        decode_record(a_status(**changes))
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize(
@@ -108,15 +226,16 @@ def test_record_with_members_unknown_to_us_is_read() -> None:
         {"txHash": ...},
         {"txHash": 5},
         {"txHash": "0x12"},
-        {"from": None},
         {"from": "0x" + "g" * 40},
         {"nonce": 41},
         {"nonce": "41"},
         {"nonce": "0x01"},
         {"nonce": hex(LARGEST_NONCE + 1)},
         {"txRejectionStage": "sequencer"},
+        {"txRejectionStage": "unknown"},
+        {"txRejectionStage": ...},
         {"txRejectionStage": "\u202eRPC" * 50},
-        {"reasonMessage": None},
+        {"reasonMessage": 5},
         {"timestamp": "2026-11-18 07:41:12"},
         {"timestamp": 1763451672304},
         {"blockNumber": 5},

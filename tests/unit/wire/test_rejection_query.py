@@ -90,8 +90,8 @@ def test_first_digits_of_a_hash_stand_for_all_hashes_that_begin_so() -> None:
         ([{"txHash": f"{HASH}0"}], "filter.txHash"),
         ([{"from": 7}], "filter.from: should be a text"),
         ([{"from": "0x7"}], "filter.from: '0x7' is no address"),
-        ([{"txRejectionStage": "rpc"}], "'rpc' is none of SEQUENCER, RPC, P2P"),
-        ([{"txRejectionStage": ["RPC"]}], "is none of SEQUENCER, RPC, P2P"),
+        ([{"txRejectionStage": "rpc"}], "'rpc' is none of SEQUENCER, RPC, P2P, unknown"),
+        ([{"txRejectionStage": ["RPC"]}], "is none of SEQUENCER, RPC, P2P, unknown"),
         (
             [{"module": "A-B"}],
             "filter.module: should be at most 64 letters, digits and underscores",

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.rejections.exclusion import ModuleOverflow, RejectionReport, RejectionStage
+from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
+    ModuleOverflow,
+    RejectionReport,
+    RejectionStage,
+)
 from dashboard.errors import WireError
 from dashboard.wire.rejection_report import decode_report, encode_report
 from dashboard.wire.transaction import decode_transaction
@@ -22,7 +27,7 @@ NUMBERS: Final = st.integers(0, 2**63 - 1)
 REPORTS: Final = st.builds(
     RejectionReport,
     transaction=st.just(decode_transaction(RAW)),
-    tx_rejection_stage=st.sampled_from(RejectionStage),
+    tx_rejection_stage=st.sampled_from(WIRE_STAGES),
     reason_message=st.text(min_size=0, max_size=1024),
     timestamp=st.datetimes(timezones=st.just(UTC)).map(
         lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -30,7 +30,15 @@ def test_values_that_are_nested_too_deeply_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 400_000, '"' * 400_000, "a." * 31 + "a = 1", "x " * 200_000]
+    "text",
+    [
+        "a" * 400_000,
+        '"' * 400_000,
+        "a." * 31 + "a = 1",
+        "x " * 200_000,
+        "a = '" + '\\"' * 200_000 + "'",
+    ],
+    ids=["one key", "quotes", "many parts", "keys", "escaped quotes"],
 )
 def test_long_text_takes_no_longer_than_its_length(text: str) -> None:
     with suppress(TOMLDecodeError):

@@ -10,7 +10,7 @@ import pytest
 from dashboard.application.context import SettingChange
 from dashboard.domain.people.sign_in import Site
 from dashboard.domain.secret import MASK
-from dashboard.wiring.page_settings import ShownConfiguration, sign_in_policy
+from dashboard.wiring.page_settings import ShownConfiguration, answer_file, sign_in_policy
 from tests.unit.settings.configuration_files import loaded
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -148,3 +148,14 @@ def test_passkeys_are_bound_to_the_port_of_the_pages_where_nothing_else_is_known
         Site("http://localhost:8600", "localhost"),
         Site("https://watch.example", "watch.example"),
     ]
+
+
+def test_texts_for_customers_are_in_the_state_folder_if_settings_are_only_read(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for settings in (own, own.parent / "none" / own.name):
+        monkeypatch.setenv("LINEWATCH_CONFIG", str(settings))
+        found.append(answer_file(own.parent / "home").read().source)
+
+    assert found == [str(own.with_name("answers.toml")), str(own.parent / "home" / "answers.toml")]

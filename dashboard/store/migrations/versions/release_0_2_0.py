@@ -50,7 +50,8 @@ def upgrade() -> None:
     _say_where_rules_were_changed()
     _keep_what_is_said_of_purges()
     _end_line_limits()
-    _keep_budgets_and_transports()
+    _let_records_leave_something_out()
+    _let_endpoints_disagree()
 
 
 def _store_busy_spells() -> None:
@@ -300,18 +301,43 @@ def _end_line_limits() -> None:
     )
 
 
-def _keep_budgets_and_transports() -> None:
+def _let_records_leave_something_out() -> None:
+    """Let a rejection lack what upstream did not say.
+
+    SQLite's documentation has this way for constraints ("Making Other Kinds Of Table Schema
+    Changes"): no row changes, where a million would have to be copied, with those that name them.
+    """
+    connection = op.get_bind()
+    if connection.dialect.name == "postgresql":
+        for each in ("sender", "nonce", "timestamp"):
+            op.alter_column("rejections", each, nullable=True)
+    else:
+        version = connection.exec_driver_sql("PRAGMA schema_version").scalar_one()
+        op.execute("PRAGMA writable_schema = ON")
+        for each in ("sender BLOB", "nonce BLOB", "timestamp BIGINT"):
+            op.execute(
+                f"UPDATE sqlite_schema SET sql = replace(sql, '{each} NOT NULL', '{each}') "  # noqa: S608 - names of ours
+                "WHERE type = 'table' AND name = 'rejections'"
+            )
+        op.execute(f"PRAGMA schema_version = {version + 1}")
+        op.execute("PRAGMA writable_schema = RESET")
+    op.add_column("rejections", preset("added", text, ""))
+
+
+def _let_endpoints_disagree() -> None:
     op.create_table(
-        "budget_spending",
-        *key(begins_at=big, period=word_10, budget=word_64),
-        *needed(credits=big),
-        *optional(stretch=integer),
+        "endpoint_statements",
+        *key(tx_hash=hash_32, network_id=big, endpoint=word_64),
+        *needed(said=word_10, status=text),
+        *optional(block_number=big),
+        *needed(added=text, said_at=big, last_said_at=big),
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "endpoint_transports",
-        *key(network_id=big, endpoint=word_200, transport=word_10),
-        *needed(accepted=integer, refused=integer, is_used=flag, trouble=text),
+        "exclusion_endpoints",
+        *key(network_id=big, endpoint=word_64),
+        *optional(shape=word_10, answered_at=big, failing_since=big),
+        *optional(failure_kind=word_20, failure_message=text),
         sqlite_with_rowid=False,
     )
 

@@ -13,8 +13,8 @@ from dashboard.domain.health.observation import Spent
 from dashboard.serve.monitoring.domain_metrics import DomainMetrics
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.upkeep import record_credits
-from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, a_transition, suggested_gas_fees
 from tests.delivery_checks import reject
 

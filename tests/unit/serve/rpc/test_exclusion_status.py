@@ -48,7 +48,7 @@ EVERYBODY = ApiKey.of("everybody", Secret("key"))
 NARROW = ApiKey.of("narrow", Secret("key"), network_ids=[ANOTHER_NETWORK])
 OLD = A_MOMENT - QUERYABLE_WINDOW - timedelta(milliseconds=1)
 LAST_MOMENT = A_MOMENT - QUERYABLE_WINDOW
-HASHES = [a_hash(number << 224 | 1) for number in range(1, 7)]
+HASHES = [a_hash(number << 224 | 1) for number in range(1, 8)]
 ALIKE = a_hash(1 << 224 | 2)
 """Begins as the first of the hashes does, and is not on record."""
 
@@ -58,13 +58,14 @@ def seeded_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Yield a store with records of both networks, old ones and many versions of one hash."""
     url = new_sqlite_store(tmp_path_factory.mktemp("quick") / "linewatch.db")
     with open_store(url) as store:
-        one, other, old, aged, both, much = HASHES
+        one, other, old, aged, both, much, undated = HASHES
         keep(store, A_NETWORK, one)
         keep(store, ANOTHER_NETWORK, other, reason="\\ \0 é")
         keep(store, A_NETWORK, old, OLD)
         keep(store, A_NETWORK, aged, LAST_MOMENT)
         keep(store, A_NETWORK, both, LAST_MOMENT)
         keep(store, ANOTHER_NETWORK, both, A_MOMENT)
+        keep(store, A_NETWORK, undated, None)
         for number in range(150):
             keep(store, A_NETWORK, much, A_MOMENT, reason=f"version {number}")
         yield store

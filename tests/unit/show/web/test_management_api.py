@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from sqlalchemy import select
+from starlette.applications import Starlette
 
 from dashboard.application.sessions import Device
-from dashboard.application.tokens import Tokens
-from dashboard.domain.people.access import Actor, Role
+from dashboard.application.tokens import Tokens, actor_of
+from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.web.api.endpoint import PREFIX
-from dashboard.web.api.server import ENDPOINTS
+from dashboard.web.api.server import ENDPOINTS, ManagementApi
 from tests.browser.seeded_incidents import seed_incidents
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import A_MOMENT
@@ -109,6 +112,53 @@ def test_token_of_a_person_does_no_more_than_they_may_and_ends_with_them(site: S
     assert people.disable("Ada", root) == ["child", "of-ada"]
     people.enable("Ada", root)
     assert (status(header, "/rules"), status(child, "/rules")) == (401, 401)
+
+
+def test_request_under_way_does_no_more_than_its_token_may_once_it_is_whole(site: Site) -> None:
+    people, root = site.application.people, Actor("root", A_MOMENT)
+    for name in ("Root", "Ada"):
+        people.accept(
+            people.invite(name, Role.ADMIN, root).reveal(),
+            Secret("correct horse battery"),
+            Device("", ""),
+        )
+    tokens = Tokens(site.application.context)
+    ends: tuple[tuple[dict[str, str], Callable[[Actor], object]], ...] = (
+        (site.token(Role.ADMIN, "gone"), lambda by: tokens.revoke("gone", by)),
+        (
+            site.token(Role.ADMIN, "of-ada", person="Ada"),
+            lambda by: people.change_role("Ada", Role.OPERATOR, by),
+        ),
+    )
+
+    async def slowly(end: Callable[[Actor], object]) -> AsyncIterator[bytes]:
+        yield b'{"name": "Eve", '
+        end(Actor("root", site.now()))
+        site.moment[0] += timedelta(seconds=1)
+        yield b'"role": "admin"}'
+
+    async def invite(header: dict[str, str], end: Callable[[Actor], object]) -> int:
+        transport = httpx.ASGITransport(ManagementApi(Starlette()))
+        json = {**header, "Content-Type": "application/json"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            answer = await client.post(f"{PREFIX}/people", content=slowly(end), headers=json)
+        return answer.status_code
+
+    assert [anyio.run(invite, *each) for each in ends] == [401, 403]
+    assert [each.person.name for each in people.all()] == ["Ada", "Root"]
+
+
+def test_command_that_goes_on_ends_with_its_token(site: Site) -> None:
+    """Commands act several times; each asks whether the token is still valid."""
+    site.token(Role.SUPPORT, "ci")
+    tokens = Tokens(site.application.context)
+    by = actor_of(tokens.all()[0], A_MOMENT, "")
+    tokens.revoke("ci", Actor("root", A_MOMENT))
+
+    with site.store.write() as connection:
+        note_action(connection, by, Action.TRACK, "at that moment")
+        with pytest.raises(NotAllowed, match=r"ci \(token\) has just ended"):
+            note_action(connection, replace(by, at=A_MOMENT + A_DAY), Action.TRACK, "later")
 
 
 def test_token_that_a_token_makes_ends_with_it(site: Site) -> None:

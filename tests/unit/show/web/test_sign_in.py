@@ -82,6 +82,30 @@ async def test_session_gets_everything_with_its_identity_alone(queries: Applicat
                 assert reply.json() == {"path": path, "identities": [session]}
 
 
+async def test_quoted_cookie_costs_nothing_and_does_not_reach_the_pages(
+    queries: Application,
+) -> None:
+    quoted = b'a="' + b'\\"' * 200_000 + b'"'  # http.cookies takes minutes to unquote it
+    seen: list[dict[bytes, bytes]] = []
+
+    async def behind(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(dict(scope["headers"]))
+        await pages(scope, receive, send)
+
+    async with browser() as client:
+        await signed_in(client, queries, "Ada")
+    own = f"__Host-linewatch={client.cookies['__Host-linewatch']}".encode()
+    transport = httpx.ASGITransport(SignInGate(behind))
+    async with httpx.AsyncClient(transport=transport, base_url="https://localhost") as anybody:
+        stranger = await anybody.get("/fees", headers={b"Cookie": quoted})
+        await anybody.get("/fees", headers={b"Cookie": b"x=1; " + quoted + b"; " + own})
+        application.register(Application(queries.context.store, (), None, queries.now))
+        await anybody.get("/fees", headers={b"Cookie": quoted})
+
+    assert stranger.status_code == 303
+    assert [each.get(b"cookie") for each in seen] == [b"x=1; " + own, None]
+
+
 async def test_made_up_identity_is_dropped_where_nobody_signs_in(store: Store) -> None:
     application.register(Application(store, (), None, lambda: FakeClock().now()))
     async with browser() as client:

@@ -13,6 +13,7 @@ from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
     NotifiedRecipient,
@@ -28,7 +29,6 @@ from dashboard.store.alerts.notification_claims import (
 )
 from dashboard.store.alerts.notifications import all_members
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
-from dashboard.store.alerts.notification_search import count_dead_by_address, resend
-from dashboard.store.alerts.outbox import pending_expansion
-from dashboard.store.alerts.release import (
+from dashboard.store.alerts.closings import (
     SETTLING,
     count_held,
     discard_held,
     release_held,
 )
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
+from dashboard.store.alerts.notification_search import count_dead_by_address, resend
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.backup import back_up

@@ -12,6 +12,7 @@ from dashboard.domain.alerts.condition import Condition, Opening, State, Subject
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.conditions import (
     current_condition,
     record_transition,
@@ -37,7 +38,6 @@ from dashboard.store.alerts.incidents import (
     unattended_incidents,
 )
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
-from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record

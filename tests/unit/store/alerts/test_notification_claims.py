@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
@@ -15,7 +16,6 @@ from dashboard.store.alerts.notification_claims import (
     reschedule,
 )
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.release import close
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.record_answers import save_record

@@ -23,6 +23,7 @@ from dashboard.domain.people.recipients import (
     mailbox_of,
 )
 from dashboard.domain.people.verification import Verification, delivered, request_mail, verified
+from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.incidents import all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import catch_up, expand, pending_expansion
 from dashboard.store.alerts.recipients import (
@@ -35,7 +36,6 @@ from dashboard.store.alerts.recipients import (
     save_verification,
     verified_without_summary,
 )
-from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from tests.builders import A_MOMENT

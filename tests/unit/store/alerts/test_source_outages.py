@@ -13,7 +13,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

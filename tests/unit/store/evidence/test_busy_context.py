@@ -13,9 +13,9 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context, read_busy_time, read_usual_fee
 from dashboard.store.fees.busy_window import save_spells
+from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import base_fee_bounds
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))

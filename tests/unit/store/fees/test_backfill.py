@@ -12,7 +12,7 @@ import pytest
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.one_by_one import base_fees

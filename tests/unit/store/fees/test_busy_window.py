@@ -20,7 +20,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
 from dashboard.store.fees.busy_window import BusyWindow
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.polled_gas import save_gas
+from dashboard.store.fees.save import save_gas
 from dashboard.store.schema import estimated_base_fees, suggested_gas_fees
 from tests.builders import A_MOMENT, A_NETWORK, a_suggestion, seconds
 from tests.builders import suggested_gas_fees as some_fees

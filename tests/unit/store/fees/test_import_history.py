@@ -17,8 +17,8 @@ from dashboard.store.fees.import_history import (
     import_gas_history,
     other_networks,
 )
+from dashboard.store.fees.save import save_gas
 from dashboard.store.gas import latest_gas
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,

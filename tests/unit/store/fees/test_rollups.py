@@ -23,9 +23,9 @@ from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
+from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.maintenance.derived_rollups import wrong_rollups
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import fee_rollups, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import (

@@ -11,6 +11,7 @@ from dashboard.domain.fees.gas import FeeSeries, GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between
+from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.series import (
     ChartRange,
     FeeSteps,
@@ -19,7 +20,6 @@ from dashboard.store.fees.series import (
     first_seen_at,
 )
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,

@@ -19,9 +19,9 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,

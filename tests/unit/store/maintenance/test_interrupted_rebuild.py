@@ -16,9 +16,9 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import audit_log
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds

@@ -19,10 +19,10 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_record
+from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import broken_references, verify
-from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import (

@@ -1,4 +1,4 @@
-"""Release: which open notifications are due, and how they are closed, some merged into one."""
+"""Closings: which open notifications are due or held, and how they close, some merged into one."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def is_uncertain(
         return False
     if transition.subject.kind is not SubjectKind.TRANSACTION:
         return transition.at <= restored + SETTLING
-    happened_at = transition.at if rejection is None else rejection.record.timestamp
+    happened_at = transition.at if rejection is None else rejection.dated_at
     return happened_at <= restored
 
 

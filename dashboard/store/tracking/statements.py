@@ -1,0 +1,157 @@
+"""What exclusion endpoints say of transactions, and how each of them answers.
+
+A row is written only where there is something to tell: an endpoint gave a status, or one of several
+told of a rejection. So nulls cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from dashboard.domain.health.observation import AnswerShape, ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import StatusClaim
+from dashboard.domain.tracking.statements import Said, Statement
+from dashboard.store.engine.batching import portions
+from dashboard.store.engine.upsert import upsert
+from dashboard.store.schema import endpoint_statements, exclusion_endpoints
+
+_SAID_TO_THE: Final = timedelta(hours=1)
+"""The same statement updates `last_said_at` at most this often."""
+
+
+def record_statements(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Sequence[ExclusionAnswer],
+) -> None:
+    """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
+    is_empty = connection.execute(select(endpoint_statements.c.tx_hash).limit(1)).first() is None
+    if is_empty:  # nearly always; nulls of a lone endpoint change nothing then
+        answers = [each for each in answers if each.endpoint or each.record or each.claim]
+    said = [each for answer in answers for each in (answer, *answer.beside)]
+    _note_endpoints(connection, network_id, asked_at, said)
+    answered = [each for each in said if each.failure is None]
+    told = {each.tx_hash for each in answered if _tells(each)}
+    held = _held(connection, network_id, [] if is_empty else [*{one.tx_hash for one in answered}])
+    rows = {}
+    for each in answered:
+        known = held[each.tx_hash]
+        new, before = Statement.of(each, asked_at), known.get(each.endpoint)
+        if not known and each.tx_hash not in told:
+            continue
+        if before is not None and (before.said, before.claim) == (new.said, new.claim):
+            if asked_at - before.last_said_at < _SAID_TO_THE:
+                continue
+            new = replace(new, said_at=before.said_at)
+        rows[each.tx_hash, each.endpoint] = _row(network_id, each.tx_hash, new)
+    upsert(connection, endpoint_statements, [*rows.values()])
+
+
+def _tells(answer: ExclusionAnswer) -> bool:
+    return answer.claim is not None or (answer.record is not None and answer.endpoint != "")
+
+
+def statements_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> Mapping[tuple[TxHash, NetworkId], tuple[Statement, ...]]:
+    """Return what is known of each hash on each network, the endpoints by name."""
+    column = endpoint_statements.c
+    query = select(endpoint_statements).where(column.tx_hash.in_(hashes)).order_by(column.endpoint)
+    found: defaultdict[tuple[TxHash, NetworkId], tuple[Statement, ...]] = defaultdict(tuple)
+    for row in connection.execute(query):
+        found[row.tx_hash, row.network_id] += (_statement(row),)
+    return found
+
+
+def _held(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> defaultdict[TxHash, dict[str, Statement]]:
+    column = endpoint_statements.c
+    held: defaultdict[TxHash, dict[str, Statement]] = defaultdict(dict)
+    for some in portions(hashes):
+        query = select(endpoint_statements).where(column.tx_hash.in_(some))
+        for row in connection.execute(query.where(column.network_id == network_id)):
+            held[row.tx_hash][row.endpoint] = _statement(row)
+    return held
+
+
+def _statement(row: Any) -> Statement:  # noqa: ANN401 - a row of the table
+    claim = None
+    if row.said == Said.STATUS:
+        claim = StatusClaim(row.status, row.tx_hash, row.block_number, row.added)
+    return Statement(row.endpoint, Said(row.said), row.said_at, row.last_said_at, claim)
+
+
+def _row(network_id: NetworkId, tx_hash: TxHash, statement: Statement) -> dict[str, Any]:
+    claim = statement.claim or StatusClaim("")
+    return {
+        "tx_hash": tx_hash,
+        "network_id": network_id,
+        "endpoint": statement.endpoint,
+        "said": statement.said.value,
+        "status": claim.status,
+        "block_number": claim.block_number,
+        "added": claim.added,
+        "said_at": statement.said_at,
+        "last_said_at": statement.last_said_at,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointState:
+    """How an exclusion endpoint answers: in which shape, as far as known, and since when not."""
+
+    shape: AnswerShape | None = None
+    answered_at: datetime | None = None
+    failing_since: datetime | None = None
+    failure: Failure | None = None
+
+
+def endpoint_states(connection: Connection) -> Mapping[tuple[NetworkId, str], EndpointState]:
+    """Return what is known of each endpoint, by network and name; of a lone one its shape."""
+    return {
+        (row.network_id, row.endpoint): EndpointState(
+            None if row.shape is None else AnswerShape(row.shape),
+            row.answered_at,
+            row.failing_since,
+            None
+            if row.failure_kind is None
+            else Failure(FailureKind(row.failure_kind), row.failure_message),
+        )
+        for row in connection.execute(select(exclusion_endpoints))
+    }
+
+
+def _note_endpoints(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    said: Iterable[ExclusionAnswer],
+) -> None:
+    """Note how each endpoint answered; when a lone one did, `last_answers` has."""
+    by_endpoint: defaultdict[str, list[ExclusionAnswer]] = defaultdict(list)
+    for each in said:
+        by_endpoint[each.endpoint].append(each)
+    for endpoint, own in by_endpoint.items():
+        row: dict[str, Any] = {}
+        if shapes := [each.shape for each in own if each.shape is not None]:
+            row["shape"] = shapes[-1].value
+        failures = [each.failure for each in own if each.failure is not None]
+        if endpoint and len(failures) < len(own):
+            row |= {"answered_at": asked_at, "failing_since": None}
+            row |= {"failure_kind": None, "failure_message": None}
+        elif endpoint:
+            row |= {"failing_since": asked_at, "failure_kind": failures[0].kind.value}
+            row["failure_message"] = failures[0].message
+        if row:
+            keep = frozenset({"failing_since"} if failures and "answered_at" not in row else ())
+            row |= {"network_id": network_id, "endpoint": endpoint}
+            upsert(connection, exclusion_endpoints, [row], keep)

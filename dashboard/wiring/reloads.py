@@ -1,0 +1,88 @@
+"""How the roles of `linewatch up` get new settings: who asks for that hears what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dashboard.errors import RoleError
+from dashboard.logs import get_logger
+from dashboard.wiring.roles import Role
+
+_SOCKET: Final = "reload"
+"""Its name in the state folder, where `linewatch reload` asks."""
+
+_log = get_logger(__name__)
+
+
+@dataclass
+class Reload:
+    """How settings are read anew, and who waits for that.
+
+    `roles` returns the same roles as before, by name, or raises a LinewatchError that says why all
+    goes on as it was.
+    """
+
+    roles: Callable[[], Sequence[Role]]
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: list[asyncio.Future[str]] = field(default_factory=list)
+
+    async def ask(self) -> str:
+        """Return why not all roles have the new settings; empty if they have."""
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.waiting.append(answer)
+        self.asked.set()
+        return await answer
+
+    async def next(self) -> list[asyncio.Future[str]]:
+        """Wait until somebody asks; return who waits for the answer."""
+        await self.asked.wait()
+        self.asked.clear()
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+
+@asynccontextmanager
+async def answering_reloads(home: Path, reload: Reload) -> AsyncIterator[None]:
+    """Answer `linewatch reload` on a socket in the state folder; SIGHUP does without it."""
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        why = await reload.ask()
+        with suppress(OSError):
+            writer.write(f"{' '.join(why.split())}\n".encode())
+            await writer.drain()
+        writer.close()
+
+    path, server = home / _SOCKET, None
+    try:
+        path.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(answer, path)
+    except OSError as error:
+        _log.warning("`linewatch reload` cannot be answered", why=str(error))
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.close()
+            path.unlink(missing_ok=True)
+
+
+def ask_for_reload(home: Path) -> None:
+    """Let the `linewatch up` of a state folder take its settings anew; RoleError if it does not."""
+    with socket.socket(socket.AF_UNIX) as line:
+        try:
+            line.connect(str(home / _SOCKET))
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise RoleError(
+                f"no `linewatch up` runs with the state folder {home}: start it, or set "
+                "LINEWATCH_HOME to the state folder of the one that runs"
+            ) from None
+        with line.makefile(encoding="utf-8") as answer:
+            said = answer.readline()
+    if said != "\n":
+        raise RoleError(said.strip() or "Linewatch ended before all roles had the new settings")
