@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    WIRE_STAGES,
     RejectedTransaction,
     RejectionSource,
     RejectionStage,
@@ -24,7 +25,6 @@ HITS: Final = 100
 
 _MODULES: Final = ("ADD", "HUB", "MMIO", "PRECOMPILE_MODEXP_EFFECTIVE_CALLS", "BLOCK_KECCAK")
 _SPREAD: Final = timedelta(days=4)
-_STAGES: Final = tuple(RejectionStage)
 
 
 def stored_hash(number: int) -> TxHash:
@@ -39,7 +39,7 @@ def unknown_hash(number: int) -> TxHash:
 
 def record_of(number: int, day: datetime) -> RejectedTransaction:
     """Return the stored record `number`, claimed within the four days before `day`."""
-    stage = _STAGES[number % len(_STAGES)]
+    stage = WIRE_STAGES[number % len(WIRE_STAGES)]
     module = _MODULES[number % len(_MODULES)]
     counted = 600_000 + number % 1_000
     reason = f"Transaction line count for module {module}={counted} is above the limit 524288"
@@ -103,6 +103,7 @@ def joined(items: Sequence[bytes]) -> bytes:
 def row_of(number: int, day: datetime) -> dict[str, Any]:
     """Return the stored record `number` as a row of the archive, reported by a node."""
     record = record_of(number, day)
+    assert record.timestamp is not None
     seen_at = record.timestamp + timedelta(seconds=2)
     return row_of_record(record, NETWORK, seen_at) | {
         "reported_at": seen_at,

@@ -200,6 +200,7 @@ def _record(number: int, stage: RejectionStage, reason: str, at: datetime) -> Re
 
 
 def _reject(connection: Connection, record: RejectedTransaction) -> None:
+    assert record.timestamp is not None
     save_record(connection, SIMULATED.network_id, record, record.timestamp)
     _answer(connection, SIMULATED.network_id, record.tx_hash, record.timestamp)
 

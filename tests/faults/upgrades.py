@@ -143,7 +143,7 @@ def _insert(driver: sqlite3.Connection, number: int) -> None:
         [
             A_NETWORK,
             tx_hash,
-            bytes(record.sender),
+            bytes(an_address(number)),
             number.to_bytes(8, "big"),
             record.tx_rejection_stage.value,
             record.reason_message,

@@ -173,7 +173,9 @@ class WorkerSite:
         known = [
             each
             for each in newest.values()
-            if (each.tx_hash, each.reason_message) in stored and each.timestamp > youth
+            if (each.tx_hash, each.reason_message) in stored
+            and each.timestamp is not None
+            and each.timestamp > youth
         ]
         for before in chance.sample(known, min(count, len(known))):
             other = f"{_reason(chance)} once more, {chance.random()}"

@@ -148,6 +148,8 @@ def _rank(rejection: StoredRejection) -> tuple[bool, datetime, int]:
 def _believed(rejection: StoredRejection) -> datetime:
     """Return the claimed time, or when it arrived where the claim was too far ahead of that."""
     claimed, arrived = rejection.record.timestamp, rejection.first_seen_at
+    if claimed is None:
+        return arrived
     return claimed if claimed <= arrived + timedelta(minutes=5) else arrived
 
 

@@ -22,6 +22,7 @@ from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import endpoint_statements, exclusion_endpoints
 
+_LOWEST: Final = TxHash(bytes(TxHash.LENGTH))
 _SAID_TO_THE: Final = timedelta(hours=1)
 """The same statement updates `last_said_at` at most this often."""
 
@@ -33,7 +34,9 @@ def record_statements(
     answers: Sequence[ExclusionAnswer],
 ) -> None:
     """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
-    is_empty = connection.execute(select(endpoint_statements.c.tx_hash).limit(1)).first() is None
+    column = endpoint_statements.c.tx_hash
+    some = select(column).where(column >= _LOWEST).limit(1)  # by its index
+    is_empty = connection.execute(some).first() is None
     if is_empty:  # nearly always; nulls of a lone endpoint change nothing then
         answers = [each for each in answers if each.endpoint or each.record or each.claim]
     said = [each for answer in answers for each in (answer, *answer.beside)]

@@ -14,7 +14,7 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.exclusion import WIRE_STAGES
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
@@ -117,7 +117,7 @@ def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) 
 
 def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) -> None:
     with empty_store.write() as connection:
-        for minutes, stage in enumerate(RejectionStage):
+        for minutes, stage in enumerate(WIRE_STAGES):
             at = NOW - timedelta(minutes=minutes)
             record = a_record(timestamp=at, tx_rejection_stage=stage)
             save_record(connection, SIMULATED.network_id, record, at)
