@@ -17,7 +17,13 @@ from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.cadence import SELDOM, CadencePolicy, next_check, next_try
+from dashboard.domain.tracking.cadence import (
+    SELDOM,
+    SOONEST,
+    CadencePolicy,
+    next_check,
+    next_try,
+)
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
@@ -202,7 +208,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
                 ended_at is not None and each.born_at >= ended_at,
             )
             if each.last_asked_at is None:
-                self._schedule.put(cohort, now)
+                soonest = cohort.born + SOONEST if each.is_attempt_known else now
+                self._schedule.put(cohort, max(soonest, now))
             else:
                 asked = self.clocks.elapsed_at(each.last_asked_at)
                 self._schedule.reschedule(cohort, each.last_result, asked, now)

@@ -23,7 +23,6 @@ from dashboard.domain.health.observation import (
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
-from dashboard.poll.cadence import GasPeriods
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, Term
 from dashboard.store.engine.engine import Store
@@ -40,6 +39,31 @@ RETRY_AFTER: Final = timedelta(seconds=30)
 
 _LONGEST_TRIAL: Final = timedelta(seconds=5)
 """How long a gas API may take for its first answer after an outage."""
+
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GasPeriods:
+    """How often each operation is asked; the job runs every `gas_period`."""
+
+    gas_period: timedelta
+    history_period: timedelta
+    threshold_period: timedelta
+
+    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
+        """Return the period of each operation."""
+        return (
+            (Operation.SUGGESTED_GAS_FEES, self.gas_period),
+            (Operation.BUSY_THRESHOLD, self.threshold_period),
+            (Operation.BASE_FEE_PERCENTILE, self.threshold_period),
+            (Operation.BASE_FEE_HISTORY, self.history_period),
+        )
+
+
+def gas_calls_per_day(periods: GasPeriods) -> int:
+    """Return how often the four operations are asked in a day."""
+    return sum(-(-_DAY // period) for _, period in periods.of_operations())
 
 
 class GasAsker(Protocol):

@@ -15,13 +15,13 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Trans
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.cadence import CadencePolicy, next_check, next_try
 from dashboard.domain.tracking.verdict import (
     SETTLES_AFTER,
     FollowUp,
     InclusionAnswer,
     InclusionQuestion,
 )
-from dashboard.poll.cadence import CadencePolicy, next_check, next_try
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_inclusion
@@ -130,12 +130,11 @@ def _whole(moment: timedelta) -> timedelta:
 
 
 FOLLOW_UP_CADENCE: Final = CadencePolicy(
+    calls=155,
     shortest_interval=timedelta(seconds=15),
-    factor=1.0,
-    rejected_factor=1.0,
     last_age=timedelta(days=30),
 )
-"""Some 160 questions in the thirty days for which a transaction without an end is followed."""
+"""Some 150 questions in the thirty days for which a transaction without an end is followed."""
 
 _RULES: Final = PollRules(
     largest_tick=500,

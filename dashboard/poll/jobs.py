@@ -17,13 +17,13 @@ from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.poll.cadence import SELDOM, CadencePolicy, GasPeriods
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
-from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
@@ -55,8 +55,9 @@ class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
-    between its blocks, where known. `after_limits` is how often it is asked about what was first
-    seen after its line limits ended, None for never; `blocks` dates the block with which they end.
+    between its blocks, where known. `cadence` is how often it is asked about transactions,
+    `after_limits` about those first seen after its line limits ended, None for never; `blocks`
+    dates the block with which they end.
     `meter` counts what all of its clients ask.
     """
 
@@ -68,6 +69,7 @@ class WatchedNetwork:
     gas_from_node: GasAsker | None = None
     inclusion: InclusionAsker | None = None
     limits_end: LimitsEnd | None = None
+    cadence: CadencePolicy = field(default_factory=CadencePolicy)
     after_limits: CadencePolicy | None = SELDOM
     blocks: BlockAsker | None = None
     meter: Meter = field(default_factory=Meter)
@@ -109,7 +111,6 @@ class PollingWorker:
     networks: Sequence[WatchedNetwork]
     delivery: NotifyJob
     periods: Periods
-    cadence: CadencePolicy
     clocks: Clocks
     new_id: Callable[[], UUID]
     rules: ConditionRules = field(default_factory=ConditionRules)
@@ -163,7 +164,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         lambda: run_sync(_update_conditions, worker, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        schedule = ExclusionQueue(worker.cadence, network.after_limits)
+        schedule = ExclusionQueue(network.cadence, network.after_limits)
         exclusion = ExclusionPoll(
             network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )

@@ -274,6 +274,8 @@ def _may_be_secret(path: SettingPath) -> bool:
 
 def not_a_setting(name: str, candidates: Iterable[str]) -> str:
     """Say that a name is no setting, with the nearest of the `candidates` as a hint."""
+    if name.lower().endswith("shortest_interval"):
+        return "is not a setting any more: remove it, and see poll.calls_per_transaction"
     near = difflib.get_close_matches(name, list(candidates), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"is not a setting of Linewatch{hint}"

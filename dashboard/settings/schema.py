@@ -195,6 +195,10 @@ class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ca_file: str
 
 
+FEWEST_CALLS: Final = 10
+"""About one transaction: in seven days, they find most rejections hours late."""
+
+
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[poll]: how often upstream is asked, and for how long."""
 
@@ -202,7 +206,7 @@ class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
     history_period: timedelta
     threshold_period: timedelta
     exclusion_tick: timedelta
-    shortest_interval: timedelta
+    calls_per_transaction: Annotated[int, Meta(ge=FEWEST_CALLS, le=10_000)]
     request_timeout: timedelta
     answer_deadline: timedelta
     largest_batch: Positive

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Final
 
 import msgspec
 
@@ -17,16 +18,14 @@ from dashboard.domain.health.observation import Cost
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
-from dashboard.poll.cadence import (
-    SELDOM,
-    CadencePolicy,
-    GasPeriods,
-    calls_per_transaction,
-    gas_calls_per_day,
-)
+from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_transaction
+from dashboard.poll.gas import GasPeriods, gas_calls_per_day
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import line_limits_of
-from dashboard.settings.schema import fill
+from dashboard.settings.schema import FEWEST_CALLS, fill
+
+_VERIFIED: Final = 10
+"""One of so many calls is left where our own serve gets the reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +156,10 @@ def cost_of(network: Network, settings: Settings) -> Cost | None:
     endpoints, questions = network.endpoints, charged_questions(network, settings)
     if not questions and (endpoints.gas is None or is_own_serve(endpoints.gas, settings)):
         return None
-    cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
     after = after_limits(network)
     return Cost(
         gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
-        questions * calls_per_transaction(cadence),
+        questions * calls_per_transaction(cadence_of(network, settings)),
         (0 if after is None else questions * calls_per_transaction(after))
         if endpoints.ends_limits
         else None,
@@ -173,6 +171,18 @@ def charged_questions(network: Network, settings: Settings) -> int:
     asked = list(network.endpoints.all_exclusions.values())
     asked = asked if network.endpoints.asks_all else asked[:1]
     return sum(not is_own_serve(each, settings) for each in asked)
+
+
+def cadence_of(network: Network, settings: Settings) -> CadencePolicy:
+    """Return how often to ask about a transaction.
+
+    Reports to our own serve are in the store at once, with all that follows from them: asking it
+    only shows that it answers.
+    """
+    calls = settings.poll.calls_per_transaction
+    if sees_all_reports(network, settings) and not charged_questions(network, settings):
+        calls = max(FEWEST_CALLS, calls // _VERIFIED)
+    return CadencePolicy(calls)
 
 
 def after_limits(network: Network) -> CadencePolicy | None:

@@ -37,7 +37,6 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.gas import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
@@ -60,6 +59,7 @@ from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import (
     Network,
     after_limits,
+    cadence_of,
     condition_rules,
     gas_periods,
     line_limits,
@@ -87,7 +87,6 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 networks=watched,
                 delivery=_delivery(settings, store, networks),
                 periods=Periods(exclusion_tick=settings.poll.exclusion_tick),
-                cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
                 rules=condition_rules(settings),
@@ -122,6 +121,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         if follower is None
         else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
         limits_end=line_limits(network).end,
+        cadence=cadence_of(network, settings),
         after_limits=after_limits(network),
         blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],

@@ -20,6 +20,7 @@ from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
     "S3": "checks",
+    "S4": "cadences",
     "S6": "singles",
     "S7": "batches",
     "S8": "pipelined",

@@ -55,7 +55,7 @@ gas_period = "375ms"
 history_period = "5600ms"
 threshold_period = "5600ms"
 exclusion_tick = "100ms"
-shortest_interval = "200ms"
+calls_per_transaction = 2000
 [serve]
 default_network_id = {_FIRST}
 requests_per_second = 0

@@ -62,7 +62,7 @@ gas_period = "150ms"
 history_period = "150ms"
 threshold_period = "150ms"
 exclusion_tick = "40ms"
-shortest_interval = "40ms"
+calls_per_transaction = 2000
 [alerts]
 largest_hourly = 100000
 busy_pending = "50ms"

@@ -22,7 +22,6 @@ PURE = (
     "dashboard/domain/",
     "dashboard/wire/",
     "dashboard/detect/",
-    "dashboard/poll/cadence.py",
     "dashboard/alert/compose.py",
     "dashboard/alert/incident_text.py",
     "dashboard/alert/measured_text.py",

@@ -23,7 +23,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
-from dashboard.poll.cadence import GasPeriods
+from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holder, release

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -15,7 +16,8 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.poll.cadence import CadencePolicy, GasPeriods
+from dashboard.domain.tracking.cadence import CadencePolicy
+from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import (
     NotifyJob,
     Periods,
@@ -31,6 +33,7 @@ from tests.routes import alone
 from tests.waiting import PATIENCE
 
 SOON = timedelta(milliseconds=20)
+DENSE = CadencePolicy(calls=10_000)
 GAS_PERIODS = GasPeriods(SOON, timedelta(minutes=10), timedelta(minutes=1))
 PERIODS = Periods(exclusion_tick=SOON, delivery=SOON)
 CLOCKS = Clocks(lambda: datetime.now(UTC), lambda: timedelta(seconds=monotonic()))
@@ -56,10 +59,9 @@ def a_watcher(
     return PollingWorker(
         store=store,
         lease=Lease(store, "worker", name, timedelta(seconds=2), CLOCKS.elapsed),
-        networks=networks,
+        networks=[replace(each, cadence=DENSE) for each in networks],
         delivery=delivery,
         periods=PERIODS,
-        cadence=CadencePolicy(shortest_interval=SOON),
         clocks=CLOCKS,
         new_id=uuid4,
     )

@@ -54,12 +54,13 @@ class PollResult(NamedTuple):
 class WatchedCohort:
     """A cohort of at most `size` hashes to ask one network about, and when that was done last.
 
-    `born_at` is when the age of its youngest hash began.
+    `born_at` is when the age of its youngest hash began: with its attempt, if `is_attempt_known`.
     """
 
     cohort_id: int
     size: int
     born_at: datetime
+    is_attempt_known: bool
     last_asked_at: datetime | None
     last_result: PollResult
 
@@ -81,7 +82,7 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
     """Return the cohorts that are watched on a network, beyond the id `after`, oldest first."""
     column = watched_cohorts.c
     query = (
-        select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected"])
+        select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
         .add_columns(cohorts.c.cohort_id, cohorts.c.size)
         .join(cohorts)
         .where(column.cohort_id > after, column.network_id == network_id)
@@ -92,6 +93,7 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
             row.cohort_id,
             row.size,
             row.born_at,
+            row.born_at < row.watched_at,
             row.last_asked_at,
             PollResult(
                 None if row.failure_kind is None else FailureKind(row.failure_kind),

@@ -17,7 +17,7 @@ import anyio
 from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.domain.tracking.cadence import CadencePolicy
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
@@ -100,7 +100,7 @@ class Watching:
         clocks = self._timepiece.clocks
         conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), clocks, uuid4)
         store = NetworkStore(self._store, _NETWORK, term)
-        schedule = ExclusionQueue(CadencePolicy(shortest_interval=timedelta(seconds=2)))
+        schedule = ExclusionQueue(CadencePolicy())
         return ExclusionPoll(self._upstream, store, schedule, clocks, conditions, uuid4)
 
     def _rows_changed(self) -> int:

@@ -11,9 +11,8 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.cadence import GasPeriods
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.gas import GasArchive, GasPoll
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, Term
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store

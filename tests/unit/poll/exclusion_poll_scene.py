@@ -9,23 +9,23 @@ from uuid import uuid4
 from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
-from dashboard.poll.cadence import SELDOM, CadencePolicy
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import track
-from tests.builders import A_NETWORK, a_hash, seconds
+from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import conditions_of
 
 LEASE = timedelta(days=365)
-POLICY = CadencePolicy(shortest_interval=seconds(2))
+POLICY = CadencePolicy()
 
 NewPoll = Callable[[], ExclusionPoll]
 

@@ -1,17 +1,11 @@
-"""What watching costs is told before it is spent."""
+"""What asking for fees costs is told before it is spent."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from dashboard.domain.health.observation import Cost
-from dashboard.poll.cadence import (
-    SELDOM,
-    CadencePolicy,
-    GasPeriods,
-    calls_per_transaction,
-    gas_calls_per_day,
-)
+from dashboard.poll.gas import GasPeriods, gas_calls_per_day
 from tests.builders import seconds
 
 
@@ -25,11 +19,3 @@ def test_all_four_operations_each_twelve_seconds_cost_what_the_price_list_says()
     cost = Cost(gas_calls=gas_calls_per_day(GasPeriods(seconds(12), seconds(12), seconds(12))))
 
     assert cost.gas_credits == 2_304_000
-
-
-def test_transaction_that_stays_silent_costs_some_two_hundred_calls() -> None:
-    calls = calls_per_transaction(CadencePolicy(shortest_interval=seconds(2)))
-
-    assert 200 < calls < 250
-    assert calls_per_transaction(SELDOM) == 9
-    assert Cost(calls_per_transaction=calls).credits_per_transaction == calls * 80

@@ -8,8 +8,7 @@ import pytest
 
 from dashboard.domain.health.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.cadence import GasPeriods
-from dashboard.poll.gas import GasArchive, GasPoll
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas

@@ -11,8 +11,7 @@ from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.cadence import GasPeriods
-from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.domain.tracking.cadence import CadencePolicy, next_check
 from dashboard.poll.inclusion import ReceiptQueue, ScheduledHash, ScheduledHashes
 from tests.builders import a_hash, seconds
 
@@ -63,8 +63,11 @@ def test_restart_asks_when_the_next_question_would_have_come() -> None:
     born, asked = NOW - seconds(10_000), NOW - seconds(100)
     schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
 
-    assert due_at(schedule, NOW + seconds(390)) == []
-    assert due_at(schedule, NOW + seconds(400)) == [a_hash(1)]
+    wait = next_check(seconds(9_900), POLICY)
+    assert wait is not None
+
+    assert due_at(schedule, asked + wait - seconds(1)) == []
+    assert due_at(schedule, asked + wait) == [a_hash(1)]
 
 
 def test_restart_leaves_out_what_had_its_last_question() -> None:

@@ -1,0 +1,170 @@
+"""When to ask about a tracked transaction, how many calls that takes, and how late news is seen.
+
+The chance that a record appears falls with age, roughly as a power of it. Calls in proportion to
+the square root of that chance find records soonest for their number, which gives intervals that
+grow like the 0.75th power of the age. So the fourth root of the age grows by equal steps from one
+check to the next, and the number of calls alone says how large they are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import Final
+
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY
+
+_AHEAD: Final = 5.0
+"""Seconds added to an age, so that the first intervals last about two seconds, and not none."""
+
+_LAST_INTERVAL: Final = 1.5
+"""A check that would leave less than half an interval to the last one waits for that."""
+
+SOONEST: Final = timedelta(seconds=2)
+"""How long a node takes to reject a transaction and report that: asking earlier finds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CadencePolicy:
+    """How densely to ask.
+
+    A transaction without a record is asked about `calls` times, at most. Once a record was seen,
+    which may still change, steps are `rejected_stretch` times as long. No interval is below
+    `shortest_interval`. A question that got no answer is put again after `longest_retry` at the
+    latest, a last one after `late_retry`. `last_age` is that of the last question: a record is
+    dated at most two hours after the attempt and answered for seven days.
+    """
+
+    calls: int = 220
+    shortest_interval: timedelta = timedelta()
+    rejected_stretch: float = 8.0
+    longest_retry: timedelta = timedelta(seconds=15)
+    late_retry: timedelta = timedelta(hours=1)
+    last_age: timedelta = QUERYABLE_WINDOW + REPORTING_DELAY
+
+
+SELDOM: Final = CadencePolicy(
+    calls=1000,
+    shortest_interval=timedelta(days=1),
+    longest_retry=timedelta(days=1),
+    late_retry=timedelta(days=1),
+)
+"""How often to ask about what was first seen after line limits ended: it may be older than known,
+and the end may have been put off."""
+
+
+def next_check(
+    age: timedelta, policy: CadencePolicy, *, is_rejected: bool = False, stretch: float = 1.0
+) -> timedelta | None:
+    """Return how long to wait after a question at `age`; None when that was the last one.
+
+    The last question falls exactly on `policy.last_age`. With a `stretch` of 3 a third of the
+    calls is left. A negative age (a clock that was set back) counts as zero.
+    """
+    if age >= policy.last_age:
+        return None
+    age = max(age, timedelta())
+    whole = _root(policy.last_age) - _root(timedelta())
+    step = whole / (policy.calls - 1) * stretch * (policy.rejected_stretch if is_rejected else 1.0)
+    root = min(_root(age) + step, _root(policy.last_age))
+    wait = max(policy.shortest_interval, timedelta(seconds=root**4 - _AHEAD) - age)
+    left = policy.last_age - age
+    return left if left < _LAST_INTERVAL * wait else wait
+
+
+def next_try(age: timedelta, policy: CadencePolicy) -> timedelta:
+    """Return how long to wait after a question at `age` that got no answer."""
+    wait = next_check(age, policy)
+    return policy.late_retry if wait is None else min(wait, policy.longest_retry)
+
+
+def _root(age: timedelta) -> float:
+    return float((age.total_seconds() + _AHEAD) ** 0.25)
+
+
+@lru_cache(maxsize=64)
+def check_ages(policy: CadencePolicy, *, is_rejected: bool = False) -> Sequence[timedelta]:
+    """Return the ages at which one transaction is asked about, while everything answers."""
+    ages = [timedelta()]
+    while (wait := next_check(ages[-1], policy, is_rejected=is_rejected)) is not None:
+        ages.append(ages[-1] + wait)
+    return tuple(ages)
+
+
+def calls_per_transaction(policy: CadencePolicy) -> int:
+    """Return how often one transaction is asked about that stays without a record."""
+    return len(check_ages(policy))
+
+
+def calls_between(
+    since: timedelta, until: timedelta, policy: CadencePolicy, *, is_rejected: bool = False
+) -> int:
+    """Return how often a transaction is asked about after the one age and up to the other."""
+    ages = check_ages(policy, is_rejected=is_rejected)
+    return bisect_right(ages, until) - bisect_right(ages, since)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayPart:
+    """A share of all records, which appears within these ages, in seconds.
+
+    Its density falls like age^-`power`: 0 is even, 1 even on a logarithmic scale.
+    """
+
+    share: float
+    since: float
+    until: float
+    power: float = 1.0
+
+    def age_of(self, rank: float) -> float:
+        """Return the age, in seconds, that this share of the part does not exceed."""
+        if self.power == 1.0:
+            return float(self.since * (self.until / self.since) ** rank)
+        power = 1.0 - self.power
+        low, high = self.since**power, self.until**power
+        return float((low + rank * (high - low)) ** (1.0 / power))
+
+
+USUAL_DELAYS: Final = (
+    DelayPart(0.70, 0.0, 5.0, 0.0),
+    DelayPart(0.20, 5.0, 60.0),
+    DelayPart(0.09, 60.0, 3600.0),
+    DelayPart(0.01, 3600.0, 604_800.0),
+)
+"""When records appear after the attempt, assumed: most at once, one in a hundred days later."""
+
+_RANKS: Final = 400
+"""Records of each part that stand for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedDelay:
+    """From the moment when a record can be seen to the check that sees it."""
+
+    mean: timedelta
+    p99: timedelta
+
+
+@lru_cache(maxsize=64)
+def expected_delay(
+    policy: CadencePolicy, law: tuple[DelayPart, ...] = USUAL_DELAYS
+) -> ExpectedDelay:
+    """Return how late records are seen, where every question is answered at once."""
+    delays = sorted(_delays([each.total_seconds() for each in check_ages(policy)], law))
+    mean = sum(delay * share for delay, share in delays)
+    rest, late = 0.01, delays[-1][0]
+    while delays and rest > 0:
+        late, share = delays.pop()
+        rest -= share
+    return ExpectedDelay(timedelta(seconds=mean), timedelta(seconds=late))
+
+
+def _delays(ages: Sequence[float], law: Sequence[DelayPart]) -> Iterator[tuple[float, float]]:
+    """Yield delays, each with the share of all records that has it."""
+    for part in law:
+        for number in range(_RANKS):
+            at = part.age_of((number + 0.5) / _RANKS)
+            yield ages[bisect_left(ages, at)] - at, part.share / _RANKS
