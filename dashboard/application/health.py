@@ -12,6 +12,7 @@ from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.deliveries import COUNTED
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
+from dashboard.application.polling_plan import WINDOW, PlannedPolling, planned_polling
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
 from dashboard.domain.formatting import size, span
@@ -42,6 +43,7 @@ from dashboard.store.monitoring.upkeep import (
     last_upkeep,
     measure,
 )
+from dashboard.store.tracking.search import count_by_age
 
 MOST_GAPS: Final = 500
 """Gaps that are read, the latest."""
@@ -52,6 +54,7 @@ QUARTERS: Final = 96
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _RECORDS_SHARED_FOR: Final = timedelta(seconds=10)
+_PLAN_SHARED_FOR: Final = timedelta(minutes=1)
 
 T = TypeVar("T")
 
@@ -239,6 +242,15 @@ class InstallationHealth(ApplicationSubject):
         """Return what each network has cost that was asked this month."""
         with self._context.store.read_recent() as connection:
             return spending(connection, self._context.now())
+
+    @shared_for(_PLAN_SHARED_FOR)
+    def plan(self) -> Sequence[PlannedPolling]:
+        """Return what asking about transactions takes a day, at this and at other settings."""
+        now, networks = self._context.now(), LineLimitEnds(self._context).networks()
+        with self._context.store.read_recent() as connection:
+            load = count_by_age(connection, now - WINDOW)
+        asked = [each for each in networks if each.has_exclusion]
+        return [line for each in asked for line in planned_polling(each, load, now)]
 
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:

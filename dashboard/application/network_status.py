@@ -26,6 +26,7 @@ from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
+from dashboard.domain.tracking.cadence import CadencePolicy
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
@@ -44,15 +45,14 @@ _LARGEST_LEAD: Final = timedelta(seconds=5)
 class NetworkProfile:
     """What is configured of one network, as far as pages and commands show it.
 
-    `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
-    `threshold_period` how often percentile and threshold are, `history_period` how often the
-    base fees of past blocks. `line_limits` hold the limits that reasons leave out, and their end.
-    `sees_all_reports` is true where nodes report to our own serve, so
-    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
-    `exclusion_endpoints` are asked about rejections; one that is alone has an empty name.
-    `question_credits` what one question about a hash costs. `block_time` is the usual time between
-    blocks, where it is known.
-    `rules` say how long a change is seen before it holds. Fees are paid in `coin`.
+    `gas_source` is asked first for fees, each `gas_period`: for percentile and threshold each
+    `threshold_period`, for base fees of past blocks each `history_period`. `line_limits` are those
+    that reasons leave out, and their end. `sees_all_reports`: nodes report to our own serve, so
+    that rejections cover more than tracked hashes. Fees cost `planned_credits` a day, one question
+    about a hash `question_credits`; `cadence` is how often that is asked. `exclusion_endpoints` are
+    asked about rejections; one that is alone has an empty name. `block_time` is the usual time
+    between blocks, where known. `rules` say how long a change is seen before it holds. Fees are
+    paid in `coin`.
     """
 
     network_id: NetworkId
@@ -69,6 +69,7 @@ class NetworkProfile:
     history_period: timedelta = timedelta(minutes=10)
     planned_credits: int = 0
     question_credits: int = 0
+    cadence: CadencePolicy = field(default_factory=CadencePolicy)
     rules: ConditionRules = field(default_factory=ConditionRules)
     block_time: timedelta | None = None
     coin: str = USUAL_COIN
@@ -76,11 +77,8 @@ class NetworkProfile:
 
     def form(self) -> dict[str, Json]:
         """Name it for programs."""
-        return {
-            "networkId": self.network_id,
-            "network": self.name,
-            "isSimulated": self.is_simulated,
-        }
+        names: dict[str, Json] = {"networkId": self.network_id, "network": self.name}
+        return names | {"isSimulated": self.is_simulated}
 
     @property
     def value_time(self) -> timedelta | None:

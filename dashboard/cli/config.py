@@ -19,15 +19,20 @@ from dashboard.application.configuration_import import (
     taken_lines,
 )
 from dashboard.application.context import ApplicationContext
+from dashboard.application.health import InstallationHealth
 from dashboard.application.listing import Json
+from dashboard.application.polling_plan import PLAN, plan_in_words
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.main import Group
 from dashboard.cli.options import FILE, as_json, chosen
 from dashboard.cli.output import (
     FAILED,
     WRONG_INPUT,
+    Output,
     answer,
+    output,
     print_json,
+    print_list,
     print_table,
     say,
     warn,
@@ -105,6 +110,18 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
         print_trials(tried)
     if any(finding.outcome is TrialOutcome.FAILED for each in tried for finding in each.findings):
         context.exit(FAILED)
+
+
+@config.command()
+@output
+def plan(*, output: Output) -> None:
+    """Show what asking takes a day, how late rejections are seen, and what other settings give.
+
+    The load is that of the last week, as it is stored; no API is asked.
+    """
+    with open_installation() as here:
+        found = InstallationHealth(here.source).plan()
+    print_list(PLAN, found, output, after=[*plan_in_words(found)] if found else ())
 
 
 @config.command()

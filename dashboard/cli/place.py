@@ -64,6 +64,7 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "tokens": "tokens",
     "audit": "audit",
     "store": "settings",
+    "config plan": "settings",
     "config export": "configuration",
     "config import": "configuration",
 }

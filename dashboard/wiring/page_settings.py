@@ -41,6 +41,7 @@ from dashboard.settings.schema import ProxySettings, fill
 from dashboard.settings.values import host_of, network_of, origin_of
 from dashboard.wiring.networks import (
     Network,
+    cadence_of,
     charged_questions,
     condition_rules,
     cost_of,
@@ -246,6 +247,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         sees_all_reports=sees_all_reports(network, settings),
         line_limits=line_limits(network),
         planned_credits=0 if cost is None else cost.gas_credits,
+        cadence=cadence_of(network, settings),
         question_credits=CREDITS_PER_CALL * charged_questions(network, settings),
         rules=condition_rules(settings),
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,

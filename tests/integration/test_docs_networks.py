@@ -97,7 +97,11 @@ def test_node_of_the_page_is_checked_and_tried(tmp_path: Path) -> None:
 
 def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) -> None:
     serve = section("Your own serve")
-    others = [section("Try what you configured"), section("See the configuration in force")]
+    others = [
+        section("Try what you configured"),
+        section("Choose between calls and delay"),
+        section("See the configuration in force"),
+    ]
     todo = [words for text in (serve, *others) for words in commands(text)]
     assert ["linewatch", "up"] in todo  # of what it runs, the page asks serve alone
     with running_anvil() as node:
@@ -138,6 +142,7 @@ def test_every_command_of_the_page_is_run_here() -> None:
         "Your own node",
         "Your own serve",
         "Try what you configured",
+        "Choose between calls and delay",
         "See the configuration in force",
     )
 

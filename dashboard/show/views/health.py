@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from typing import Final
@@ -13,6 +13,7 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, health_troubles
 from dashboard.application.health import Health, SourceRecords
+from dashboard.application.polling_plan import PLAN, plan_in_words
 from dashboard.application.source_health import NetworkHealth, Spending
 from dashboard.application.text import moment
 from dashboard.domain.formatting import counted
@@ -40,6 +41,7 @@ from dashboard.show.parts.notices import (
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row
+from dashboard.show.parts.table import list_table
 
 REFRESH: Final = timedelta(seconds=4)
 _FEW: Final = 2
@@ -102,6 +104,19 @@ def _sources(queries: Application, now: datetime) -> None:
             if history.records is not None:
                 ids = [each.profile.network_id for each in networks]
                 st.html(legend_of(history.records, ids))
+        _plan(queries, {each.name for each in chosen})
+
+
+def _plan(queries: Application, names: Collection[str]) -> None:
+    """Show what asking takes, and what other settings would give."""
+    with store_errors_shown():
+        plan = [each for each in queries.health.plan() if each.network in names]
+        if plan:
+            with st.expander(
+                "Plan: calls and credits a day, and how late rejections are seen", key="plan"
+            ):
+                words = [element("p", each, class_="lw-quiet") for each in plan_in_words(plan)]
+                st.html(join(list_table(PLAN, plan, "Plan"), *words))
 
 
 def _history(queries: Application) -> SourceHistory:

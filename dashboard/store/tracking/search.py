@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Select,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    type_coerce,
     union_all,
 )
 
@@ -117,6 +120,33 @@ def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     if wanted.tx_hashes is None and _allows_any_cohort(wanted):
         return _count_containing(connection, wanted.search)
     return _count(connection, _select_fitting(connection, wanted))
+
+
+class AgeGroup(NamedTuple):
+    """So many hashes, watched on a network, whose ages began within one hour, around `born_at`."""
+
+    network_id: NetworkId
+    is_rejected: bool
+    many: int
+    born_at: datetime
+
+
+def count_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
+    """Count what is watched of each network and was born after a moment, hour by hour."""
+    column = watched_cohorts.c
+    born = type_coerce(column.born_at, BigInteger)
+    alike = (column.network_id, column.is_rejected)
+    query = (
+        select(*alike, func.sum(cohorts.c.size))
+        .add_columns(func.min(column.born_at), func.max(column.born_at))
+        .join(cohorts)
+        .where(column.born_at > after)
+        .group_by(*alike, born - born % literal_column("3600000", BigInteger()))
+    )
+    return [
+        AgeGroup(network_id, is_rejected, int(many), first + (last - first) / 2)
+        for network_id, is_rejected, many, first, last in connection.execute(query)
+    ]
 
 
 def count_up_to(connection: Connection, wanted: TrackedFilter, most: int) -> int:

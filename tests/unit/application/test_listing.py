@@ -17,6 +17,7 @@ from dashboard.application.keys import Keys
 from dashboard.application.listing import Column, Listing, time_column, time_for_programs
 from dashboard.application.lookup import lookup_file
 from dashboard.application.people_listings import PEOPLE, SESSIONS
+from dashboard.application.polling_plan import PLAN
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rules import firing_listing, rule_listing
@@ -37,6 +38,7 @@ def listings(store: Store) -> list[Listing[Any]]:
         AUDIT,
         FIGURES_OF_ALL,
         PEOPLE,
+        PLAN,
         RANKED,
         RECIPIENTS,
         SESSIONS,

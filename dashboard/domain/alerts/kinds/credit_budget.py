@@ -34,8 +34,8 @@ USUAL_SHARE: Final = 80
 _LARGEST_BUDGET: Final = 10**15
 _ALL: Final = 100
 _SAVE_CREDITS: Final = (
-    "Run `linewatch config try`: it says what the cadence costs a day.",
-    "Longer periods in [poll], or of a network, spend less.",
+    "Run `linewatch config plan`: it says what the cadence costs a day, and what another would.",
+    "Fewer calls_per_transaction and longer periods in [poll] spend less.",
 )
 
 
