@@ -46,10 +46,10 @@ def record_statements(
     held = _held(connection, network_id, [] if is_empty else [*{one.tx_hash for one in answered}])
     rows = {}
     for each in answered:
-        known = held[each.tx_hash]
-        new, before = Statement.of(each, asked_at), known.get(each.endpoint)
+        known = held.get(each.tx_hash, {})
         if not known and each.tx_hash not in told:
             continue
+        new, before = Statement.of(each, asked_at), known.get(each.endpoint)
         if before is not None and (before.said, before.claim) == (new.said, new.claim):
             if asked_at - before.last_said_at < _SAID_TO_THE:
                 continue
