@@ -6,11 +6,12 @@ transition stands in the outbox, and `alert` turns it into notifications.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from dashboard.detect.conditions import conclude_rejection
@@ -26,55 +27,59 @@ from dashboard.domain.tracking.cadence import (
 )
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, NetworkStore
+from dashboard.poll.meetings import ScheduledCohort, attended, gathered, one_group
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import cohorts_among, record_poll, save_record
+from dashboard.store.evidence.record_answers import (
+    cohorts_among,
+    leave_changed,
+    record_poll,
+    save_record,
+)
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.tracking.cohorts import (
     Cohort,
     PollResult,
+    WatchedCohort,
     mark_rejected,
     read_cohorts,
+    still_watched,
     watched_after,
 )
+from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
 
 _UNIT: Final = timedelta(milliseconds=1)
 _TIME_BITS: Final = 48
 _ID_BITS: Final = 48
 _SIZE_BITS: Final = 16
 _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
-"""A flag above the size, which is at most `LARGEST_COHORT`."""
+_GROUP: Final = 1 << (_SIZE_BITS - 2)
+"""Flags above the size, which is at most `LARGEST_COHORT`."""
 
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 """Added to a time, which may lie before this process began, so that it is never negative."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledCohort:
-    """A cohort of at most `size` hashes; `born` is when its age began, in elapsed time.
-
-    `is_after_limits`: that was after line limits ended.
-    """
-
-    cohort_id: int
-    born: timedelta
-    size: int
-    is_after_limits: bool = False
-
-
 class ExclusionQueue:
-    """A heap of cohorts by due time, all in elapsed time, to the millisecond.
+    """A heap of cohorts and poll groups by due time, all in elapsed time, to the millisecond.
 
     What was born after line limits ended is asked about by `after_limits`; without that, never.
+    `epoch` is a moment that is the same in every process, so that a restart changes no meeting.
     """
 
-    def __init__(self, policy: CadencePolicy, after_limits: CadencePolicy | None = SELDOM) -> None:
+    def __init__(
+        self,
+        policy: CadencePolicy,
+        after_limits: CadencePolicy | None = SELDOM,
+        epoch: timedelta = timedelta(),
+    ) -> None:
         """Begin with nothing to ask."""
         self._policy = policy
         self._after_limits = after_limits
+        self.epoch = epoch
         self._heap: list[int] = []
 
     def __len__(self) -> int:
@@ -96,8 +101,13 @@ class ExclusionQueue:
             wait = next_check(age, policy, is_rejected=last.is_rejected)
         else:
             wait = next_try(age, policy)
-        if wait is not None:
-            self.put(cohort, max(asked + wait, now))
+        if wait is None:
+            return
+        due = asked + wait
+        if last.is_null and not cohort.is_full:
+            epoch = self.epoch
+            due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
+        self.put(cohort, max(due, now))
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
         """Take what is due off the schedule, the most overdue first, until `limit` hashes."""
@@ -117,7 +127,7 @@ class ExclusionQueue:
         """Schedule a cohort for that time, unless it is never asked about."""
         if cohort.is_after_limits and self._after_limits is None:
             return
-        size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits
+        size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits | _GROUP * cohort.is_group
         about = cohort.cohort_id << _SIZE_BITS | size
         heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
 
@@ -139,8 +149,8 @@ def _unpacked(entry: int) -> ScheduledCohort:
     about = entry >> _TIME_BITS
     size = about & ((1 << _SIZE_BITS) - 1)
     cohort_id = about >> _SIZE_BITS & ((1 << _ID_BITS) - 1)
-    is_after_limits = bool(size & _AFTER_LIMITS)
-    return ScheduledCohort(cohort_id, born * _UNIT, size % _AFTER_LIMITS, is_after_limits)
+    flags = bool(size & _AFTER_LIMITS), bool(size & _GROUP)
+    return ScheduledCohort(cohort_id, born * _UNIT, size % _GROUP, *flags)
 
 
 _RULES: Final = PollRules(
@@ -149,6 +159,8 @@ _RULES: Final = PollRules(
     longest_pause=timedelta(seconds=15),
     retry=timedelta(seconds=1),
 )
+
+_NULL: Final = PollResult(None, is_rejected=False)
 
 _SAVED_AT_ONCE: Final = 20
 """Rejections of one transaction of a tenth of a second."""
@@ -160,8 +172,22 @@ class ExclusionAsker(Protocol):
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]: ...
 
 
-class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int, PollResult]]):
-    """Asks about whole cohorts; `new_id` gives ids that nothing else has."""
+class Question(NamedTuple):
+    """A cohort on the schedule, or a group that is asked as one, with its hashes."""
+
+    scheduled: ScheduledCohort
+    cohort: Cohort
+
+
+class Recorded(NamedTuple):
+    """What is to be scheduled again, with its result, and what left its group."""
+
+    results: Sequence[tuple[ScheduledCohort, PollResult]]
+    left: Sequence[WatchedCohort]
+
+
+class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorded]):
+    """Asks about whole cohorts and groups; `new_id` gives ids that nothing else has."""
 
     name = "exclusion"
     operation = Operation.EXCLUSION_STATUS
@@ -199,27 +225,45 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
                 self._schedule.clear()
                 self._last_cohort_id, self._limits_ended_at = 0, ended_at
             found = watched_after(connection, network_id, self._last_cohort_id)
-        now = self.clocks.elapsed()
+        self._put(found)
+        self._last_cohort_id = max((each.cohort_id for each in found), default=self._last_cohort_id)
+
+    def _put(self, found: Iterable[WatchedCohort]) -> None:
+        """Schedule cohorts as the store has them, those of a group as one."""
+        now, elapsed_at = self.clocks.elapsed(), self.clocks.elapsed_at
+        groups: defaultdict[int, list[WatchedCohort]] = defaultdict(list)
         for each in found:
-            cohort = ScheduledCohort(
-                each.cohort_id,
-                self.clocks.elapsed_at(each.born_at),
-                each.size,
-                ended_at is not None and each.born_at >= ended_at,
-            )
-            if each.last_asked_at is None:
+            if each.group_id is not None:
+                groups[each.group_id].append(each)
+            elif each.last_asked_at is None:
+                cohort = self._scheduled(each)
                 soonest = cohort.born + SOONEST if each.is_attempt_known else now
                 self._schedule.put(cohort, max(soonest, now))
             else:
-                asked = self.clocks.elapsed_at(each.last_asked_at)
-                self._schedule.reschedule(cohort, each.last_result, asked, now)
-            self._last_cohort_id = each.cohort_id
+                asked = elapsed_at(each.last_asked_at)
+                self._schedule.reschedule(self._scheduled(each), each.last_result, asked, now)
+        for group_id, members in groups.items():
+            group = one_group(group_id, [self._scheduled(each) for each in members])
+            asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
+            self._schedule.reschedule(group, _NULL, asked, now)
 
-    def questions(self, due: Sequence[ScheduledCohort]) -> list[Cohort]:
-        """Read the hashes of cohorts; one that has none any more is left out."""
+    def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
+        ended_at = self._limits_ended_at
+        is_after_limits = ended_at is not None and found.born_at >= ended_at
+        born = self.clocks.elapsed_at(found.born_at)
+        return ScheduledCohort(found.cohort_id, born, found.size, is_after_limits)
+
+    def questions(self, due: Sequence[ScheduledCohort]) -> list[Question]:
+        """Read the hashes of cohorts and groups; one that has none any more is left out."""
+        network_id = self.store.network_id
+        read = {False: read_cohorts, True: read_groups}
+        found: list[Question] = []
         with self.store.read() as connection:
-            ids = [each.cohort_id for each in due]
-            return read_cohorts(connection, self.store.network_id, ids)
+            for is_group, read_all in read.items():
+                some = {each.cohort_id: each for each in due if each.is_group is is_group}
+                cohorts = read_all(connection, network_id, list(some))
+                found += (Question(some[each.cohort_id], each) for each in cohorts)
+        return found
 
     def is_answered(self) -> bool:
         """Whether a look-up was answered since the last poll failed as a whole."""
@@ -229,14 +273,14 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
             failures = read_standing_failures(connection, self.store.network_id)
         return all(each.operation is not self.operation for each in failures)
 
-    async def ask(self, questions: Sequence[Cohort]) -> list[ExclusionAnswer]:
+    async def ask(self, questions: Sequence[Question]) -> list[ExclusionAnswer]:
         """Ask about all their hashes at once."""
-        return await self._asker.ask([each for cohort in questions for each in cohort.hashes])
+        return await self._asker.ask(_hashes(questions))
 
     def record(
-        self, asked_at: datetime, questions: Sequence[Cohort], answers: Sequence[ExclusionAnswer]
-    ) -> dict[int, PollResult]:
-        """Write down each result and each rejection; return the result of each cohort.
+        self, asked_at: datetime, questions: Sequence[Question], answers: Sequence[ExclusionAnswer]
+    ) -> Recorded:
+        """Write down each result and each rejection; return what is to be scheduled again.
 
         Hashes with another result than most of their cohort are in a new one afterwards. Results
         come last: until then all of it would be asked again.
@@ -248,22 +292,67 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
                 self._save(connection, some, asked_at)
             let_others_write()
         with self.store.write(asked_at) as connection:
-            if before:  # their cohorts were split
-                hashes = [each for cohort in questions for each in cohort.hashes]
-                questions = cohorts_among(connection, network_id, hashes)
-            results = record_poll(connection, network_id, asked_at, questions, answers)
+            alone = [each for each in questions if not each.scheduled.is_group]
+            cohorts = [each.cohort for each in alone]
+            if before:  # they were split
+                cohorts = cohorts_among(connection, network_id, _hashes(alone))
+            groups = [each.cohort for each in questions if each.scheduled.is_group]
+            leaving = leave_changed(connection, network_id, groups, answers)
+            polled = [*cohorts, *leaving]
+            results = record_poll(connection, network_id, asked_at, polled, answers)
+            recorded = self._regroup(connection, asked_at, questions, leaving, results)
             self._conditions.update_exclusion_outage(connection, asked_at)
             self._save(connection, last, asked_at)
         self._has_outage = all(each.failure is not None for each in answers)
-        return results
+        return recorded
+
+    def _regroup(
+        self,
+        connection: Connection,
+        asked_at: datetime,
+        questions: Sequence[Question],
+        leaving: Sequence[Cohort],
+        results: Mapping[int, PollResult],
+    ) -> Recorded:
+        """Let what was answered null go on in groups, each with one row that says so."""
+        network_id, again = self.store.network_id, []
+        left = {tx_hash for cohort in leaving for tx_hash in cohort.hashes}
+        nulls: list[ScheduledCohort] = []
+        for scheduled, cohort in questions:
+            result = results.get(scheduled.cohort_id)
+            if scheduled.is_group:
+                size = len(cohort.hashes) - len(left.intersection(cohort.hashes))
+                nulls += [replace(scheduled, size=size)] if size else []
+            elif result is not None and result.is_null:
+                nulls.append(scheduled)
+            elif result is not None:
+                again.append((scheduled, result))
+        for some in gathered(nulls, self.clocks.elapsed(), self._schedule.epoch):
+            together = some[0]
+            if len(some) > 1:
+                groups = [each.cohort_id for each in some if each.is_group]
+                cohorts = [each.cohort_id for each in some if not each.is_group]
+                group_id = join_groups(connection, network_id, asked_at, groups, cohorts)
+                together = one_group(group_id, some)
+            again.append((together, _NULL))
+        record_nulls(connection, asked_at, [each.cohort_id for each, _ in again if each.is_group])
+        alone = [
+            each.cohort_id
+            for each in leaving
+            if each.is_whole and each.cohort_id <= self._last_cohort_id
+        ]
+        return Recorded(again, still_watched(connection, network_id, alone))
 
     def reschedule(
-        self, due: Sequence[ScheduledCohort], recorded: dict[int, PollResult], now: timedelta
+        self,
+        due: Sequence[ScheduledCohort],  # noqa: ARG002 - what of it is left is in `recorded`
+        recorded: Recorded,
+        now: timedelta,
     ) -> None:
-        """Schedule cohorts by their results; one that is not tracked any more is dropped."""
-        for each in due:
-            if each.cohort_id in recorded:
-                self._schedule.reschedule(each, recorded[each.cohort_id], now, now)
+        """Schedule what was asked by its result; what is not tracked any more is dropped."""
+        for each, result in recorded.results:
+            self._schedule.reschedule(each, result, now, now)
+        self._put(recorded.left)
 
     def _save(
         self, connection: Connection, rejected: Sequence[ExclusionAnswer], at: datetime
@@ -273,6 +362,10 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
         for each in rejected:
             save_rejection(connection, network_id, each, at, self._new_id())
+
+
+def _hashes(questions: Iterable[Question]) -> list[TxHash]:
+    return [tx_hash for each in questions for tx_hash in each.cohort.hashes]
 
 
 def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[ExclusionAnswer]]:

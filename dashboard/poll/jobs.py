@@ -164,7 +164,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         lambda: run_sync(_update_conditions, worker, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        schedule = ExclusionQueue(network.cadence, network.after_limits)
+        schedule = ExclusionQueue(network.cadence, network.after_limits, -clocks.offset)
         exclusion = ExclusionPoll(
             network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )

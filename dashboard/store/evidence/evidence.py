@@ -20,10 +20,10 @@ from dashboard.store.rejections.archive import versions_among
 from dashboard.store.schema import (
     checks,
     outbox,
+    polled_cohorts,
     rejections,
     tracked_hashes,
     transitions,
-    watched_cohorts,
 )
 from dashboard.store.schema.rejections import stored_rejection
 from dashboard.store.tracking.follow_ups import follow_ups_among, receipt_failures_among
@@ -43,9 +43,9 @@ def read_evidence_of_many(
     asked: defaultdict[TxHash, dict[NetworkId, Row[Any]]] = defaultdict(dict)
     for row in connection.execute(select(checks).where(checks.c.tx_hash.in_(hashes))):
         asked[row.tx_hash][row.network_id] = row
-    of_cohorts = watched_cohorts.c.cohort_id.in_({row.cohort_id for row in tracked.values()})
+    of_cohorts = polled_cohorts.c.cohort_id.in_({row.cohort_id for row in tracked.values()})
     watched: defaultdict[int, dict[NetworkId, Row[Any]]] = defaultdict(dict)
-    for row in connection.execute(select(watched_cohorts).where(of_cohorts)):
+    for row in connection.execute(select(polled_cohorts).where(of_cohorts)):
         watched[row.cohort_id][row.network_id] = row
     failing, said = receipt_failures_among(connection, hashes), statements_among(connection, hashes)
     found = {}

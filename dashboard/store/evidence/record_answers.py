@@ -19,6 +19,7 @@ from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected
+from dashboard.store.tracking.poll_groups import changed_members, leave_groups
 from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
 from dashboard.store.tracking.statements import record_statements
 
@@ -58,6 +59,24 @@ def record_poll(
     record_statements(connection, network_id, asked_at, answers)
     _note_network(connection, network_id, asked_at, answers)
     return results
+
+
+def leave_changed(
+    connection: Connection,
+    network_id: NetworkId,
+    groups: Sequence[Cohort],
+    answers: Sequence[ExclusionAnswer],
+) -> list[Cohort]:
+    """Let cohorts leave their groups whose result differs now; return them, to be recorded alone.
+
+    If only some hashes of a cohort have another result, it is returned with these alone.
+    """
+    unlike = {each.tx_hash for each in answers if (each.record, each.failure) != (None, None)}
+    unlike.update(changed_members(connection, network_id, [each.cohort_id for each in groups]))
+    changed = [each for group in groups for each in group.hashes if each in unlike]
+    leaving = cohorts_among(connection, network_id, changed)
+    leave_groups(connection, network_id, [each.cohort_id for each in leaving if each.is_whole])
+    return leaving
 
 
 def record_lookup(

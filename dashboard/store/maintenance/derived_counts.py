@@ -1,7 +1,8 @@
 """What is derived from rejections and tracked hashes, compared with these and computed again.
 
-These are the counters of rejections and of labels, the tags by which hashes are found, and of
-cohorts how many hashes they have and whether a record of each of them is stored.
+These are the counters of rejections and of labels, the tags by which hashes are found, of cohorts
+how many hashes they have and whether a record of each of them is stored, and the group in which a
+poll group is asked.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from dashboard.store.maintenance.findings import Finding, first_of, rebuildable
 from dashboard.store.rejections.counts import recounted_days
 from dashboard.store.schema import (
     cohorts,
+    poll_groups,
     rejection_days,
     rejections,
     tracked_hashes,
@@ -147,6 +149,13 @@ _HAS_RECORD_THERE: Final = exists().where(
 )
 
 
+_ASKED: Final = poll_groups.alias()
+_LOST: Final = select(*poll_groups.c["group_id", "within_id"]).where(
+    poll_groups.c.within_id.not_in(select(_ASKED.c.group_id).where(_ASKED.c.within_id.is_(None)))
+)
+"""Groups whose cohorts nobody would ask: they are within one that is gone, or not asked itself."""
+
+
 class _Marks(NamedTuple):
     """Whether a record is held, and of which of the watched networks."""
 
@@ -176,6 +185,11 @@ def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
             for row in connection.execute(query)
         )
         yield from first_of(wrong, "tracked hashes whose cohort is wrong about their rejections")
+    lost = (
+        rebuildable(f"the poll group {row.group_id} is asked within {row.within_id}, which is none")
+        for row in connection.execute(_LOST)
+    )
+    yield from first_of(lost, "poll groups within one that is none")
 
 
 def rebuild_cohorts(connection: Connection) -> None:
@@ -188,6 +202,8 @@ def rebuild_cohorts(connection: Connection) -> None:
             of_watched = watched_cohorts.c.cohort_id == row.cohort_id
             connection.execute(delete(watched_cohorts).where(of_watched))
             connection.execute(delete(cohorts).where(of_cohort))
+    lost = poll_groups.c.group_id.in_(select(_LOST.subquery().c.group_id))
+    connection.execute(update(poll_groups).where(lost).values(within_id=None))
     for query in (_mismarked(), _misknown()):
         for cohort_id in sorted({row.cohort_id for row in connection.execute(query)}):
             _mark(connection, cohort_id)

@@ -23,12 +23,12 @@ from dashboard.store.schema import (
     fee_percentiles,
     fee_rollups,
     notifications,
+    polled_cohorts,
     rejections,
     signed_transactions,
     suggested_gas_fees,
     tracked_hashes,
     transitions,
-    watched_cohorts,
 )
 from dashboard.store.schema.columns import Exact, milliseconds_of
 
@@ -164,7 +164,7 @@ def _rejections() -> Source:
 
 def _tracked() -> Source:
     """Export a row for each network on which a hash is watched."""
-    tracked, asked = tracked_hashes.c, watched_cohorts.c
+    tracked, asked = tracked_hashes.c, polled_cohorts.c
     names = ("last_asked_at", "first_answered_at", "last_answered_at", "failing_since")
     fields = (
         field("tx_hash", tracked.tx_hash),
@@ -177,7 +177,7 @@ def _tracked() -> Source:
         *(field(name, asked[name]) for name in names),
     )
     rows = tracked_hashes.join(cohorts, cohorts.c.cohort_id == tracked.cohort_id)
-    rows = rows.join(watched_cohorts, asked.cohort_id == tracked.cohort_id)
+    rows = rows.join(polled_cohorts, asked.cohort_id == tracked.cohort_id)
     order = (tracked.tracked_id, asked.network_id)
     return Source(fields, rows, cohorts.c.tracked_at, asked.network_id, order)
 

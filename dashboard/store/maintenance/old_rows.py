@@ -32,6 +32,7 @@ from dashboard.store.schema import (
     endpoint_statements,
     fee_rollups,
     follow_ups,
+    poll_groups,
     rejections,
     tracked_hashes,
     watched_cohorts,
@@ -142,6 +143,15 @@ STATEMENTS: Final = rows_by_key(
     endpoint_statements.c.last_said_at < _BEFORE,
     _is_untracked(endpoint_statements),
     ~exists().where(rejections.c.tx_hash == endpoint_statements.c.tx_hash),
+)
+
+_WITHIN: Final = poll_groups.alias()
+
+POLL_GROUPS: Final = rows_by_key(
+    poll_groups,
+    poll_groups.c.asked_at < _BEFORE,
+    ~exists().where(watched_cohorts.c.group_id == poll_groups.c.group_id),
+    ~exists().where(_WITHIN.c.within_id == poll_groups.c.group_id),
 )
 
 FOLLOW_UPS: Final = rows_by_key(

@@ -9,13 +9,18 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
     String,
+    Subquery,
+    case,
     false,
+    func,
     or_,
+    select,
 )
 
 from dashboard.store.schema.columns import (
@@ -64,9 +69,20 @@ def _poll_result_columns() -> list[Column[Any]]:
     ]
 
 
+# Cohorts of one network that were asked together at `asked_at` and answered null. A group that
+# joined another one is asked `within_id`, and its own time counts no more.
+poll_groups = table(
+    "poll_groups",
+    key("group_id", RowId),
+    needed("asked_at", Moment),
+    Column("within_id", RowId, index=True),
+    sqlite_autoincrement=True,
+)
+
 # A cohort on one of its networks, and the poll results there of all its hashes.
 # `watch_id` is the cohort in which the watch began, which it keeps through every split.
 # `born_at` is when the age of the youngest began; `is_rejected`: all have a record there.
+# While it has a `group_id`, later nulls stand in that group alone: read `polled_cohorts`.
 watched_cohorts = table(
     "watched_cohorts",
     key("cohort_id", RowId, ForeignKey("cohorts.cohort_id")),
@@ -76,6 +92,7 @@ watched_cohorts = table(
     needed("born_at", Moment),
     needed("is_rejected", Boolean),
     *_poll_result_columns(),
+    Column("group_id", RowId, ForeignKey("poll_groups.group_id")),
     sqlite_with_rowid=False,
 )
 
@@ -95,6 +112,34 @@ partial_index(
     watched_cohorts.c.cohort_id,
     where=watched_cohorts.c.is_rejected,
 )
+
+# With what shows that a member no longer is like its group, so that the index alone is read.
+partial_index(
+    "ix_watched_cohorts_group_id",
+    *watched_cohorts.c["group_id", "failing_since", "is_rejected"],
+    where=watched_cohorts.c.group_id.is_not(None),
+)
+
+
+def _polled_cohorts() -> Subquery:
+    own, joined, asked = watched_cohorts.c, poll_groups.alias(), poll_groups.alias()
+    at, asked_id = asked.c.asked_at, func.coalesce(joined.c.within_id, joined.c.group_id)
+    latest: dict[str, ColumnElement[Any]] = {
+        name: case((at > own[name], at), else_=own[name])
+        for name in ("last_asked_at", "last_answered_at")
+    }
+    told = latest | {"group_id": asked_id}
+    return (
+        select(*(told.get(each.name, each).label(each.name) for each in own))
+        .outerjoin_from(watched_cohorts, joined, joined.c.group_id == own.group_id)
+        .outerjoin(asked, asked.c.group_id == asked_id)
+        .subquery("polled_cohorts")
+    )
+
+
+polled_cohorts: Final = _polled_cohorts()
+"""Watched cohorts with the times at which they were asked and answered last, alone or in a group,
+and with the `group_id` of the group in which they are asked now."""
 
 # `tags` are all words with # of the label and the note, and those given as tags: `#a #b`.
 tracked_hashes = table(

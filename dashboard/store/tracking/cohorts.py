@@ -28,11 +28,11 @@ from sqlalchemy import (
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
-from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.schema import cohorts, polled_cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 
 LARGEST_COHORT: Final = 1000
-"""Hashes of one cohort, so that due hashes can be asked in batches."""
+"""Hashes of one cohort or poll group, so that due hashes can be asked in batches."""
 
 
 class PollResult(NamedTuple):
@@ -49,12 +49,18 @@ class PollResult(NamedTuple):
         """Whether the last question got an answer."""
         return self.failure is None
 
+    @property
+    def is_null(self) -> bool:
+        """Whether it got an answer, and there never was a record."""
+        return self.is_answered and not self.is_rejected
+
 
 @dataclass(frozen=True, slots=True)
 class WatchedCohort:
     """A cohort of at most `size` hashes to ask one network about, and when that was done last.
 
     `born_at` is when the age of its youngest hash began: with its attempt, if `is_attempt_known`.
+    `group_id` is the poll group in which it is asked, None if it is asked alone.
     """
 
     cohort_id: int
@@ -63,6 +69,7 @@ class WatchedCohort:
     is_attempt_known: bool
     last_asked_at: datetime | None
     last_result: PollResult
+    group_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +87,30 @@ class Cohort:
 
 def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
     """Return the cohorts that are watched on a network, beyond the id `after`, oldest first."""
-    column = watched_cohorts.c
+    return _watched(connection, network_id, polled_cohorts.c.cohort_id > after)
+
+
+def still_watched(
+    connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
+) -> list[WatchedCohort]:
+    """Return those of some cohorts that are still watched on a network."""
+    column = polled_cohorts.c.cohort_id
+    of_portions = (
+        _watched(connection, network_id, column.in_(some)) for some in portions(cohort_ids)
+    )
+    return [each for found in of_portions for each in found]
+
+
+def _watched(
+    connection: Connection, network_id: NetworkId, is_wanted: ColumnElement[bool]
+) -> list[WatchedCohort]:
+    column = polled_cohorts.c
     query = (
         select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
+        .add_columns(column.group_id)
         .add_columns(cohorts.c.cohort_id, cohorts.c.size)
-        .join(cohorts)
-        .where(column.cohort_id > after, column.network_id == network_id)
+        .join_from(polled_cohorts, cohorts, cohorts.c.cohort_id == column.cohort_id)
+        .where(is_wanted, column.network_id == network_id)
         .order_by(column.cohort_id)
     )
     return [
@@ -99,6 +124,7 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
                 None if row.failure_kind is None else FailureKind(row.failure_kind),
                 row.is_rejected,
             ),
+            row.group_id,
         )
         for row in connection.execute(query)
     ]
@@ -143,7 +169,7 @@ def watch_on_networks(
 
 
 def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
-    """Move hashes from a cohort to a new one with the same results; return its id.
+    """Move hashes from a cohort to a new one with the same results, asked alone; return its id.
 
     Hashes that have already left the cohort stay where they are; None if all have.
     """
@@ -154,9 +180,10 @@ def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash
     new_id: int | None = connection.execute(begun).scalar_one_or_none()
     if new_id is None:
         return None
-    names = [column.name for column in watched_cohorts.c if column.name != "cohort_id"]
-    same = select(literal(new_id, RowId), *watched_cohorts.c[tuple(names)])
-    same = same.where(watched_cohorts.c.cohort_id == cohort_id)
+    alone = {"cohort_id", "group_id"}
+    names = [column.name for column in watched_cohorts.c if column.name not in alone]
+    same = select(literal(new_id, RowId), *polled_cohorts.c[tuple(names)])
+    same = same.where(polled_cohorts.c.cohort_id == cohort_id)
     connection.execute(insert(watched_cohorts).from_select(["cohort_id", *names], same))
     column, moved = tracked_hashes.c, 0
     for some in portions(hashes):

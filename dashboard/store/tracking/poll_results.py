@@ -28,7 +28,14 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
-from dashboard.store.schema import checks, cohorts, rejections, tracked_hashes, watched_cohorts
+from dashboard.store.schema import (
+    checks,
+    cohorts,
+    polled_cohorts,
+    rejections,
+    tracked_hashes,
+    watched_cohorts,
+)
 from dashboard.store.schema.columns import Hash, Moment
 from dashboard.store.schema.tracking import POLL_RESULT_COLUMNS
 from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected, split_cohort
@@ -108,8 +115,8 @@ def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> 
 def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
     """Keep the results of a hash that is not tracked any more."""
     names = ["network_id", *POLL_RESULT_COLUMNS]
-    results = select(literal(tx_hash, Hash), *watched_cohorts.c[tuple(names)]).where(
-        watched_cohorts.c.cohort_id == cohort_id, watched_cohorts.c.last_asked_at.is_not(None)
+    results = select(literal(tx_hash, Hash), *polled_cohorts.c[tuple(names)]).where(
+        polled_cohorts.c.cohort_id == cohort_id, polled_cohorts.c.last_asked_at.is_not(None)
     )
     connection.execute(insert(checks).from_select(["tx_hash", *names], results))
 

@@ -13,6 +13,7 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import (
@@ -31,9 +32,12 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.schema import metadata
+from dashboard.store.tracking.cohorts import read_cohorts, watched_after
+from dashboard.store.tracking.poll_groups import join_groups
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -82,7 +86,19 @@ def live_in(store: Store) -> None:
         for number in range(4, 8):
             keep_report(connection, a_hash(number))
         track(connection, TrackRequest(a_hash(9), (A_NETWORK,), A_MOMENT, HOSTILE), A_MOMENT)
+        ask_together(connection)
         alert_in(connection)
+
+
+def ask_together(connection: Connection) -> None:
+    """Let a hash be asked in a group within another one."""
+    *_, watched = watched_after(connection, A_NETWORK, 0)
+    answers = [ExclusionAnswer(a_hash(9))]
+    cohorts = read_cohorts(connection, A_NETWORK, [watched.cohort_id])
+    record_poll(connection, A_NETWORK, A_MOMENT, cohorts, answers)
+    inner = join_groups(connection, A_NETWORK, A_MOMENT, [], [watched.cohort_id])
+    outer = join_groups(connection, A_NETWORK, A_MOMENT + seconds(1), [], [])
+    join_groups(connection, A_NETWORK, A_MOMENT + seconds(1), [outer, inner], [])
 
 
 def alert_in(connection: Connection) -> None:

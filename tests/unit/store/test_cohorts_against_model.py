@@ -18,9 +18,16 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_record
+from dashboard.store.evidence.record_answers import (
+    leave_changed,
+    record_lookup,
+    record_poll,
+    save_record,
+)
+from dashboard.store.maintenance.derived_counts import wrong_cohorts
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, read_cohorts, watched_after
+from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
@@ -54,9 +61,9 @@ wish = st.tuples(which, st.lists(network, min_size=1, unique=True), age, label)
 action = st.one_of(
     st.tuples(st.just("track"), st.lists(wish, min_size=1, max_size=8)),
     st.tuples(st.just("look_up"), network, st.lists(which, min_size=1, unique=True), said),
-    st.tuples(st.just("poll"), network, said),
+    st.tuples(st.just("poll"), network, said, st.integers(0, HASHES)),
     st.tuples(st.just("read"), network),
-    st.tuples(st.just("keep"), said),
+    st.tuples(st.just("keep"), said, st.integers(0, HASHES)),
     st.tuples(st.just("report"), network, which),
     st.tuples(st.just("amend"), which, age, label),
     st.tuples(st.just("untrack"), which),
@@ -73,7 +80,7 @@ class Play:
         self.hashes = [a_hash(number) for number in range(first, first + HASHES)]
         self.model = Model()
         self.now = A_MOMENT
-        self.read_of: tuple[NetworkId, list[Cohort]] | None = None
+        self.read_of: tuple[NetworkId, list[Cohort], list[Cohort]] | None = None
         self.touched: set[TxHash] = set()
 
     def track(self, wishes: Sequence[tuple[int, list[NetworkId], int | None, str]]) -> None:
@@ -91,22 +98,38 @@ class Play:
         record_lookup(self.connection, network_id, self.now, answers, is_polled=False)
         self.take_in(network_id, answers)
 
-    def poll(self, network_id: NetworkId, said: Said) -> None:
+    def poll(self, network_id: NetworkId, said: Said, joining: int) -> None:
         self.read(network_id)
-        self.keep(said)
+        self.keep(said, joining)
 
     def read(self, network_id: NetworkId) -> None:
-        ids = [each.cohort_id for each in watched_after(self.connection, network_id, 0)]
-        self.read_of = network_id, read_cohorts(self.connection, network_id, ids)
+        """Read what to ask: cohorts that are alone, and groups as one."""
+        watched = watched_after(self.connection, network_id, 0)
+        alone = [each.cohort_id for each in watched if each.group_id is None]
+        grouped = {each.group_id for each in watched if each.group_id is not None}
+        groups = read_groups(self.connection, network_id, sorted(grouped))
+        self.read_of = network_id, read_cohorts(self.connection, network_id, alone), groups
         self.touched.clear()
 
-    def keep(self, said: Said) -> None:
-        """Write down what was answered; a hash that left meanwhile may go without."""
+    def keep(self, said: Said, joining: int) -> None:
+        """Write down what was answered; a hash that left meanwhile may go without.
+
+        So many of the groups and cohorts that were answered null become one group.
+        """
         if self.read_of is None:
             return
-        network_id, read = self.read_of
-        answers = [self.answer_of(each, said) for cohort in read for each in cohort.hashes]
-        record_poll(self.connection, network_id, self.now, read, answers)
+        network_id, cohorts, groups = self.read_of
+        read = [each for cohort in (*cohorts, *groups) for each in cohort.hashes]
+        answers = [self.answer_of(each, said) for each in read]
+        leaving = leave_changed(self.connection, network_id, groups, answers)
+        polled = [*cohorts, *leaving]
+        results = record_poll(self.connection, network_id, self.now, polled, answers)
+        nulls = [each for each, result in results.items() if result.is_null]
+        group_ids = [each.cohort_id for each in groups]
+        record_nulls(self.connection, self.now, group_ids)
+        joined = group_ids[:joining], nulls[: max(0, joining - len(group_ids))]
+        if any(joined):
+            join_groups(self.connection, network_id, self.now, *joined)
         for answer in answers:
             is_kept = answer.tx_hash not in self.touched or self.has_answer(network_id, answer)
             self.take_in(network_id, [answer], is_kept=is_kept)
@@ -192,11 +215,11 @@ def kind_of(failure: Failure | None) -> FailureKind | None:
 def without_words(told: Sequence[Evidence]) -> list[Evidence]:
     """Leave out what failures say: hashes that failed alike share the words of most of them.
 
-    The model does not hold when a hash was tracked.
+    The model does not hold when a hash was tracked, nor when its record was seen.
     """
     failures = (each.failure and Failure(each.failure.kind, "") for each in told)
     return [
-        replace(each, failure=failure, tracked_at=None)
+        replace(each, failure=failure, tracked_at=None, record_seen_at=None)
         for each, failure in zip(told, failures, strict=True)
     ]
 
@@ -214,6 +237,7 @@ def check_cohorts(connection: Connection) -> None:
     twice = watched.join(checks, checks.c.tx_hash == tracked_hashes.c.tx_hash)
     twice = twice.where(checks.c.network_id == watched_cohorts.c.network_id)
     assert connection.execute(twice).first() is None
+    assert list(wrong_cohorts(connection)) == []
 
 
 def test_cohorts_tell_of_each_hash_what_a_record_of_its_own_would(store: Store) -> None:

@@ -148,6 +148,10 @@ SPOILT = {
         "UPDATE watched_cohorts SET is_rejected = false",
         r"has 0x\w+ as not rejected on the network \d+, and a record is stored",
     ),
+    "poll group within one that is within another": (
+        "UPDATE poll_groups SET within_id = 1 WHERE group_id = 2",
+        "the poll group 1 is asked within 2, which is none",
+    ),
     "sum of a minute": (
         "UPDATE fee_rollups SET total = histogram WHERE level = 1",
         r"in the minute from 20.* on: recomputed, it differs in total",
