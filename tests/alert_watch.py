@@ -41,7 +41,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.delivery_checks import PATIENT, notifications, take_worker_lease
+from tests.delivery_checks import PATIENT, notifications, take_lease
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
@@ -109,7 +109,7 @@ class Watch:
 
     def wait(self, length: timedelta = timedelta()) -> None:
         self.clock.wait(length)
-        while self.notifier.run(take_worker_lease(self.store), always):
+        while self.notifier.run(take_lease(self.store), always):
             pass
 
     def incident(self) -> Incident:

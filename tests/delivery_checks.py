@@ -14,7 +14,7 @@ from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.domain.quantity import Address
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
@@ -24,7 +24,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
@@ -39,31 +39,44 @@ HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=_UNLIMITED)
 """A message that is held is left to the next rounds."""
 
 
-SENDER = an_address()
+DEV = Recipient("mail", "dev@example.org")
 
 
-def take_worker_lease(store: Store, holder: str = "worker 1") -> int:
+def take_lease(store: Store, who: str = "worker 1", name: str = "worker") -> int:
     """Return the fencing token of a new worker."""
     with store.write() as connection:
-        token = acquire(connection, "worker", holder, LEASE)
+        token = acquire(connection, name, who, LEASE)
     assert token is not None
     return token
 
 
 def reject(
     store: Store,
-    number: int = 1,
+    *numbers: int,
     transition: Transition | None = None,
-    nonce: int = 5,
-    sender: Address = SENDER,
+    is_tracked: bool = True,
     **changes: Any,  # noqa: ANN401 - any field of the record
 ) -> None:
-    """Let the transaction with this number be rejected: the news waits in the outbox."""
+    """Let transactions be rejected, by default the first: the news waits in the outbox."""
     with store.write() as connection:
-        record = a_record(tx_hash=a_hash(number), nonce=nonce, sender=sender, **changes)
-        track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
-        rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
-        assert record_transition(connection, transition or a_transition(number), rejection_id)
+        for number in numbers or (1,):
+            if is_tracked:
+                track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
+            news = transition or a_transition(number)
+            tell_rejection(connection, a_record(tx_hash=a_hash(number), **changes), news)
+
+
+def tell_rejection(
+    connection: Connection,
+    record: RejectedTransaction,
+    news: Transition,
+    seen_at: datetime = A_MOMENT,
+) -> int:
+    """Save a rejection with what is new by it; return its id."""
+    network_id = news.subject.network_id
+    rejection_id = save_record(connection, network_id, record, seen_at)
+    assert record_transition(connection, news, rejection_id)
+    return rejection_id
 
 
 def make_pending(
@@ -73,10 +86,22 @@ def make_pending(
     now: datetime = A_MOMENT,
 ) -> None:
     """Make a notification of each of `count` rejections pending for each recipient, by itself."""
-    for number in range(1, count + 1):
-        reject(store, number)
+    reject(store, *range(1, count + 1))
     while expand_outbox(store, ConfiguredRecipients(tuple(recipients)), lambda: now, alone):
         pass
+
+
+def claim_due(
+    store: Store,
+    token: int,
+    now: datetime = A_MOMENT,
+    limit: int = 10,
+    besides: Sequence[Notification] = (),
+) -> list[Notification]:
+    """Claim so much for everybody, none of `besides`, and commit, as one must before sending."""
+    with store.write() as connection:
+        held = [each.notification_id for each in besides]
+        return claim_for_all(connection, token, now, limit, held)
 
 
 def claim_for_all(

@@ -16,7 +16,7 @@ from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, a
 from dashboard.alert.notify import Notifier
 from dashboard.store.engine.engine import open_store
 from dashboard.wiring.clock import elapsed
-from tests.delivery_checks import take_worker_lease
+from tests.delivery_checks import take_lease
 from tests.dying_store import DyingStore, die
 from tests.recording_channel import ONCALL_ALONE, SENDER, message_about
 from tests.waiting import PATIENCE
@@ -56,7 +56,7 @@ def main(url: str, maildir: str, point: str) -> None:
     """Take notifier and do one round of delivery."""
     assert point in POINTS
     with open_store(url) as store:
-        token = take_worker_lease(store, "dying worker")
+        token = take_lease(store, "dying worker")
         channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
         when, _, step = point.partition(" commit of ")
         dying = DyingStore(store, _STEPS.index(step) + 1 if step else 0, when)

@@ -25,11 +25,10 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import FLAT, HOSTILE, SILENT, SIMULATED, tx_hash
-from tests.builders import a_record
-from tests.delivery_checks import claim_for_all
+from tests.builders import a_record, a_transition
+from tests.delivery_checks import claim_for_all, tell_rejection
 
 OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
 NIGHT: Final = Recipient("mail", "night@example.org")
@@ -104,10 +103,8 @@ def _reject(connection: Connection, network: NetworkId, number: int, at: datetim
         timestamp=at,
     )
     track(connection, TrackRequest(of_many, (network,), None, "night"), at)
-    rejection_id = save_record(connection, network, record, at)
     subject = Subject.transaction(network, of_many)
-    news = Transition(UUID(int=500 + number), subject, None, State.REJECTED, at)
-    assert record_transition(connection, news, rejection_id)
+    tell_rejection(connection, record, a_transition(500 + number, subject=subject, at=at), at)
 
 
 def _change(

@@ -26,7 +26,7 @@ from dashboard.application.context import (
 )
 from dashboard.application.people import People
 from dashboard.application.sessions import Device
-from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
@@ -38,12 +38,11 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
@@ -55,7 +54,8 @@ from dashboard.web.gate import StrictHeaders
 from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_incidents import Night, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
-from tests.builders import a_record, suggested_gas_fees
+from tests.builders import a_record, a_transition, suggested_gas_fees
+from tests.delivery_checks import tell_rejection
 from tests.hostile_texts import HOSTILE_TEXTS
 from tests.passwords import CHEAP_HASHER
 
@@ -147,15 +147,12 @@ def _transaction(connection: Connection, number: int, text: str, at: datetime) -
     request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
     track(connection, request, at)
     record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at, added=text)
-    rejection_id = save_record(connection, network, record, at)
+    subject = Subject.transaction(network, of_one)
+    tell_rejection(connection, record, a_transition(700 + number, subject=subject, at=at), at)
     claim = StatusClaim(text, of_one, None, text)
     beside = (ExclusionAnswer(of_one, record, endpoint="first"),)
     said = ExclusionAnswer(of_one, claim=claim, endpoint="second", beside=beside)
     record_statements(connection, network, at, [said])
-    news = Transition(
-        UUID(int=700 + number), Subject.transaction(network, of_one), None, State.REJECTED, at
-    )
-    assert record_transition(connection, news, rejection_id)
     watch_sender(connection, WatchedSender(sender, (network,), at, text[:80]))
 
 

@@ -16,15 +16,12 @@ from sqlalchemy import Row, select
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryBlocked, DeliveryError
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.schema import (
     incident_transitions,
     incidents,
@@ -33,7 +30,8 @@ from dashboard.store.schema import (
     notifications,
 )
 from dashboard.store.tracking.transactions import track
-from tests.builders import A_NETWORK, a_hash, a_record, an_id
+from tests.builders import A_NETWORK, a_hash, a_record, a_transition
+from tests.delivery_checks import tell_rejection
 from tests.fake_clock import FakeClock
 from tests.model.expected_alerts import About, Waiting
 from tests.model.kills import Countdown, Killed
@@ -167,12 +165,8 @@ class AlertingLives:
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)
                 request = TrackRequest(a_hash(number), (A_NETWORK,), None, "")
                 track(connection, request, self.clock.now())
-                rejection_id = save_record(connection, A_NETWORK, record, self.clock.now())
-                subject = Subject.transaction(A_NETWORK, a_hash(number))
-                transition = Transition(
-                    an_id(number), subject, None, State.REJECTED, self.clock.now()
-                )
-                assert record_transition(connection, transition, rejection_id)
+                now = self.clock.now()
+                tell_rejection(connection, record, a_transition(number, at=now), now)
 
     def is_anything_pending(self) -> bool:
         """Whether a notification waits to be sent."""

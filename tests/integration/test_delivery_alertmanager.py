@@ -230,7 +230,7 @@ def test_rejections_that_a_person_resolved_end_in_alertmanager_at_once(
     fake_clock = watch.clock
     watch.rules(Rule("rejections", RuleKind.REJECTED, recipients=(TO_ALERTMANAGER,)))
     for number in (3001, 3002):
-        reject(store, number, a_transition(number, at=fake_clock.now()))
+        reject(store, number, transition=a_transition(number, at=fake_clock.now()))
         watch.wait()
         watch.wait(timedelta(seconds=31))
     opened = rejected(alertmanager)

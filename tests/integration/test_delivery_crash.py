@@ -31,7 +31,7 @@ from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 from dashboard.wiring.clock import elapsed
 from tests.builders import A_NETWORK, a_transition, seconds
 from tests.databases import new_sqlite_store
-from tests.delivery_checks import notifications, take_worker_lease
+from tests.delivery_checks import notifications, take_lease
 from tests.killed_delivery import PATIENT, POINTS, utc_now
 from tests.processes import PROJECT
 from tests.received_mail import mails_of
@@ -56,7 +56,7 @@ def die_at(point: str, url: str, maildir: Path) -> None:
 def deliver_all(store: Store, maildir: Path) -> None:
     channels = {"mail": MaildirChannel(maildir, SENDER)}
     deliverer = Deliverer(store, Sending(channels, message_about), utc_now, elapsed, PATIENT)
-    token = take_worker_lease(store, "successor")
+    token = take_lease(store, "successor")
     Notifier(store, ONCALL_ALONE, deliverer, utc_now).run(token, always)
 
 

@@ -21,7 +21,7 @@ from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
-from tests.delivery_checks import make_pending, notifications, reject, states, take_worker_lease
+from tests.delivery_checks import make_pending, notifications, reject, states, take_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
@@ -159,10 +159,9 @@ def test_others_on_the_channel_get_theirs_while_addresses_that_swallow_everythin
         policy = DeliveryPolicy(pace=Pace(largest_hourly=1_000))
         deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
         notifier = Notifier(store, ConfiguredRecipients(tuple(alive)), deliverer, utc_now, alone)
-        token = take_worker_lease(store)
+        token = take_lease(store)
         notifier.run(token, always)
-        for number in range(1000, 1020):
-            reject(store, number)
+        reject(store, *range(1000, 1020))
 
         def all_arrive() -> bool:
             notifier.run(token, always)
@@ -180,7 +179,7 @@ def test_message_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
 ) -> None:
     fake_clock = FakeClock()
     make_pending(store)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     inbox = Inbox()
 
     with rude_server(hang_up_after_the_final_dot) as rude, mail_server(inbox) as port:
@@ -196,7 +195,7 @@ def test_message_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
 def test_messages_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
     fake_clock = FakeClock()
     make_pending(store, 3)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     inbox = Inbox()
 
     for each in (Inbox(RCPT="554 5.7.1 Relay access denied"), inbox):

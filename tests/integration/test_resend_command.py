@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.store.alerts.notification_claims import mark_dead
 from tests.builders import A_MOMENT
-from tests.delivery_checks import claim_for_all, make_pending, take_worker_lease
+from tests.delivery_checks import claim_for_all, make_pending, take_lease
 from tests.installation import Installation, new_installation
 from tests.integration.seeded_installation import store_of
 from tests.recording_channel import ONCALL
@@ -22,7 +22,7 @@ def installation(tmp_path: Path) -> Installation:
     assert planned.run("migrate").returncode == 0
     with store_of(planned) as store:
         make_pending(store, 3)
-        token = take_worker_lease(store)
+        token = take_lease(store)
         with store.write() as connection:
             for notification in claim_for_all(connection, token, A_MOMENT, 10):
                 mark_dead(connection, notification, "550 by mistake", A_MOMENT)

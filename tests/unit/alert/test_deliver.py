@@ -44,7 +44,7 @@ from tests.delivery_checks import (
     notifications,
     reject,
     states,
-    take_worker_lease,
+    take_lease,
 )
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -79,7 +79,7 @@ def test_notification_is_sent_marked_and_dated_when_its_members_were_fixed(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     fake_clock.wait(LEASE / 2)
 
     results = deliverer.deliver_due(token)
@@ -102,7 +102,7 @@ def test_deferred_notification_is_tried_later_however_the_clock_was_set_meanwhil
     days: int,
 ) -> None:
     make_pending(store)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     fake_clock.set_clock(timedelta(days=days))
     channel.errors[ONCALL.address] = trouble
     deliverer.deliver_due(token)
@@ -124,7 +124,7 @@ def test_refused_notification_is_dead_and_costs_other_recipients_nothing(
     make_pending(store, 3, [ONCALL, OTHERS])
     channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
 
-    results = deliverer.deliver_due(take_worker_lease(store))
+    results = deliverer.deliver_due(take_lease(store))
 
     assert results == Counter({DeliveryResult.REFUSED: 3, DeliveryResult.SENT: 3})
     found = Counter((each.recipient, each.state, each.outcome) for each in notifications(store))
@@ -138,10 +138,10 @@ def test_notifier_expands_once_and_delivers_in_one_round(
     both = ConfiguredRecipients((ONCALL, OTHERS))
     notifier = Notifier(store, both, deliverer, fake_clock.now)
 
-    assert notifier.run(take_worker_lease(store), always), "what was new may have been only a part"
+    assert notifier.run(take_lease(store), always), "what was new may have been only a part"
     assert states(store) == {SENT: 2}
     assert expand_outbox(store, both, fake_clock.now) == 0
-    assert not notifier.run(take_worker_lease(store), always)
+    assert not notifier.run(take_lease(store), always)
     assert notifier.finish(timedelta(seconds=1)) == Counter()
 
 
@@ -149,7 +149,7 @@ def test_threads_end_with_their_deliverer(store: Store, over: MakeDeliverer) -> 
     make_pending(store)
     before = set(threading.enumerate())
     deliverer = over(RecordingChannel())
-    assert deliverer.deliver_due(take_worker_lease(store))[DeliveryResult.SENT] == 1
+    assert deliverer.deliver_due(take_lease(store))[DeliveryResult.SENT] == 1
     begun = set(threading.enumerate()) - before
     assert begun
 
@@ -162,7 +162,7 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, over: MakeDe
     make_pending(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
 
-    over(channel, HASTY).deliver_due(take_worker_lease(store))
+    over(channel, HASTY).deliver_due(take_lease(store))
 
     assert channel.addresses() == [OTHERS.address] * 5
     channel.let_go.set()
@@ -172,7 +172,7 @@ def test_only_a_test_message_that_is_taken_ends_what_a_server_asked_for(
     store: Store, channel: RecordingChannel, deliverer: Deliverer
 ) -> None:
     make_pending(store, 2)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     channel.errors[ONCALL.address] = DeliveryBlocked("429", retry_after=timedelta(hours=1))
     deliverer.deliver_due(token)
     channel.errors.clear()
@@ -202,7 +202,7 @@ def test_outcome_that_could_not_be_stored_is_stored_later_and_nothing_is_tried_a
     state: NotificationState,
 ) -> None:
     make_pending(store, 2 if errors else 1)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     channel.errors = errors
     flaky_store = FlakyStore(store)
     deliverer = over(channel, of=flaky_store)
@@ -224,7 +224,7 @@ def test_failure_is_logged_with_its_notification_recipient_and_inert_words(
     channel.errors[OTHERS.address] = DEFERRED
 
     with capture_logs() as lines:
-        deliverer.deliver_due(take_worker_lease(store))
+        deliverer.deliver_due(take_lease(store))
 
     ids = {each.recipient: str(each.notification_id) for each in notifications(store)}
     said = {
@@ -248,7 +248,7 @@ def test_nothing_is_sent_once_the_deliverer_finishes_or_without_a_living_lease(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     assert deliverer.finish(timedelta(seconds=1)) == Counter()
     fake_clock.wait(LEASE)
 
@@ -263,10 +263,10 @@ def test_next_worker_sends_what_the_last_one_claimed(
     make_pending(store)
     silent = RecordingChannel(ONCALL.address)
     lost = over(silent, HASTY)
-    lost.deliver_due(take_worker_lease(store))
+    lost.deliver_due(take_lease(store))
     fake_clock.wait(LEASE)
 
-    over(channel).deliver_due(take_worker_lease(store, "worker 2"))
+    over(channel).deliver_due(take_lease(store, "worker 2"))
 
     assert states(store) == {SENT: 1}
     assert channel.taken == silent.tried
@@ -279,9 +279,9 @@ def test_message_that_is_under_way_in_a_new_term_is_not_sent_twice(
     make_pending(store)
     channel = RecordingChannel(ONCALL.address)
     deliverer = over(channel, HASTY)
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
     fake_clock.wait(LEASE)
-    deliverer.deliver_due(take_worker_lease(store, "worker 2"))
+    deliverer.deliver_due(take_lease(store, "worker 2"))
 
     channel.let_go.set()
     deliverer.finish(timedelta(seconds=PATIENCE))
@@ -296,7 +296,7 @@ def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
     make_pending(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
     deliverer, lost = over(channel, HASTY), threading.Event()
-    deliverer.deliver_due(take_worker_lease(store), lambda: not lost.is_set())
+    deliverer.deliver_due(take_lease(store), lambda: not lost.is_set())
     sent = len(channel.taken)
 
     lost.set()
@@ -312,7 +312,7 @@ def test_what_was_claimed_before_a_term_lapsed_is_sent_once_the_term_is_renewed(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store, 6)
-    token = take_worker_lease(store)
+    token = take_lease(store)
 
     deliverer.deliver_due(token, may_send=lambda: not channel.taken)  # lapses after the first
     assert states(store) == {SENT: 1, PENDING: 5}
@@ -326,7 +326,7 @@ def test_attempt_that_is_withheld_is_made_once_the_term_is_renewed(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     answers = iter([True, True, False])  # lapses while the message is handed over
     deliverer.deliver_due(token, may_send=lambda: next(answers, False))
     assert channel.tried
@@ -347,7 +347,7 @@ def test_what_has_no_channel_or_cannot_be_written_stays_pending(
 
     sending = Sending({"mail": channel}, stumble)
     deliverer = Deliverer(store, sending, fake_clock.now, fake_clock.elapsed, PATIENT)
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
 
     assert {each.recipient.channel: each.outcome for each in notifications(store)} == {
         "pigeon": "no channel pigeon is configured; see [channels]",
@@ -361,7 +361,7 @@ def test_memory_holds_no_more_notifications_than_allowed(store: Store, over: Mak
     channel = RecordingChannel(ONCALL.address)
 
     over(channel, replace(HASTY, limits=QueueLimits(per_recipient=2))).deliver_due(
-        take_worker_lease(store)
+        take_lease(store)
     )
 
     assert [each.claimed_by is None for each in notifications(store)].count(False) == 2
@@ -374,9 +374,9 @@ def test_messages_of_a_recovered_address_go_at_once_in_the_order_of_events(
     for number in range(1, 4):
         again = a_transition(number, transition_id=an_id(100 + number), before=State.REJECTED)
         reject(store, number)
-        reject(store, number, again, nonce=6)
+        reject(store, number, transition=again, nonce=6)
         expand_outbox(store, ONCALL_ALONE, fake_clock.now, alone)
-    token = take_worker_lease(store)
+    token = take_lease(store)
     channel.errors[ONCALL.address] = SILENT
     for _ in range(5):
         deliverer.deliver_due(token)
@@ -386,7 +386,7 @@ def test_messages_of_a_recovered_address_go_at_once_in_the_order_of_events(
     channel.errors.clear()
     fake_clock.wait(RetryRule().longest_pause)
 
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
 
     places = {each.message_id: place for place, each in enumerate(channel.taken)}
     assert states(store).keys() == {SENT}

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.notification import (
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_notification, an_id, seconds
-from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease
+from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_lease
 from tests.fake_clock import FakeClock
 from tests.one_by_one import deliveries_of, recent_notifications
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
@@ -50,12 +50,12 @@ def test_silent_recipient_is_tried_once_a_round_each_time_with_another_message(
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
-    results = deliverer.deliver_due(take_worker_lease(store))
+    results = deliverer.deliver_due(take_lease(store))
     first = attempts_of(store)
     [next_at] = [each.next_attempt_at for each in notifications(store) if each.attempts]
     assert next_at == A_MOMENT + RetryRule().first_wait
     fake_clock.wait(RetryRule().first_wait)
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
 
     assert results == Counter({DeliveryResult.DEFERRED: 1})
     assert first == [0, 0, 0, 0, 1]
@@ -68,12 +68,12 @@ def test_message_that_silences_the_server_goes_last_the_next_time(
 ) -> None:
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
     [poison] = channel.tried
     channel.errors = {poison.message_id: SILENT}
 
     fake_clock.wait(RetryRule().first_wait)
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
 
     assert states(store) == {NotificationState.SENT: 1, NotificationState.PENDING: 1}
     assert channel.tried[-1] == poison
@@ -85,7 +85,7 @@ def test_message_that_is_deferred_for_its_own_sake_delays_no_other(
     make_pending(store, 5)
     channel.errors[notifications(store)[0].message_id] = DEFERRED
 
-    deliverer.deliver_due(take_worker_lease(store))
+    deliverer.deliver_due(take_lease(store))
 
     assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
 
@@ -100,7 +100,7 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     while states(store)[NotificationState.PENDING]:
-        deliverer.deliver_due(take_worker_lease(store))
+        deliverer.deliver_due(take_lease(store))
         fake_clock.wait(timedelta(hours=12))
 
     assert set(attempts_of(store)) == {4}

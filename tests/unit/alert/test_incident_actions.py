@@ -37,7 +37,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.delivery_checks import SENDER, reject
+from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
 
@@ -182,7 +182,7 @@ def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch
 
 
 def test_incident_with_a_change_of_its_own_or_more_urgent_is_left_alone(watch: Watch) -> None:
-    ids = two_rules(watch, scope=RuleScope(senders=(SENDER,)))
+    ids = two_rules(watch, scope=RuleScope(senders=(an_address(),)))
     reject(watch.store, 2, sender=an_address(7))
     watch.wait()
     ask = Incidents(watch.context)

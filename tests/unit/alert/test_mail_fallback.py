@@ -14,7 +14,7 @@ from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
-from tests.delivery_checks import make_pending, take_worker_lease
+from tests.delivery_checks import make_pending, take_lease
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, RecordingChannel
 
@@ -60,14 +60,14 @@ class Scene:
     def deliver(self) -> None:
         """Deliver what is due, after a minute."""
         self.clock.wait(seconds(60))
-        self.deliverer.deliver_due(take_worker_lease(self.store))
+        self.deliverer.deliver_due(take_lease(self.store))
 
     def fail_for(self, duration: timedelta) -> None:
         """Let no mail be taken for so long."""
         self.channel.errors[ONCALL.address] = DOWN
         end = self.clock.now() + duration
         while self.clock.now() < end:
-            self.deliverer.deliver_due(take_worker_lease(self.store))
+            self.deliverer.deliver_due(take_lease(self.store))
             self.clock.wait(seconds(60))
 
 

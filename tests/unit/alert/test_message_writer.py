@@ -58,8 +58,7 @@ def test_message_names_label_and_attempt(store: Store) -> None:
 
 
 def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:
-    for number in range(1, 41):
-        reject(store, number)
+    reject(store, *range(1, 41))
     expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     writer = MessageWriter(store, TEMPLATES, programs={"mail"})
     [many] = notifications(store)
@@ -115,8 +114,7 @@ def test_message_of_a_busy_network_names_fees_that_are_not_old(
 def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None:
     with store.write() as connection:
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
-    for number in (1, 2, 3):
-        reject(store, number)
+    reject(store, 1, 2, 3)
     expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     [notification] = notifications(store)
 

@@ -39,7 +39,7 @@ from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_transition
-from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
+from tests.delivery_checks import PATIENT, notifications, reject, take_lease
 from tests.fake_clock import FakeClock
 from tests.received_mail import bounced_mail
 from tests.recording_channel import ONCALL, ONCALL_ALONE, RecordingChannel
@@ -75,7 +75,7 @@ class Watch:
     def work(self) -> None:
         """Let the worker do everything that is due."""
         self.mails.work(always)
-        while self.notifier.run(take_worker_lease(self.store), always):
+        while self.notifier.run(take_lease(self.store), always):
             pass
 
     def verification(self) -> Verification:
@@ -122,7 +122,7 @@ def test_after_verification_comes_what_is_open_as_one_mail_and_nothing_of_the_pa
     watch.clock.wait(HOUR)  # the incident is over after 15 minutes
     watch.work()
     for number in (2, 3):
-        reject(watch.store, number, a_transition(number, at=watch.clock.now()))
+        reject(watch.store, number, transition=a_transition(number, at=watch.clock.now()))
     watch.work()
 
     assert watch.people.enter_code(NEW, code_of(watch.verification(), KEY).lower(), ANN)
@@ -256,7 +256,7 @@ def test_what_is_pending_to_an_address_that_is_trusted_no_more_is_not_sent(watch
     watch.notifier = replace(watch.notifier, configured=ConfiguredRecipients((NEW,)))
     watch.clock.wait(HOUR)
     reject(watch.store, 1)
-    watch.notifier.run(take_worker_lease(watch.store), lambda: False)
+    watch.notifier.run(take_lease(watch.store), lambda: False)
 
     watch.notifier = replace(watch.notifier, configured=ONCALL_ALONE)
     watch.work()

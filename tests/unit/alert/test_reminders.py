@@ -196,8 +196,7 @@ def to(watch: Watch, recipient: Recipient) -> list[Notification]:
 
 
 def test_all_that_happened_in_quiet_hours_comes_as_one_when_they_end(watch: Watch) -> None:
-    for number in (1, 2):
-        reject(watch.store, number)
+    reject(watch.store, 1, 2)
     watch.turn(1, State.CALM, State.BUSY)
     for _ in range(6):  # until 18:00 of UTC
         watch.wait(HOUR)

@@ -34,7 +34,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema import incidents
 from dashboard.store.schema import notifications as table
 from tests.certificate import Certificate, make_certificate
-from tests.delivery_checks import make_pending, notifications, take_worker_lease
+from tests.delivery_checks import make_pending, notifications, take_lease
 from tests.dovecot import PASSWORD, USERNAME, Dovecot, running_dovecot
 from tests.fake_clock import FakeClock
 from tests.mail_server import announce_a_terabyte, be_silent, rude_server
@@ -63,7 +63,7 @@ def dovecot() -> Iterator[Dovecot]:
 def sent_ids(store: Store, deliverer: Deliverer) -> list[str]:
     """Return the Message-IDs of two messages that were sent."""
     make_pending(store, 2, recipients=[OPS])
-    token = take_worker_lease(store)
+    token = take_lease(store)
     while deliverer.deliver_due(token):
         pass
     return [each.message_id for each in notifications(store)]

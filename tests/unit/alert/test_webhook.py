@@ -23,7 +23,7 @@ from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, InputError
 from dashboard.store.engine.engine import Store
-from tests.delivery_checks import HASTY, make_pending, notifications, take_worker_lease
+from tests.delivery_checks import HASTY, make_pending, notifications, take_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import be_silent, rude_server
 from tests.recording_channel import ONCALL, RecordingChannel, message_about
@@ -220,7 +220,7 @@ def test_black_hole_leaves_the_other_channels_to_send_at_once(
             store, Sending(channels, message_about), fake_clock.now, fake_clock.elapsed, HASTY
         )
         make_pending(store, 10, [HOOK, ONCALL])
-        token = take_worker_lease(store)
+        token = take_lease(store)
         while len(mail.taken) < 10:
             deliverer.deliver_due(token)
         sent = {each.recipient for each in notifications(store) if each.sent_at is not None}

@@ -33,9 +33,9 @@ from tests.builders import (
     a_transition,
     seconds,
 )
+from tests.delivery_checks import make_pending
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.rule_watch import Watch
-from tests.unit.store.pending_notifications import make_pending
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"])
 

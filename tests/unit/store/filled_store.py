@@ -50,10 +50,11 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.delivery_checks import DEV, claim_due, make_pending, take_lease
 from tests.one_by_one import save_report
+from tests.recording_channel import ONCALL
 from tests.routes import by_subject, trusting
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
 A_DAY: Final = timedelta(days=1)
 HOSTILE: Final = "back\\slash, \t tab, \n line, \0 nothing, \ud800 half, 😀, 'quote\""
@@ -110,9 +111,9 @@ def alert_in(connection: Connection) -> None:
     wish = SilenceRequest(an_id(90), SilenceKind.SILENCE, (matcher,), A_MOMENT, until, HOSTILE)
     add_silence(connection, wish, by)
     turn_off(connection, AddressOff(DEV, OffCause.UNSUBSCRIBED, A_MOMENT, "Ann", HOSTILE))
-    suspect(connection, SuspectAddress(OPS, A_MOMENT, "<1@example.org>", HOSTILE))
+    suspect(connection, SuspectAddress(ONCALL, A_MOMENT, "<1@example.org>", HOSTILE))
     save_profile(
-        connection, OPS, RecipientProfile("Europe/Berlin", (WeekSpan.parse("mon 09:00-17:00"),))
+        connection, ONCALL, RecipientProfile("Europe/Berlin", (WeekSpan.parse("mon 09:00-17:00"),))
     )
     timers = (IncidentTimers(pending=A_DAY), IncidentTimers())
     for number, (kind, state) in enumerate(
@@ -123,7 +124,7 @@ def alert_in(connection: Connection) -> None:
         [entry] = pending_expansion(connection, 10)
         [route] = by_subject(transition, [DEV])
         routed = [(entry, [replace(route, timers=timers[number])])]
-        expand(connection, routed, A_MOMENT, trusting([OPS]))
+        expand(connection, routed, A_MOMENT, trusting([ONCALL]))
     known = {each.next_at is None: each for each in all_open_incidents(connection, 10)}[True]
     lost = lose_data(known, HOSTILE, A_MOMENT)
     assert lost is not None

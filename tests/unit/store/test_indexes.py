@@ -101,8 +101,9 @@ from tests.builders import (
     seconds,
 )
 from tests.databases import new_sqlite_store
+from tests.delivery_checks import make_pending, take_lease
 from tests.one_by_one import base_fees, follow_ups_of, newest_tracked, read_evidence, versions
-from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
+from tests.recording_channel import ONCALL
 
 MINUTES = ChartRange(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = ChartRange(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
@@ -336,7 +337,9 @@ def test_claim_goes_by_the_index_of_what_is_pending(store: Store) -> None:
     make_pending(store)
     token = take_lease(store)
     with store.write() as connection:
-        steps = plan_of(connection, lambda it: claim(it, token, [ClaimRequest(OPS, 5)], A_MOMENT))
+        steps = plan_of(
+            connection, lambda it: claim(it, token, [ClaimRequest(ONCALL, 5)], A_MOMENT)
+        )
 
     assert scans(steps) == []
     assert any("ix_notifications_pending" in step for step in steps)

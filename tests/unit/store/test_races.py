@@ -24,10 +24,10 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.delivery_checks import claim_for_all
+from tests.delivery_checks import DEV, claim_for_all, make_pending, reject
 from tests.one_by_one import deliveries_of, newest, save_report
+from tests.recording_channel import ONCALL
 from tests.routes import expand_alone
-from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
 from tests.unit.store.races import CONTENDERS, Race
 
 ROUNDS = 15
@@ -81,7 +81,7 @@ def expand_all(store: Store, _number: int) -> int:
     pending = 0
     for entry in entries:
         with store.write() as connection:
-            pending += expand_alone(connection, entry, [OPS, DEV], A_MOMENT)
+            pending += expand_alone(connection, entry, [ONCALL, DEV], A_MOMENT)
     return pending
 
 
@@ -145,7 +145,7 @@ def test_racing_wishes_for_one_hash_are_new_once(url: str, race: Race) -> None:
 
 def test_racing_expansions_owe_each_notification_once(url: str, race: Race) -> None:
     with open_store(url) as store:
-        reject(store, ROUNDS)
+        reject(store, *range(1, ROUNDS + 1))
 
     assert sum(race(url, expand_all)) == 2 * ROUNDS
 

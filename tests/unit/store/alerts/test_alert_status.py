@@ -32,16 +32,9 @@ from dashboard.store.alerts.repeats import Repetition, repeat
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
-from tests.delivery_checks import claim_for_all
+from tests.delivery_checks import DEV, claim_due, claim_for_all, make_pending, reject, take_lease
+from tests.recording_channel import ONCALL
 from tests.routes import by_subject, expand_alone, trusting
-from tests.unit.store.pending_notifications import (
-    DEV,
-    OPS,
-    claim_due,
-    make_pending,
-    reject,
-    take_lease,
-)
 
 BUSYNESS = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 GAS_API = Subject(SubjectKind.GAS_API, A_NETWORK)
@@ -77,21 +70,21 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
         set_turning_since(connection, other, A_MOMENT + seconds(30))
         set_turning_since(connection, GAS_API, A_MOMENT + seconds(30))
         reported, pending, _, stale = pending_expansion(connection, 10)
-        recipients = trusting([OPS, DEV])
+        recipients = trusting([ONCALL, DEV])
         lasting = IncidentTimers(pending=seconds(60))
         routed = [
-            (reported, by_subject(reported.transition, [OPS])),
-            (pending, [replace(by_subject(pending.transition, [OPS])[0], timers=lasting)]),
+            (reported, by_subject(reported.transition, [ONCALL])),
+            (pending, [replace(by_subject(pending.transition, [ONCALL])[0], timers=lasting)]),
             (stale, by_subject(stale.transition, [DEV])),
         ]
         expand(connection, routed, A_MOMENT + seconds(30), recipients)
-        untold, conditions = notified_incidents(connection, OPS), pending_conditions(connection)
+        untold, conditions = notified_incidents(connection, ONCALL), pending_conditions(connection)
     claimed = {each.recipient: each for each in claim_due(store, take_lease(store))}
     with store.write() as connection:
-        mark_sent(connection, claimed[OPS].notification_id, "200 OK", A_MOMENT + seconds(31))
-        first = [notified_incidents(connection, each) for each in (OPS, DEV)]
+        mark_sent(connection, claimed[ONCALL].notification_id, "200 OK", A_MOMENT + seconds(31))
+        first = [notified_incidents(connection, each) for each in (ONCALL, DEV)]
         mark_sent(connection, claimed[DEV].notification_id, "200 OK", A_MOMENT + seconds(31))
-        both = [notified_incidents(connection, each) for each in (OPS, DEV)]
+        both = [notified_incidents(connection, each) for each in (ONCALL, DEV)]
 
     assert [[each.subject.kind for each in found] for found in first] == [[GAS_API.kind], []]
     assert [[each.subject.kind for each in found] for found in both] == [
@@ -104,7 +97,7 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
 
 def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> None:
     outages = [Subject(SubjectKind.GAS_API, each) for each in (A_NETWORK, ANOTHER_NETWORK)]
-    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, trusting([OPS, DEV]))
+    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, trusting([ONCALL, DEV]))
     with store.write() as connection:
         for number, subject in enumerate(outages, 1):
             silent = a_transition(number, subject=subject, after=State.SILENT)
@@ -113,13 +106,13 @@ def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> N
         routed = [(each, by_subject(each.transition, [])) for each in entries]
         expand(connection, routed, A_MOMENT, trusting([]))
         opened = {each.group[0][1]: each for each in all_open_incidents(connection, 9)}
-        for subject, recipient in zip(outages, (OPS, DEV), strict=True):
+        for subject, recipient in zip(outages, (ONCALL, DEV), strict=True):
             assert repeat(connection, opened[subject.key()], escalated, [recipient]) == [recipient]
     claimed = claim_due(store, take_lease(store))
     with store.write() as connection:
         for each in claimed:
             mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
-        found = [notified_incidents(connection, each) for each in (OPS, DEV)]
+        found = [notified_incidents(connection, each) for each in (ONCALL, DEV)]
 
     assert [[each.subject for each in some] for some in found] == [[each] for each in outages]
 
@@ -128,13 +121,13 @@ def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> N
 def test_who_heard_of_what_a_person_resolved_is_not_reminded_by_another_rule(
     store: Store, resolved: str
 ) -> None:
-    rules = {"one": OPS, "another": DEV}
+    rules = {"one": ONCALL, "another": DEV}
     with store.write() as connection:
         silent = a_transition(1, subject=GAS_API, after=State.SILENT)
         assert record_transition(connection, silent, None)
         [entry] = pending_expansion(connection, 10)
         routes = [replace(by_subject(silent, [each])[0], rule=rule) for rule, each in rules.items()]
-        expand(connection, [(entry, routes)], A_MOMENT, trusting([OPS, DEV]))
+        expand(connection, [(entry, routes)], A_MOMENT, trusting([ONCALL, DEV]))
     for each in claim_due(store, take_lease(store)):
         with store.write() as connection:
             mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
@@ -192,7 +185,7 @@ def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
     with store.write() as connection:
         record_transition(connection, a_transition(), None)
         before = notification_counts(connection, A_MOMENT)
-        expand_alone(connection, pending_expansion(connection, 1)[0], [OPS], A_MOMENT)
+        expand_alone(connection, pending_expansion(connection, 1)[0], [ONCALL], A_MOMENT)
         groups = notification_counts(connection, A_MOMENT)
         token = acquire(connection, "worker", "a", seconds(60)) or 0
         claim_for_all(connection, token, A_MOMENT + seconds(9), 1)

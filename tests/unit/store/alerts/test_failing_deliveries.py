@@ -17,7 +17,7 @@ from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from tests.builders import A_MOMENT, a_transition, an_id
-from tests.delivery_checks import claim_for_all, notifications, reject, take_worker_lease
+from tests.delivery_checks import claim_for_all, notifications, reject, take_lease
 
 MAIL = Subject(SubjectKind.DELIVERY, INSTALLATION, rule="delivery", dimension="mail")
 ANN, BOB = Recipient("mail", "ann@example.org"), Recipient("mail", "bob@example.org")
@@ -65,7 +65,7 @@ def notified_of_the_end(store: Store) -> dict[Recipient, str]:
 def test_end_is_withheld_from_whom_the_beginning_reached_when_it_was_over(
     store: Store, *, is_tried_in_vain: bool
 ) -> None:
-    token = take_worker_lease(store)
+    token = take_lease(store)
     turn(store, 101, None, State.FAILING)
     if is_tried_in_vain:
         attempt(store, token, ANN, BOB)
@@ -79,7 +79,7 @@ def test_end_is_withheld_from_whom_the_beginning_reached_when_it_was_over(
 
 
 def test_end_reaches_whom_mails_reached_while_those_to_others_failed(store: Store) -> None:
-    token = take_worker_lease(store)
+    token = take_lease(store)
     turn(store, 101, None, State.FAILING)
     attempt(store, token, BOB)
     reject(store)

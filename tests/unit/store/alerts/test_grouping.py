@@ -12,7 +12,6 @@ from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES
-from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
@@ -31,7 +30,6 @@ from dashboard.store.alerts.notifications import all_members
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
-from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -41,19 +39,12 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.delivery_checks import DEV, claim_due, reject, take_lease
 from tests.one_by_one import recent_notifications
+from tests.recording_channel import ONCALL
 from tests.routes import trusting
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, take_lease
 
-
-def reject(store: Store, *numbers: int, module: str = "ADD") -> None:
-    reason = f"Transaction line count for module {module}=6 is above the limit 5"
-    with store.write() as connection:
-        for number in numbers:
-            record = a_record(tx_hash=a_hash(number), reason_message=reason)
-            track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
-            rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
-            assert record_transition(connection, a_transition(number), rejection_id)
+OF_MUL = "Transaction line count for module MUL=6 is above the limit 5"
 
 
 def change(store: Store, number: int) -> None:
@@ -68,15 +59,15 @@ def take_in(store: Store, now: datetime = A_MOMENT) -> int:
     with store.write() as connection:
         entries = pending_expansion(connection, 10_000)
         routed = [
-            (each, routes_of(DEFAULT_RULES, each.change, [OPS, DEV], now)) for each in entries
+            (each, routes_of(DEFAULT_RULES, each.change, [ONCALL, DEV], now)) for each in entries
         ]
-        return expand(connection, routed, now, trusting([OPS, DEV]))
+        return expand(connection, routed, now, trusting([ONCALL, DEV]))
 
 
 def to_ops(store: Store) -> list[Notification]:
     with store.read() as connection:
         found = recent_notifications(connection, 100)
-    return [each for each in found if each.recipient == OPS][::-1]
+    return [each for each in found if each.recipient == ONCALL][::-1]
 
 
 def test_first_goes_at_once_and_followers_wait_for_each_other(store: Store) -> None:
@@ -97,7 +88,7 @@ def test_first_goes_at_once_and_followers_wait_for_each_other(store: Store) -> N
 
 def test_other_module_is_an_incident_of_its_own(store: Store) -> None:
     reject(store, 1)
-    reject(store, 2, module="MUL")
+    reject(store, 2, reason_message=OF_MUL)
     take_in(store)
 
     assert [each.member_count for each in to_ops(store)] == [1, 1]
@@ -112,8 +103,8 @@ def test_change_waits_for_others_and_answers_the_rejection(store: Store) -> None
     take_in(store, A_MOMENT + seconds(1))
     with store.write() as connection:
         openings = open_notifications(connection)
-        closings = [Closing(each.notification_id) for each in openings if each.recipient == OPS]
-        claim(connection, token, [ClaimRequest(OPS, 9, closings=closings)], A_MOMENT)
+        closings = [Closing(each.notification_id) for each in openings if each.recipient == ONCALL]
+        claim(connection, token, [ClaimRequest(ONCALL, 9, closings=closings)], A_MOMENT)
     rejections, changed = to_ops(store)
 
     assert changed.release_at == A_MOMENT + seconds(1 + 30)
@@ -153,7 +144,7 @@ def test_what_was_claimed_and_never_tried_stays_open(store: Store) -> None:
     token = take_lease(store)
     claim_due(store, token)
     with store.write() as connection:
-        release_claims(connection, token, OPS)
+        release_claims(connection, token, ONCALL)
     reject(store, 2)
     take_in(store)
 
@@ -162,14 +153,18 @@ def test_what_was_claimed_and_never_tried_stays_open(store: Store) -> None:
 
 def test_merged_notifications_are_one_with_all_members_in_order(store: Store) -> None:
     reject(store, 1)
-    reject(store, 2, module="MUL")
+    reject(store, 2, reason_message=OF_MUL)
     reject(store, 3)
     take_in(store)
     token = take_lease(store)
     with store.write() as connection:
-        first, second = (each for each in open_notifications(connection) if each.recipient == OPS)
+        first, second = (
+            each for each in open_notifications(connection) if each.recipient == ONCALL
+        )
         merged = Closing(first.notification_id, (second.notification_id, an_id(99)))
-        (claimed,) = claim(connection, token, [ClaimRequest(OPS, 9, closings=[merged])], A_MOMENT)
+        (claimed,) = claim(
+            connection, token, [ClaimRequest(ONCALL, 9, closings=[merged])], A_MOMENT
+        )
 
     assert claimed.member_count == 3
     members = all_members(store, claimed.notification_id)
@@ -190,7 +185,7 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
             record_transition(connection, turned, None)
         take_in(store, at)
         for each in claim_due(store, token, at):
-            claimed += [each] if each.recipient == OPS else []
+            claimed += [each] if each.recipient == ONCALL else []
             with store.write() as connection:
                 mark_sent(connection, each.notification_id, "250", at)
 
@@ -208,7 +203,7 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
     assert [each.kind.value for each in story.events] == ["opened", "grew", "resolved"]
     assert story.notified == tuple(
         NotifiedRecipient(each, {NotificationState.SENT: 2}, A_MOMENT + timedelta(minutes=3))
-        for each in (DEV, OPS)
+        for each in (DEV, ONCALL)
     )
 
 
@@ -234,12 +229,12 @@ def test_rule_that_pierces_reaches_at_once_whom_an_earlier_rule_holds_until_morn
     store: Store,
 ) -> None:
     reject(store, 1)
-    night = RuleRoute("night", (), (OPS, DEV)).hold_until(A_MOMENT + seconds(900), "night")
-    critical = RuleRoute("critical", (), (OPS,), is_urgent=True)
+    night = RuleRoute("night", (), (ONCALL, DEV)).hold_until(A_MOMENT + seconds(900), "night")
+    critical = RuleRoute("critical", (), (ONCALL,), is_urgent=True)
     with store.write() as connection:
         [entry] = pending_expansion(connection, 9)
-        expand(connection, [(entry, [night, critical])], A_MOMENT, trusting([OPS, DEV]))
+        expand(connection, [(entry, [night, critical])], A_MOMENT, trusting([ONCALL, DEV]))
         found = {each.recipient: each for each in open_notifications(connection)}
 
-    assert (found[OPS].is_urgent, found[OPS].release_at) == (True, A_MOMENT)
+    assert (found[ONCALL].is_urgent, found[ONCALL].release_at) == (True, A_MOMENT)
     assert found[DEV].was_held

@@ -28,17 +28,18 @@ from tests.builders import (
     a_transition,
     seconds,
 )
-from tests.delivery_checks import claim_for_all
-from tests.one_by_one import recent_notifications
-from tests.routes import expand_alone
-from tests.unit.store.pending_notifications import (
+from tests.delivery_checks import (
     DEV,
-    OPS,
     claim_due,
+    claim_for_all,
     make_pending,
     reject,
     take_lease,
+    tell_rejection,
 )
+from tests.one_by_one import recent_notifications
+from tests.recording_channel import ONCALL
+from tests.routes import expand_alone
 from tests.unit.store.restores import AN_HOUR_LATER, restored
 
 
@@ -54,7 +55,7 @@ def test_notification_that_the_backup_owes_is_held(url: str, backup: Path) -> No
 
 def test_change_that_the_backup_had_not_told_yet_is_held(url: str, tmp_path: Path) -> None:
     with open_store(url) as store:
-        reject(store, count=2)
+        reject(store, 1, 2)
         backup = back_up(store, tmp_path / "backup.sqlite").path
 
     done = restored(url, backup)
@@ -79,8 +80,7 @@ def test_only_what_certainly_happened_after_the_restore_is_sent(url: str, backup
         with store.write() as connection:
             for number, delay in rejected.items():
                 record = a_record(tx_hash=a_hash(number), timestamp=AN_HOUR_LATER + delay)
-                rejection_id = save_record(connection, A_NETWORK, record, seen_at)
-                record_transition(connection, a_transition(number, at=seen_at), rejection_id)
+                tell_rejection(connection, record, a_transition(number, at=seen_at), seen_at)
             for number, (network, before, after, at) in turns.items():
                 turned = a_transition(
                     number,
@@ -130,25 +130,25 @@ def test_notification_that_is_let_go_stays_on_record(url: str, backup: Path) -> 
 def _expand(store: Store) -> None:
     with store.write() as connection:
         for entry in pending_expansion(connection, 10):
-            expand_alone(connection, entry, [OPS], AN_HOUR_LATER)
+            expand_alone(connection, entry, [ONCALL], AN_HOUR_LATER)
 
 
 def test_what_was_given_up_is_pending_again_and_tried_as_often_as_new(store: Store) -> None:
-    make_pending(store, 2, [OPS, DEV])
+    make_pending(store, 2, [ONCALL, DEV])
     token = take_lease(store)
     with store.write() as connection:
         for notification in claim_for_all(connection, token, A_MOMENT, 10):
             mark_dead(connection, notification, "550 by mistake", A_MOMENT)
         one = recent_notifications(connection, 1)[0].notification_id
 
-        both = {DEV.address: 2, OPS.address: 2}
+        both = {DEV.address: 2, ONCALL.address: 2}
         assert count_dead_by_address(connection, A_MOMENT - seconds(1)) == both
         assert count_dead_by_address(connection, A_MOMENT) == both
         assert count_dead_by_address(connection, A_MOMENT + seconds(1)) == {}
         assert resend(connection, one, A_MOMENT) == 1
         assert resend(connection, one, A_MOMENT) == 0
         assert (
-            resend(connection, OPS.address, A_MOMENT) + resend(connection, DEV.address, A_MOMENT)
+            resend(connection, ONCALL.address, A_MOMENT) + resend(connection, DEV.address, A_MOMENT)
             == 3
         )
 
@@ -163,4 +163,4 @@ def test_what_was_sent_is_not_sent_again(store: Store) -> None:
         mark_sent(connection, notification.notification_id, "250", A_MOMENT)
 
         assert resend(connection, notification.notification_id, A_MOMENT) == 0
-        assert resend(connection, OPS.address, A_MOMENT) == 0
+        assert resend(connection, ONCALL.address, A_MOMENT) == 0

@@ -51,23 +51,24 @@ from tests.builders import (
     an_incident,
     seconds,
 )
+from tests.delivery_checks import DEV, tell_rejection
 from tests.one_by_one import recent_notifications
+from tests.recording_channel import ONCALL
 from tests.routes import by_subject, closings_for, trusting
-from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 LATER = A_MOMENT + seconds(60)
 
 
 def go_through(store: Store, *states: State) -> list[Notification]:
-    """Lead the network's condition through these states; return what OPS and DEV get."""
+    """Lead the network's condition through these states; return what ONCALL and DEV get."""
     befores = [None, *states]
     with store.write() as connection:
         for number, (before, after) in enumerate(zip(befores, states, strict=False), start=1):
             at = A_MOMENT + seconds(60 * number)
             transition = a_transition(number, subject=NETWORK, before=before, after=after, at=at)
             assert record_transition(connection, transition, None)
-        expand_and_close(connection, [OPS, DEV])
+        expand_and_close(connection, [ONCALL, DEV])
         return recent_notifications(connection, 100)[::-1]
 
 
@@ -92,7 +93,7 @@ def test_opening_and_end_name_the_same_opening(store: Store) -> None:
 def test_end_answers_the_message_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
     notifications = go_through(store, State.BUSY, State.CALM)
 
-    for recipient in (OPS, DEV):
+    for recipient in (ONCALL, DEV):
         opening, end = (each for each in notifications if each.recipient == recipient)
         assert opening.in_reply_to == ""
         assert end.in_reply_to == opening.message_id
@@ -121,7 +122,7 @@ def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Sto
     with store.write() as connection:
         save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         record_transition(connection, a_transition(9), None)
-        expand_and_close(connection, [OPS])
+        expand_and_close(connection, [ONCALL])
         [over, lasting, rejection] = sorted(
             (*finished_incident_stories(connection, 9), *open_incident_stories(connection, 9)),
             key=lambda each: (each.incident.is_open, each.incident.troubled == 0),
@@ -268,15 +269,14 @@ def test_what_is_over_is_found_by_each_of_its_properties(
 
 def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Store) -> None:
     with store.write() as connection:
-        rejection_id = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
-        record_transition(connection, a_transition(), rejection_id)
+        tell_rejection(connection, a_record(), a_transition())
         [entry] = pending_expansion(connection, 10)
         routes = [
             replace(each, rule=rule)
             for rule in ("one", "another")
-            for each in by_subject(entry.transition, [OPS])
+            for each in by_subject(entry.transition, [ONCALL])
         ]
-        expand(connection, [(entry, routes)], A_MOMENT, trusting([OPS]))
+        expand(connection, [(entry, routes)], A_MOMENT, trusting([ONCALL]))
         first, second = (each.incident for each in open_incident_stories(connection, 9))
 
         assert incidents_within(connection, first) == [second]

@@ -7,7 +7,7 @@ from dashboard.store.alerts.mail_outages import mail_trouble, was_sent_after
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
-from tests.unit.store.pending_notifications import claim_due, make_pending, take_lease
+from tests.delivery_checks import claim_due, make_pending, take_lease
 
 
 def test_mail_fails_since_the_first_attempt_after_the_last_success(store: Store) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.store.alerts.closings import close
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
     claim,
@@ -18,11 +17,11 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.evidence.record_answers import save_record
-from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
+from tests.builders import A_MOMENT, a_record, a_transition, an_id, seconds
+from tests.delivery_checks import DEV, claim_due, make_pending, take_lease, tell_rejection
+from tests.recording_channel import ONCALL
 from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
 
 def test_claimed_notification_tells_what_to_write_about(store: Store) -> None:
@@ -35,7 +34,7 @@ def test_claimed_notification_tells_what_to_write_about(store: Store) -> None:
     assert notification.rejection is not None
     assert notification.rejection.record == a_record()
     assert (notification.recipient, notification.attempts, notification.claimed_by) == (
-        OPS,
+        ONCALL,
         0,
         token,
     )
@@ -58,32 +57,32 @@ def test_claims_are_limited_and_never_overlap(store: Store) -> None:
 
 def test_claim_lasts_as_long_as_the_lease_of_its_worker(store: Store, machine: Machine) -> None:
     make_pending(store)
-    token = take_lease(store, "worker")
+    token = take_lease(store)
     (lost,) = claim_due(store, token)
 
-    while_it_lasts = claim_due(store, take_lease(store, "another"))
+    while_it_lasts = claim_due(store, take_lease(store, name="another"))
     machine.wait(seconds(60))
     by_itself = claim_due(store, token)
-    next_token = take_lease(store, "the next")
+    next_token = take_lease(store, name="the next")
     (found,) = claim_due(store, next_token)
     with store.write() as connection:
         release(connection, "the next", next_token)
-    (again,) = claim_due(store, take_lease(store, "the last"))
+    (again,) = claim_due(store, take_lease(store, name="the last"))
 
     assert while_it_lasts == by_itself == []
     assert lost.message_id == found.message_id == again.message_id
 
 
 def test_notification_that_is_freed_was_not_tried(store: Store) -> None:
-    make_pending(store, recipients=[OPS, DEV])
+    make_pending(store, recipients=[ONCALL, DEV])
     token = take_lease(store)
     claimed = claim_due(store, token)
     to_dev = [each for each in claimed if each.recipient == DEV]
     with store.write() as connection:
-        release_claims(connection, token, OPS)
+        release_claims(connection, token, ONCALL)
 
     (again,) = claim_due(store, token, besides=to_dev)
-    assert (again.recipient, again.attempts, again.outcome) == (OPS, 0, "")
+    assert (again.recipient, again.attempts, again.outcome) == (ONCALL, 0, "")
 
 
 def test_notifications_that_rest_are_left_out(store: Store) -> None:
@@ -91,8 +90,10 @@ def test_notifications_that_rest_are_left_out(store: Store) -> None:
     token = take_lease(store)
     resting, *others = claim_due(store, token)
     with store.write() as connection:
-        release_claims(connection, token, OPS)
-        request = ClaimRequest(OPS, 10, [resting.notification_id], closings_for(connection, OPS))
+        release_claims(connection, token, ONCALL)
+        request = ClaimRequest(
+            ONCALL, 10, [resting.notification_id], closings_for(connection, ONCALL)
+        )
         found = claim(connection, token, [request], A_MOMENT)
 
     assert [each.notification_id for each in found] == [each.notification_id for each in others]
@@ -104,7 +105,7 @@ def test_notification_that_was_tried_less_is_claimed_first(store: Store) -> None
     tried, *others = claim_due(store, token)
     with store.write() as connection:
         reschedule(connection, tried, "451", A_MOMENT + seconds(30))
-        release_claims(connection, token, OPS)
+        release_claims(connection, token, ONCALL)
 
     assert [each.notification_id for each in claim_due(store, token, limit=2)] == [
         each.notification_id for each in others
@@ -117,7 +118,7 @@ def test_share_of_one_recipient_leaves_the_others_theirs(store: Store) -> None:
 
     found = claim_due(store, take_lease(store), limit=2)
 
-    assert [each.recipient for each in found] == [DEV, OPS, OPS]
+    assert [each.recipient for each in found] == [DEV, ONCALL, ONCALL]
 
 
 def test_later_event_of_an_incident_waits_until_the_earlier_is_marked(store: Store) -> None:
@@ -144,14 +145,12 @@ def owe_late(store: Store, recipient: Recipient) -> None:
 
 
 def make_changes_pending(
-    store: Store, transitions: Sequence[Transition], recipient: Recipient = OPS
+    store: Store, transitions: Sequence[Transition], recipient: Recipient = ONCALL
 ) -> None:
     with store.write() as connection:
         for nonce, each in enumerate(transitions):
             record = a_record(tx_hash=each.subject.tx_hash, nonce=nonce)
-            assert record_transition(
-                connection, each, save_record(connection, A_NETWORK, record, A_MOMENT)
-            )
+            tell_rejection(connection, record, each)
         for entry in pending_expansion(connection, 10):
             routes = by_subject(entry.transition, [recipient])
             expand(connection, [(entry, routes)], A_MOMENT, trusting([recipient]))

@@ -19,8 +19,8 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
+from tests.delivery_checks import make_pending
 from tests.one_by_one import recent_notifications
-from tests.unit.store.pending_notifications import make_pending
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ FOUND: tuple[tuple[NotificationFilter, set[int]], ...] = (
     (NotificationFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
     (NotificationFilter(beginning=HashRange.parse(f"{str(an_address())[:10]}…")), {1, 2, 3}),
     (NotificationFilter(beginning=HashRange.parse("0xbeef")), set()),
-    (NotificationFilter(search="OPS@"), {1, 2, 3}),
+    (NotificationFilter(search="ONCALL@"), {1, 2, 3}),
     (NotificationFilter(search="example.org"), {1, 2, 3}),
     (NotificationFilter(search="%"), set()),
     (NotificationFilter(search="nobody@"), set()),

@@ -19,21 +19,15 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.delivery_checks import DEV, claim_due, make_pending, reject, take_lease
 from tests.one_by_one import deliveries_of, recent_notifications
+from tests.recording_channel import ONCALL
 from tests.routes import expand_alone
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.pending_notifications import (
-    DEV,
-    OPS,
-    claim_due,
-    make_pending,
-    reject,
-    take_lease,
-)
 
 
 def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
-    reject(store, count=3)
+    reject(store, 1, 2, 3)
 
     with store.read() as connection:
         entries = pending_expansion(connection, 2)
@@ -44,7 +38,7 @@ def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
 def test_rules_see_what_people_wrote_at_a_transaction_and_whether_they_track_it(
     store: Store,
 ) -> None:
-    reject(store, count=2, is_tracked=False)
+    reject(store, 1, 2, is_tracked=False)
     with store.write() as connection:
         request = TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742", "asked by #vip")
         track(connection, request, A_MOMENT)
@@ -64,12 +58,12 @@ def test_recipient_named_twice_is_pending_one_notification(store: Store) -> None
     with store.write() as connection:
         (entry,) = pending_expansion(connection, 10)
 
-        assert expand_alone(connection, entry, [OPS, OPS], A_MOMENT) == 1
+        assert expand_alone(connection, entry, [ONCALL, ONCALL], A_MOMENT) == 1
 
 
 def test_each_notification_has_a_message_id_of_its_own(store: Store) -> None:
-    other_channel = Recipient("maildir", OPS.address)
-    make_pending(store, count=2, recipients=[OPS, DEV, other_channel])
+    other_channel = Recipient("maildir", ONCALL.address)
+    make_pending(store, count=2, recipients=[ONCALL, DEV, other_channel])
 
     with store.read() as connection:
         pending = recent_notifications(connection, 10)
@@ -79,7 +73,7 @@ def test_each_notification_has_a_message_id_of_its_own(store: Store) -> None:
 
 def test_message_id_follows_from_nothing_that_others_see(store: Store) -> None:
     """Its notification's id follows from those of changes, which every webhook carries."""
-    make_pending(store, recipients=[OPS])
+    make_pending(store, recipients=[ONCALL])
 
     with store.read() as connection:
         [notification] = recent_notifications(connection, 1)
@@ -95,7 +89,7 @@ def test_message_id_follows_from_nothing_that_others_see(store: Store) -> None:
 def test_message_id_stands_below_the_domain_of_the_sender(store: Store) -> None:
     reject(store)
 
-    expand_outbox(store, ConfiguredRecipients((OPS,)), lambda: A_MOMENT, domain="watch.example")
+    expand_outbox(store, ConfiguredRecipients((ONCALL,)), lambda: A_MOMENT, domain="watch.example")
 
     with store.read() as connection:
         [notification] = recent_notifications(connection, 10)
@@ -111,7 +105,7 @@ def test_holder_that_lost_its_claim_can_neither_defer_nor_free_nor_bury(
     (notification,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
         assert not reschedule(connection, stale, "late", A_MOMENT)
-        release_claims(connection, stale.claimed_by or 0, OPS)
+        release_claims(connection, stale.claimed_by or 0, ONCALL)
         assert not mark_dead(connection, stale, "late", A_MOMENT)
         assert deliveries_of(connection, notification.notification_id) == []
         (stored,) = recent_notifications(connection, 1)

@@ -40,13 +40,13 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from tests.builders import A_MOMENT
 from tests.delivery_checks import reject
-from tests.unit.store.pending_notifications import OPS
+from tests.recording_channel import ONCALL
 
 NEW = Recipient("mail", "New@Example.org")
 ADA = Actor("Ada", A_MOMENT)
 HOUR = timedelta(hours=1)
-RULE = Rule("rejections", RuleKind.REJECTED, recipients=(OPS, NEW))
-TRUSTED = ConfiguredRecipients((OPS, NEW), zones=ZoneInfo)
+RULE = Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL, NEW))
+TRUSTED = ConfiguredRecipients((ONCALL, NEW), zones=ZoneInfo)
 
 
 def take_in(
@@ -101,12 +101,12 @@ def test_profile_is_stored_beside_the_verification(store: Store) -> None:
 
 
 def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> None:
-    known = ConfiguredRecipients((OPS,))
+    known = ConfiguredRecipients((ONCALL,))
     for number in (1, 2):
         reject(store, number)
         take_in(store, known=known)
     assert withheld(store) == [(NEW.address, NOT_VERIFIED)] * 2
-    assert set(released(store)) == {OPS}
+    assert set(released(store)) == {ONCALL}
 
     with store.write() as connection:
         save_verification(connection, verified(locked_verification(connection, NEW), ADA))
@@ -119,14 +119,14 @@ def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> 
     with store.read() as connection:
         assert verified_without_summary(connection) == []
         found = {each.recipient: each.members for each in open_notifications(connection)}
-        assert set(pending_to(connection)) == {OPS, NEW}
+        assert set(pending_to(connection)) == {ONCALL, NEW}
         assert last_sent_to(connection, NEW) is None
     assert found[NEW] == 2
 
 
 def test_verified_recipient_hears_nothing_of_what_is_silenced_meanwhile(store: Store) -> None:
     reject(store, 1)
-    take_in(store, known=ConfiguredRecipients((OPS,)))
+    take_in(store, known=ConfiguredRecipients((ONCALL,)))
     with store.write() as connection:
         [incident] = all_open_incidents(connection, 9)
         save_incident(connection, replace(incident, state=IncidentState.SILENCED))
@@ -142,9 +142,12 @@ LATER = ActiveHours((WeekSpan.parse("mon-sun 13:00-23:00"),))
 @pytest.mark.parametrize(
     ("rule", "sent_at"),
     [
-        (RULE, {OPS: A_MOMENT, NEW: AT_20}),
-        (replace(RULE, active_hours=LATER), {OPS: A_MOMENT + HOUR, NEW: AT_20}),
-        (replace(RULE, severity=Severity.CRITICAL, pierces=True), {OPS: A_MOMENT, NEW: A_MOMENT}),
+        (RULE, {ONCALL: A_MOMENT, NEW: AT_20}),
+        (replace(RULE, active_hours=LATER), {ONCALL: A_MOMENT + HOUR, NEW: AT_20}),
+        (
+            replace(RULE, severity=Severity.CRITICAL, pierces=True),
+            {ONCALL: A_MOMENT, NEW: A_MOMENT},
+        ),
     ],
     ids=["of the recipient", "of the rule too", "pierced"],
 )
@@ -152,7 +155,7 @@ def test_quiet_hours_hold_until_those_of_the_rule_and_the_recipient_are_over(
     store: Store, rule: Rule, sent_at: dict[Recipient, datetime]
 ) -> None:
     hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 20:00-21:00"),))
-    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
+    known = ConfiguredRecipients((ONCALL, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
     for number in (1, 2):
         reject(store, number)
         take_in(store, rule, known)

@@ -30,14 +30,15 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.schema import notifications
 from tests.builders import A_MOMENT, A_NETWORK
+from tests.delivery_checks import DEV, reject
 from tests.fake_clock import FakeClock
 from tests.one_by_one import recent_notifications
-from tests.unit.store.pending_notifications import DEV, OPS, reject
+from tests.recording_channel import ONCALL
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 NOON = DigestTime(12, 0)  # A_MOMENT is noon
-KNOWN = ConfiguredRecipients((OPS,), {OPS: RecipientProfile(digest=NOON)}, zones=ZoneInfo)
+KNOWN = ConfiguredRecipients((ONCALL,), {ONCALL: RecipientProfile(digest=NOON)}, zones=ZoneInfo)
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_digest_has_the_figures_of_its_time(
             ended = (gap,) if watched is Watched.FEES else ()
             save_coverage(connection, None, CoverageChange(covered, ended))
         save_spells(connection, A_NETWORK, [Spell(at(2), at(4)), Spell(at(25), at(26))])
-    reject(store, 3)
+    reject(store, 1, 2, 3)
     fake_clock.wait(DAY)
     digests.work(always)
 
@@ -148,11 +149,11 @@ def test_whoever_gets_nothing_gets_no_digest_and_none_of_that_time_later(
     store: Store, digests: Digests, fake_clock: FakeClock
 ) -> None:
     with store.write() as connection:
-        turn_off(connection, AddressOff(OPS, OffCause.TURNED_OFF, A_MOMENT, "Ada"))
+        turn_off(connection, AddressOff(ONCALL, OffCause.TURNED_OFF, A_MOMENT, "Ada"))
     fake_clock.wait(2 * DAY)
     digests.work(always)
     with store.write() as connection:
-        turn_on(connection, OPS)
+        turn_on(connection, ONCALL)
     fake_clock.wait(DAY)
     digests.work(always)
 
@@ -165,7 +166,7 @@ def test_digest_waits_for_the_hours_of_its_recipient_and_begins_anew_when_asked_
 ) -> None:
     wanted = RecipientProfile("Europe/Zurich", digest=DigestTime.parse("daily 13:00"))
     digests = Digests(
-        store, replace(KNOWN, named=(OPS, DEV), profiles={}), [], "example.org", fake_clock.now
+        store, replace(KNOWN, named=(ONCALL, DEV), profiles={}), [], "example.org", fake_clock.now
     )
     for profile in (wanted, RecipientProfile(), wanted):
         with store.write() as connection:

@@ -8,12 +8,11 @@ from uuid import UUID
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import with_labels, with_previous
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
+from tests.delivery_checks import tell_rejection
 
 
 def follow(store: Store, number: int, label: str, attempted_at: datetime | None) -> None:
@@ -28,8 +27,7 @@ def reject(store: Store, version: int, before: State | None = State.REJECTED) ->
     record = a_record(nonce=version, timestamp=A_MOMENT + seconds(version))
     transition = a_transition(transition_id=UUID(int=version), before=before)
     with store.write() as connection:
-        rejection_id = save_record(connection, A_NETWORK, record, A_MOMENT)
-        assert record_transition(connection, transition, rejection_id)
+        tell_rejection(connection, record, transition)
     return transition
 
 

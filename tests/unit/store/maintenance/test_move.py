@@ -33,11 +33,11 @@ from dashboard.store.schema import outbox, rejections
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 from tests.databases import copied_store
+from tests.delivery_checks import claim_due, take_lease
 from tests.one_by_one import newest
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
 from tests.unit.store.filled_store import content_of, keep_report, live
-from tests.unit.store.pending_notifications import claim_due, take_lease
 
 BY = Actor("operator", A_MOMENT)
 

@@ -23,9 +23,9 @@ from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import copied_store, set_schema
+from tests.delivery_checks import take_lease
 from tests.one_by_one import versions
 from tests.unit.store.filled_store import content_of, keep_report, live
-from tests.unit.store.pending_notifications import take_lease
 from tests.unit.store.restores import BY, restored
 
 
@@ -93,7 +93,7 @@ def test_store_can_be_restored_into_an_empty_place(backup: Path, tmp_path: Path)
 
 def test_worker_of_the_lost_time_is_fenced(url: str, backup: Path) -> None:
     with open_store(url) as store:
-        lost = [take_lease(store, f"job {number}") for number in range(5)]
+        lost = [take_lease(store, name=f"job {number}") for number in range(5)]
 
     restored(url, backup)
 
