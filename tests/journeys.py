@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.page_checks import SIZE, visit
 from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
-from tests.browser.site_of_a_shift import LINK
+from tests.browser.site import LINK, SiteState
 from tests.chromium import MILLISECONDS, running_browser
 from tests.installation import Installation, command, new_installation
 from tests.mail_server import Inbox, mail_server
@@ -294,8 +294,7 @@ def seeded(networks: int = 12) -> Iterator[Site]:
     """Serve invented figures of so many networks."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        more = {"LINEWATCH_TEST_NETWORKS": str(networks)}
-        with serving("site_of_a_shift", folder, more) as address:
+        with serving(SiteState.SHIFT, folder, networks=networks) as address:
             rejected = [str(rejected_hash(_NETWORK, number)) for number in range(_HALF)]
             yield Site(address, rejected, address + (folder / LINK).read_text())
 

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from tests.browser.page_checks import SCHEMES
 from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
-from tests.browser.site_in_a_state import SiteState
+from tests.browser.site import STILL, SiteState
 from tests.chromium import SETTLED, running_browser
 
 WIDTHS: Final = (360, 768, 1280, 1920, 2560)
@@ -89,8 +89,7 @@ def draw_pages(folder: Path, choice: Choice) -> None:
 
 
 def _site(folder: Path, state: SiteState, count: int) -> AbstractContextManager[str]:
-    more = {"LINEWATCH_TEST_STATE": state.value, "LINEWATCH_TEST_NETWORKS": str(count)}
-    return serving("site_in_a_state", folder, more)
+    return serving(state, folder, networks=count)
 
 
 def _draw_site(browser: Browser, site: str, folder: Path, choice: Choice) -> None:
@@ -122,7 +121,7 @@ def _choice(words: Sequence[str] | None = None) -> tuple[Path, Choice]:
     parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("page", nargs="*", choices=[[], *PAGES])
-    parser.add_argument("--state", action="append", type=SiteState, choices=list(SiteState))
+    parser.add_argument("--state", action="append", type=SiteState, choices=STILL)
     parser.add_argument("--networks", action="append", type=int, choices=(1, 12))
     parser.add_argument("--scheme", action="append", choices=SCHEMES)
     parser.add_argument("--width", action="append", type=int)
@@ -130,7 +129,7 @@ def _choice(words: Sequence[str] | None = None) -> tuple[Path, Choice]:
     asked = parser.parse_args(words)
     return asked.folder, Choice(
         tuple(asked.page) or tuple(PAGES),
-        tuple(asked.state or SiteState),
+        tuple(asked.state or STILL),
         tuple(asked.networks or (1, 12)),
         tuple(asked.scheme or SCHEMES),
         tuple(asked.width or WIDTHS),

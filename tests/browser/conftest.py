@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.page_checks import SIZE
 from tests.browser.page_server import serving
+from tests.browser.site import SiteState
 from tests.chromium import MILLISECONDS, running_browser
 
 _OF_PLOTLY: Final = {
@@ -22,7 +23,7 @@ _OF_PLOTLY: Final = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages from a process of its own."""
-    with serving("site_of_a_day", tmp_path_factory.mktemp("site"), {}) as address:
+    with serving(SiteState.DAY, tmp_path_factory.mktemp("site")) as address:
         yield address
 
 

@@ -5,29 +5,32 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
 from tests import plain_http
+from tests.browser.site import SiteState
 from tests.installation import free_ports
 from tests.processes import PROJECT
 from tests.waiting import eventually
 
 
 @contextmanager
-def serving(factory: str, folder: Path, more: Mapping[str, str]) -> Iterator[str]:
-    """Serve what a factory of `tests.browser` builds, with a folder to seed; yield the address."""
+def serving(state: SiteState, folder: Path, **more: object) -> Iterator[str]:
+    """Serve a state of the pages from a folder to seed; `more` are variables of the test."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "uvicorn", "--factory", f"tests.browser.{factory}:build"]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "tests.browser.site:build"]
+    said = {"STATE": state, "FOLDER": folder, **more}
+    variables = {f"LINEWATCH_TEST_{name.upper()}": str(value) for name, value in said.items()}
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(
             [*command, "--port", str(port)],
             cwd=PROJECT,
-            env={**os.environ, "LINEWATCH_TEST_FOLDER": str(folder), **more},
+            env={**os.environ, **variables},
             stdout=log,
             stderr=log,
         ) as process,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, TypeAlias
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
@@ -76,18 +76,23 @@ def tx_hash(number: int) -> TxHash:
     return TxHash(bytes([number]) * 32)
 
 
-def seed(folder: Path, now: datetime) -> Store:
-    """Make a store in the folder and fill it with what was seen until now."""
-    return open_store(put_file(folder / "linewatch.sqlite", _seeded_file(now)))
+More: TypeAlias = Callable[[Store, datetime], None]
+"""Lets more have happened until a moment, in a store that holds what `seed` tells."""
+
+
+def seed(folder: Path, now: datetime, *more: More) -> Store:
+    """Make a store in the folder and fill it with what was seen until now, and with more."""
+    return open_store(put_file(folder / "linewatch.sqlite", _seeded_file(now, more)))
 
 
 @cache
-def _seeded_file(now: datetime) -> bytes:
+def _seeded_file(now: datetime, more: tuple[More, ...]) -> bytes:
     """Fill a store once for all tests of a process."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "linewatch.sqlite"
         with open_store(new_sqlite_store(file)) as store:
-            _fill(store, now)
+            for fill in (_fill, *more):
+                fill(store, now)
         return file.read_bytes()
 
 

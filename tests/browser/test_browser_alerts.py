@@ -10,13 +10,14 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
+from tests.browser.site import SiteState
 from tests.chromium import SETTLED
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages from a process of its own."""
-    with serving("site_of_a_night", tmp_path_factory.mktemp("night"), {}) as address:
+    with serving(SiteState.NIGHT, tmp_path_factory.mktemp("night")) as address:
         yield address
 
 

@@ -5,7 +5,7 @@ Each address is loaded once, since loading a page costs more than everything tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import product
 from typing import Final, NamedTuple
@@ -27,7 +27,7 @@ from tests.browser.page_checks import (
 )
 from tests.browser.page_server import serving
 from tests.browser.seeded_store import tx_hash
-from tests.browser.site_in_a_state import SiteState
+from tests.browser.site import STILL, SiteState
 
 DAY: Final = (
     *PAGES,
@@ -105,12 +105,12 @@ _ON_EACH_OTHER: Final = """
 
 
 class Site(NamedTuple):
-    """Pages to look at: what serves them with which variables, and how wide."""
+    """Pages to look at: in which state, how wide, of how many networks."""
 
-    factory: str
+    state: SiteState
     addresses: tuple[str, ...]
-    widths: tuple[int, ...]
-    variables: Mapping[str, str]
+    widths: tuple[int, ...] = WIDTHS
+    networks: int = 1
 
     def screens(self, address: str, *, is_full: bool) -> tuple[Screen, ...]:
         """Return each width in both schemes, or else in one: they take turns, page by page."""
@@ -118,24 +118,17 @@ class Site(NamedTuple):
         return tuple(product(self.widths, SCHEMES if is_full else (taken,)))
 
 
-def _in_state(
-    state: SiteState, networks: int, addresses: tuple[str, ...], widths: tuple[int, ...]
-) -> Site:
-    variables = {"LINEWATCH_TEST_STATE": state.value, "LINEWATCH_TEST_NETWORKS": str(networks)}
-    return Site("site_in_a_state", addresses, widths, variables)
-
-
 SITES: Final = {
-    "day": Site("site_of_a_day", DAY, WIDTHS, {}),
-    "night": Site("site_of_a_night", NIGHT, WIDTHS, {}),
+    "day": Site(SiteState.DAY, DAY),
+    "night": Site(SiteState.NIGHT, NIGHT),
     # What each page says then is shown without a browser.
-    "empty": _in_state(SiteState.EMPTY, 1, ("", "fees", "rejections", "tracked"), (PHONE,)),
-    "error": _in_state(SiteState.ERROR, 1, ("", "alerts"), (PHONE,)),
+    "empty": Site(SiteState.EMPTY, ("", "fees", "rejections", "tracked"), (PHONE,)),
+    "error": Site(SiteState.ERROR, ("", "alerts"), (PHONE,)),
 }
 FULL: Final = {
     "day": SITES["day"],
     "night": SITES["night"],
-    **{f"{state}-{n}": _in_state(state, n, STATES, WIDTHS) for state in SiteState for n in (1, 12)},
+    **{f"{state}-{n}": Site(state, STATES, networks=n) for state in STILL for n in (1, 12)},
 }
 
 
@@ -157,7 +150,8 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
                 stack.close()
                 running.clear()
                 site, folder = FULL.get(name) or SITES[name], tmp_path_factory.mktemp(name)
-                running[name] = stack.enter_context(serving(site.factory, folder, site.variables))
+                opening = serving(site.state, folder, networks=site.networks)
+                running[name] = stack.enter_context(opening)
             return running[name]
 
         yield served

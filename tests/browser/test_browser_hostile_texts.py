@@ -17,7 +17,8 @@ from playwright.sync_api import Dialog, Download, Locator, Page, Request, expect
 from dashboard.web.files import PAGES
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
-from tests.browser.site_of_hostile_texts import hostile_hash
+from tests.browser.seeded_hostile_texts import hostile_hash
+from tests.browser.site import SiteState
 from tests.hostile_texts import HOSTILE_TEXTS, is_formula
 
 QUICK: Final = (
@@ -92,7 +93,7 @@ class Watch:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages from a process of its own."""
-    with serving("site_of_hostile_texts", tmp_path_factory.mktemp("hostile"), {}) as address:
+    with serving(SiteState.HOSTILE, tmp_path_factory.mktemp("hostile")) as address:
         yield address
 
 

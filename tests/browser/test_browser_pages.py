@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import SIZE, visit
 from tests.browser.seeded_store import tx_hash
-from tests.browser.site_of_a_day import BROKEN, SECRET
+from tests.browser.site import BROKEN, SECRET
 from tests.chromium import SETTLED
 
 

@@ -12,6 +12,7 @@ from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from tests.bench.cases.first_charts import first_chart
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
+from tests.browser.site import SiteState
 
 DAYS = "8"
 OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
@@ -32,7 +33,7 @@ _IS_DRAWN: Final = """
 def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages over a week of three networks."""
     folder = tmp_path_factory.mktemp("past")
-    with serving("site_of_a_year", folder, {"LINEWATCH_TEST_DAYS": DAYS}) as address:
+    with serving(SiteState.PAST, folder, days=DAYS) as address:
         yield address
 
 

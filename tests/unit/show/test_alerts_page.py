@@ -34,8 +34,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        seed_notifications(seeded, NOW)
+    with seed(tmp_path, NOW, seed_notifications) as seeded:
         yield seeded
 
 

@@ -22,8 +22,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 def queries(tmp_path: Path) -> Iterator[Application]:
-    with seed(tmp_path, NOW) as store:
-        seed_incidents(store, NOW)
+    with seed(tmp_path, NOW, seed_incidents) as store:
         yield Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
 
 

@@ -92,8 +92,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Yield an installation in which everything can be done, and somebody of each role."""
-    with seed(tmp_path_factory.mktemp("roles"), A_MOMENT) as store:
-        seed_incidents(store, A_MOMENT)
+    with seed(tmp_path_factory.mktemp("roles"), A_MOMENT, seed_incidents) as store:
         settings = PageSettings(
             sign_in=SignInPolicy(timedelta(hours=12), timedelta(days=30)),
             public_url="https://watch.example",

@@ -1,22 +1,14 @@
-"""The pages where every text that others write is hostile, served to browser tests."""
+"""A store in which every text that others write is hostile, for the pages in a browser."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-import streamlit as st
-from starlette.middleware import Middleware
-
-from dashboard import show
-from dashboard.application import application
-from dashboard.application.application import Application
 from dashboard.application.context import (
     ApplicationContext,
     ConfigurationState,
@@ -28,7 +20,6 @@ from dashboard.application.people import People
 from dashboard.application.sessions import Device
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
@@ -49,9 +40,6 @@ from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.statements import record_statements
 from dashboard.store.tracking.transactions import track
-from dashboard.web.files import SiteMap
-from dashboard.web.gate import StrictHeaders
-from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_incidents import Night, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 from tests.builders import a_record, a_transition, suggested_gas_fees
@@ -59,13 +47,13 @@ from tests.delivery_checks import tell_rejection
 from tests.hostile_texts import HOSTILE_TEXTS
 from tests.passwords import CHEAP_HASHER
 
-SCRIPT: Final = Path(show.__file__).parent / "main.py"
 _TEXT: Final = {each.name: each.text for each in HOSTILE_TEXTS}
-NETWORKS: Final = (
+HOSTILE_NETWORKS: Final = (
     replace(SIMULATED, name=_TEXT["link"], gas_source=_TEXT["image"], is_simulated=True),
     replace(SILENT, name=_TEXT["attribute"], gas_source=_TEXT["script"]),
     replace(FLAT, name=_TEXT["plotly"], gas_source=_TEXT["strong"], coin="$x$"),
 )
+_TEXTS: Final = [each.text for each in HOSTILE_TEXTS]
 _FIRST: Final = 0xB0
 
 
@@ -74,48 +62,32 @@ def hostile_hash(number: int) -> TxHash:
     return TxHash(bytes([_FIRST, number]) * 16)
 
 
-def build() -> st.App:
-    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+def seed_hostile_texts(folder: Path) -> Store:
+    """Make a store in the folder, and let others write into it."""
     now = utc_now()
-    store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), now)
-    texts = [each.text for each in HOSTILE_TEXTS]
+    store = seed(folder, now)
     with store.write() as connection:
-        _observe(connection, texts, now)
-        for number, text in enumerate(texts):
+        _observe(connection, _TEXTS, now)
+        for number, text in enumerate(_TEXTS):
             _transaction(connection, number, text, now - timedelta(minutes=number + 1))
             _silence(connection, number, text, now)
         note_heartbeat_trouble(connection, _TEXT["image"])
-    _people(store, texts, now)
+    _people(store, _TEXTS, now)
     night = Night(name=_TEXT["image"], note=_TEXT["link"], refusal=_TEXT["picture"])
     seed_incidents(store, now, night)
     with store.write() as connection:
         assert acquire(connection, "worker", _TEXT["attribute"], timedelta(hours=1)) is not None
-    names = RuleNames({each.name: each.network_id for each in NETWORKS})
-    settings = PageSettings(
-        read_rules=partial(rules_of_text, names),
-        rule_names=names,
-        configuration=lambda: _configuration(texts),
-    )
-    application.register(
-        Application(
-            store,
-            NETWORKS,
-            lambda hashes, _: _fail(store, hashes),
-            utc_now,
-            settings=settings,
-        )
-    )
-    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
+    return store
 
 
-def _configuration(texts: Sequence[str]) -> ConfigurationState:
+def hostile_configuration() -> ConfigurationState:
     """Let every setting have a hostile name, value and source."""
     settings = [
         ShownSetting(text, text, text, is_default=False, default=text, meaning=text)
-        for text in texts
+        for text in _TEXTS
     ]
-    changes = tuple(SettingChange(text, text, text) for text in texts[::2])
-    return ConfigurationState(tuple(settings), texts[0], utc_now(), changes, tuple(texts[1::2]))
+    changes = tuple(SettingChange(text, text, text) for text in _TEXTS[::2])
+    return ConfigurationState(tuple(settings), _TEXTS[0], utc_now(), changes, tuple(_TEXTS[1::2]))
 
 
 def _people(store: Store, texts: Sequence[str], now: datetime) -> None:
@@ -132,9 +104,9 @@ def _people(store: Store, texts: Sequence[str], now: datetime) -> None:
 def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> None:
     """Let the gas API send words of its own, and let every question fail with another text."""
     seen = suggested_gas_fees(priority_fee_trend=_TEXT["link"], base_fee_trend=_TEXT["image"])
-    for network in NETWORKS:
+    for network in HOSTILE_NETWORKS:
         save_gas(connection, GasObservation(network.network_id, now, seen))
-    silent = NETWORKS[1].network_id
+    silent = HOSTILE_NETWORKS[1].network_id
     for operation, text in zip(Operation, texts, strict=False):
         failure = Failure(FailureKind.UNAVAILABLE, text)
         note_failure(connection, silent, now - timedelta(minutes=9), (operation, failure))
@@ -142,7 +114,7 @@ def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> Non
 
 def _transaction(connection: Connection, number: int, text: str, at: datetime) -> None:
     """Let nodes reject a transaction for this reason, of a sender and with a label and a note."""
-    network = NETWORKS[number % len(NETWORKS)].network_id
+    network = HOSTILE_NETWORKS[number % len(HOSTILE_NETWORKS)].network_id
     sender, of_one = Address(bytes([_FIRST + number]) * 20), hostile_hash(number)
     request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
     track(connection, request, at)
@@ -165,9 +137,9 @@ def _silence(connection: Connection, number: int, text: str, now: datetime) -> N
     add_silence(connection, wish, Actor(text[:60], now))
 
 
-def _fail(store: Store, hashes: tuple[TxHash, ...]) -> None:
+def fail_in_hostile_words(store: Store, hashes: tuple[TxHash, ...], _: object) -> None:
     """Answer no question, and say why in hostile words."""
     failure = Failure(FailureKind.UNAVAILABLE, _TEXT["link"])
     with store.write() as connection:
         answers = [ExclusionAnswer(each, failure=failure) for each in hashes]
-        record_lookup(connection, NETWORKS[0].network_id, utc_now(), answers)
+        record_lookup(connection, HOSTILE_NETWORKS[0].network_id, utc_now(), answers)
