@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from tests.flaky_store import PassingStore
 
 
 def die() -> None:
@@ -16,36 +17,24 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingStore(Store):
+class DyingStore(PassingStore):
     """The same store, in which the process dies "before" or "after" one commit, counted from 1."""
 
     def __init__(self, store: Store, commit: int, when: str) -> None:
         """Wait for the commit."""
-        self._store = store
+        super().__init__(store)
         self._commit = commit
         self._when = when
         self._commits = 0
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Read."""
-        with self._store.read() as connection:
-            yield connection
-
-    @contextmanager
     def write(self) -> Iterator[Connection]:
         """Write, unless the end comes first."""
         self._commits += 1
-        with self._store.write() as connection:
+        with super().write() as connection:
             yield connection
             self._die_if("before")
         self._die_if("after")
-
-    @contextmanager
-    def renew(self) -> Iterator[Connection]:
-        """Prolong a lease."""
-        with self._store.renew() as connection:
-            yield connection
 
     def _die_if(self, when: str) -> None:
         if (self._commits, when) == (self._commit, self._when):

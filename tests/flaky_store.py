@@ -1,4 +1,4 @@
-"""A store for tests that refuses a write when it is told to."""
+"""Stores that stand before the real one, such as one that refuses a write when it is told to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,38 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 
-class FlakyStore(Store):
+class PassingStore(Store):
+    """Works as the store behind it does; a test changes some of that."""
+
+    def __init__(self, store: Store) -> None:
+        """Pass everything on to this store."""
+        self._store = store
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read."""
+        with self._store.read() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Write."""
+        with self._store.write() as connection:
+            yield connection
+
+    @contextmanager
+    def renew(self) -> Iterator[Connection]:
+        """Prolong a lease."""
+        with self._store.renew() as connection:
+            yield connection
+
+
+class FlakyStore(PassingStore):
     """The same store, which refuses one write when it is told to."""
 
     def __init__(self, store: Store) -> None:
         """Work as the store does."""
-        self._store = store
+        super().__init__(store)
         self._writes_until_failure: int | None = None
 
     def fail_after(self, writes: int) -> None:
@@ -28,12 +54,6 @@ class FlakyStore(Store):
         return self._writes_until_failure is None
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Read."""
-        with self._store.read() as connection:
-            yield connection
-
-    @contextmanager
     def write(self) -> Iterator[Connection]:
         """Refuse before anything is written, or write."""
         if self._writes_until_failure == 0:
@@ -41,11 +61,5 @@ class FlakyStore(Store):
             raise StoreUnavailable("the disk is full")
         if self._writes_until_failure is not None:
             self._writes_until_failure -= 1
-        with self._store.write() as connection:
-            yield connection
-
-    @contextmanager
-    def renew(self) -> Iterator[Connection]:
-        """Prolong a lease."""
-        with self._store.renew() as connection:
+        with super().write() as connection:
             yield connection

@@ -17,7 +17,7 @@ from typing import Final
 import httpx
 
 from tests import plain_http
-from tests.processes import PROJECT, Process, ProcessOptions, shared_launcher
+from tests.processes import PROJECT, Process, ProcessOptions, finished, shared_launcher
 from tests.waiting import PATIENCE, eventually
 
 
@@ -95,14 +95,10 @@ class Installation:
 
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """Run one `linewatch` command to its end, with `given` on its standard input."""
-        return subprocess.run(
+        return finished(
             [shared_launcher().client, *arguments],
             env=self.environment(),
             input=given,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
         )
 
     @contextmanager
@@ -163,6 +159,16 @@ def new_installation(home: Path, **variables: str) -> Installation:
             **variables,
         },
     )
+
+
+@contextmanager
+def running_pages(folder: Path, **variables: str) -> Iterator[Installation]:
+    """Run the pages of a new installation in a folder, which gets their log."""
+    installation = new_installation(folder / "home", **variables)
+    installation.run("migrate")
+    with installation.role("pages", folder / "log"):
+        eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
+        yield installation
 
 
 def command(*arguments: str) -> list[str]:

@@ -25,6 +25,13 @@ from tests.waiting import PATIENCE
 PROJECT = Path(__file__).parents[1]
 
 
+def finished(arguments: Sequence[str | Path], **more: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - what subprocess.run takes
+    """Run a program to its end, and return what it printed."""
+    return subprocess.run(
+        arguments, capture_output=True, text=True, timeout=PATIENCE, check=False, **more
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessOptions:
     """What a process is started with; `extra` orders traps and disks of the launcher."""

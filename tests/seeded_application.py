@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
 from dashboard.store.engine.engine import Store
+from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.builders import A_MOMENT
 
@@ -21,6 +23,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def queries(store: Store) -> Application:
+def path(tmp_path: Path) -> Path:
+    """Return where a file of templates for answers may be."""
+    return tmp_path / "own" / "answers.toml"
+
+
+@pytest.fixture
+def queries(store: Store, path: Path) -> Application:
     """Ask it at `A_MOMENT`, of a network that answers and one that is silent."""
-    return Application(store, (SIMULATED, SILENT), None, lambda: A_MOMENT)
+    known = PageSettings(answers=StoredAnswerFile(path))
+    return Application(store, (SIMULATED, SILENT), None, lambda: A_MOMENT, settings=known)

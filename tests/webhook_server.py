@@ -54,6 +54,13 @@ def http_receiver(receiver: Receiver, tls: ssl.SSLContext | None = None) -> Iter
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
+    with answering(server) as port:
+        yield port
+
+
+@contextmanager
+def answering(server: ThreadingHTTPServer) -> Iterator[int]:
+    """Let a server answer in a thread of its own; yield its port."""
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

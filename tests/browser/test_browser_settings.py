@@ -15,8 +15,7 @@ from tests import plain_http
 from tests.browser.page_checks import SIZE, visit
 from tests.chromium import MILLISECONDS, SETTLED
 from tests.hostile_texts import HOSTILE_TEXTS
-from tests.installation import Installation, answers, new_installation
-from tests.waiting import eventually
+from tests.installation import Installation, running_pages
 
 PASSWORD = "correct horse battery"
 EVE = next(each.text for each in HOSTILE_TEXTS if each.name == "image")[:60]
@@ -25,10 +24,7 @@ EVE = next(each.text for each in HOSTILE_TEXTS if each.name == "image")[:60]
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("settings")
-    installation = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
-    installation.run("migrate")
-    with installation.role("pages", folder / "log"):
-        eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
+    with running_pages(folder, LINEWATCH_SIGN_IN_ACCOUNTS="true") as installation:
         yield installation
 
 

@@ -13,8 +13,7 @@ from pyotp import TOTP
 from tests.browser.accessibility import barriers
 from tests.browser.page_checks import SIZE
 from tests.chromium import MILLISECONDS, SETTLED
-from tests.installation import Installation, answers, new_installation
-from tests.waiting import eventually
+from tests.installation import Installation, running_pages
 
 PASSWORD = "correct horse battery"
 DEVICE = {
@@ -30,10 +29,7 @@ DEVICE = {
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("factors")
-    made = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
-    made.run("migrate")
-    with made.role("pages", folder / "log"):
-        eventually(lambda: answers(f"{made.pages}/live"), what="the start of the pages")
+    with running_pages(folder, LINEWATCH_SIGN_IN_ACCOUNTS="true") as made:
         yield made
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from websockets.sync.client import ClientConnection
 
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from tests.integration.running_server import (
@@ -122,3 +123,23 @@ __all__ = [
     "a_former_report",
     "apis",
 ]
+
+
+def answer_over(
+    socket: ClientConnection, message: bytes, mark: str, besides: str = "no push"
+) -> bytes | None:
+    """Send text, or bytes where they are none, and then a mark; return what comes before that.
+
+    None for nothing; what begins as `besides` is no answer.
+    """
+    try:
+        socket.send(message.decode())
+    except UnicodeDecodeError:
+        socket.send(message)
+    socket.send(f'{{"jsonrpc":"2.0","id":"{mark}","method":"mark"}}')
+    answers = []
+    while mark not in (answer := str(socket.recv(timeout=PATIENCE))):
+        if not answer.startswith(besides):
+            answers.append(answer.encode())
+    assert len(answers) < 2, (message, answers)
+    return answers[0] if answers else None

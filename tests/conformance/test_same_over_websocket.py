@@ -19,8 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.conformance.generated_messages import Grammar
 from tests.conformance.generated_params import ASKING
 from tests.conformance.generated_reports import Reports
-from tests.conformance.running_apis import Served, apis
-from tests.waiting import PATIENCE
+from tests.conformance.running_apis import Served, answer_over, apis
 
 REPORTS = Reports()
 
@@ -41,17 +40,7 @@ class Twins:
 
     def ask_socket(self, message: bytes) -> bytes | None:
         """Send text, or bytes where they are none; what comes before the mark is the answer."""
-        try:
-            self.socket.send(message.decode())
-        except UnicodeDecodeError:
-            self.socket.send(message)
-        mark = f"mark {next(self.marks)}"
-        self.socket.send(f'{{"jsonrpc":"2.0","id":"{mark}","method":"mark"}}')
-        answers = []
-        while mark not in (answer := str(self.socket.recv(timeout=PATIENCE))):
-            answers.append(answer.encode())
-        assert len(answers) < 2
-        return answers[0] if answers else None
+        return answer_over(self.socket, message, f"mark {next(self.marks)}")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from tests.faults.rows import Play, Row
 from tests.integration.reference_gas import GWEI, Mirror, gas_operations
 from tests.integration.running_server import SECRET
 from tests.integration.served_gas import api_over
-from tests.waiting import PATIENCE
+from tests.processes import finished
 
 _EXAMPLES: Final = 20
 _CASES: Final = 300
@@ -38,17 +37,13 @@ def _asking(folder: Path) -> Iterator[Play]:
     with watching() as watch, apis(folder) as served:
 
         def play(chance: Random) -> None:
-            done = subprocess.run(
+            done = finished(
                 [
                     *(sys.executable, "-m", "schemathesis.cli", "--config-file", configuration),
                     *("--no-color", "run", f"http://{served.address}/openapi.json"),
                     *("--max-examples", str(_EXAMPLES), "--seed", str(chance.randrange(2**31))),
                     *("--exclude-checks", ",".join(_NOT_ASKED), "--auth", f"{KEY}:{SECRET}"),
                 ],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=PATIENCE,
                 cwd=folder,
             )
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]

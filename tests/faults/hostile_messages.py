@@ -38,9 +38,8 @@ from tests.conformance.generated_messages import Grammar
 from tests.conformance.generated_params import ALL
 from tests.conformance.generated_reports import Reports, damaged
 from tests.conformance.reply_checks import check
-from tests.conformance.running_apis import GET, LIMITS, UNKNOWN_HASH, Served, apis
+from tests.conformance.running_apis import GET, LIMITS, UNKNOWN_HASH, Served, answer_over, apis
 from tests.faults.rows import Chance, Play, Row
-from tests.waiting import PATIENCE
 
 _MESSAGES: Final = 250
 _PUSH: Final = '{"jsonrpc":"2.0","method":"linewatch_subscription"'
@@ -80,18 +79,7 @@ class Conversation:
         """Return what comes over the socket before the answer to a mark; None for nothing."""
         if len(message) > LIMITS.largest_body:
             return self.post(message)
-        try:
-            self.socket.send(message.decode())
-        except UnicodeDecodeError:
-            self.socket.send(message)
-        mark = f"mark {next(self.marks)}"
-        self.socket.send(f'{{"jsonrpc":"2.0","id":"{mark}","method":"mark"}}')
-        answers = []
-        while mark not in (answer := str(self.socket.recv(timeout=PATIENCE))):
-            if not answer.startswith(_PUSH):
-                answers.append(answer.encode())
-        assert len(answers) < 2, (message, answers)
-        return answers[0] if answers else None
+        return answer_over(self.socket, message, f"mark {next(self.marks)}", _PUSH)
 
 
 @contextmanager

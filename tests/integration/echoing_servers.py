@@ -16,6 +16,7 @@ from typing import Any, Final
 from joserfc.jwk import ECKey
 
 from tests.mail_server import Rudeness
+from tests.webhook_server import answering
 
 _STATUSES: Final = {"refuse": 401, "fail": 500, "moved": 302, "half": 403, "rpc": 200, "long": 200}
 _CUT: Final = 66
@@ -38,15 +39,8 @@ def echoing_http(heard: Heard) -> Iterator[int]:
     class Handler(_Echo):
         paths = heard.paths
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as port:
+        yield port
 
 
 class _Echo(BaseHTTPRequestHandler):

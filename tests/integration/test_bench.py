@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
@@ -20,7 +19,7 @@ from tests.bench.load_generator import Answered, Burst, Volley
 from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.setup import Scene
-from tests.processes import PROJECT
+from tests.processes import PROJECT, finished
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
 
@@ -61,7 +60,7 @@ def test_bench_measures_and_judges_every_answer_right(
     tmp_path: Path, arguments: tuple[str, ...], measured: tuple[str, ...]
 ) -> None:
     command = [sys.executable, "-m", "tests.bench", *SHORT, "--folder", str(tmp_path), *arguments]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    done = finished(command, cwd=PROJECT)
 
     assert done.returncode == 0, done.stderr
     assert [each for each in measured if each not in done.stdout] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from dashboard.supervise import run_beside
 from tests import plain_http
 from tests.installation import new_installation
-from tests.processes import PROJECT
+from tests.processes import PROJECT, finished
 from tests.provision import program
 from tests.waiting import PATIENCE, eventually
 
@@ -97,12 +96,9 @@ def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
     unit.write_text(text, encoding="utf-8")
     analyze = str(program("systemd"))
 
-    read = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
-    judged = subprocess.run(
+    read = finished([analyze, "verify", unit])
+    judged = finished(
         [analyze, "security", "--offline=true", f"--threshold={MOST_EXPOSED}", "--no-pager", unit],
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
     assert (read.returncode, read.stdout + read.stderr) == (0, "")
@@ -112,12 +108,9 @@ def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
 def test_rules_of_prometheus_fire_when_they_should(tmp_path: Path) -> None:
     cases = PROJECT / "deploy" / "prometheus" / "linewatch.rules.test.yml"
 
-    done = subprocess.run(
+    done = finished(
         [program("prometheus").with_name("promtool"), "test", "rules", cases],
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

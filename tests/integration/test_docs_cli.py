@@ -12,8 +12,8 @@ import pytest
 from tests.builders import a_hash, an_address
 from tests.installation import Installation, answers, new_installation
 from tests.integration.seeded_installation import tell_story
-from tests.processes import PROJECT, shared_launcher
-from tests.waiting import PATIENCE, eventually
+from tests.processes import PROJECT, finished, shared_launcher
+from tests.waiting import eventually
 
 PAGE = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -109,14 +109,10 @@ def test_key_of_json_stands_on_the_page(
 
 
 def _run(installation: Installation, line: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return finished(
         ["/bin/sh", "-c", line],
         env=installation.environment(),
         cwd=installation.home.parent,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
     )
 
 

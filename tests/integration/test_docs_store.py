@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from tests.databases import DATABASES
 from tests.delivery_checks import make_pending, states
 from tests.installation import Installation, new_installation
 from tests.postgresql import empty_database
-from tests.processes import PROJECT, shared_launcher
-from tests.waiting import PATIENCE
+from tests.processes import PROJECT, finished, shared_launcher
 
 PAGE = (PROJECT / "docs" / "store.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -43,14 +41,10 @@ class Desk:
 
     def type(self, *lines: str) -> str:
         """Type lines into one shell; return what is printed. The first that fails ends it."""
-        ended = subprocess.run(
+        ended = finished(
             ["/bin/sh", "-ec", "\n".join(lines)],
             env=self.environment,
             cwd=self.installation.home.parent,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
         )
         assert (ended.returncode, ended.stderr) == (0, ""), f"{lines}: {ended.stderr}"
         return ended.stdout

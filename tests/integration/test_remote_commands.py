@@ -19,8 +19,8 @@ import pytest
 from tests.builders import a_hash, an_address
 from tests.installation import Installation, answers, new_installation
 from tests.integration.seeded_installation import tell_story
-from tests.processes import PROJECT, shared_launcher
-from tests.waiting import PATIENCE, eventually
+from tests.processes import PROJECT, finished, shared_launcher
+from tests.waiting import eventually
 
 HASH = str(a_hash(1))
 EXAMPLES = sorted((PROJECT / "docs/examples").glob("*.*"))
@@ -140,13 +140,9 @@ def test_example_runs(here: Installation, example: Path) -> None:
     commands = shared_launcher().client.parent
     starts = [sys.executable] if example.suffix == ".py" else ["/bin/sh", "-eu"]
 
-    ended = subprocess.run(
+    ended = finished(
         [*starts, str(example), HASH],
         env={**os.environ, **here.variables, "PATH": f"{commands}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
     )
 
     assert (ended.returncode, ended.stderr) == (0, "")

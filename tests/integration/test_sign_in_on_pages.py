@@ -19,8 +19,8 @@ from websockets.typing import Subprotocol
 
 from tests import plain_http
 from tests.canaries import canary
-from tests.installation import Installation, answers, new_installation
-from tests.waiting import PATIENCE, eventually
+from tests.installation import Installation, running_pages
+from tests.waiting import PATIENCE
 
 PASSWORD = canary("password of everybody")
 COOKIE = "__Host-linewatch"
@@ -28,15 +28,11 @@ COOKIE = "__Host-linewatch"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    folder = tmp_path_factory.mktemp("pages")
-    installation = new_installation(
-        folder / "home",
+    with running_pages(
+        tmp_path_factory.mktemp("pages"),
         LINEWATCH_SIGN_IN_ACCOUNTS="true",
         LINEWATCH_SIGN_IN_SECOND_FACTOR="support",
-    )
-    installation.run("migrate")
-    with installation.role("pages", folder / "log"):
-        eventually(lambda: answers(f"{installation.pages}/live"), what="the start of the pages")
+    ) as installation:
         yield installation
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.offline.sitecustomize import LOG, Guard
+from tests.processes import finished
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,9 @@ def test_guard_watches_processes_that_tests_start(tmp_path: Path) -> None:
     log = tmp_path / "log"
     code = "import socket; socket.create_connection(('192.0.2.1', 80))"
 
-    ended = subprocess.run(
+    ended = finished(
         [sys.executable, "-c", code],
         env={**os.environ, LOG: str(log)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
     assert "tests stay on this machine" in ended.stderr

@@ -1,5 +1,5 @@
 """Tests of what people ask and do stand on a seeded store."""
 
-from tests.seeded_application import queries, store
+from tests.seeded_application import path, queries, store
 
-__all__ = ["queries", "store"]
+__all__ = ["path", "queries", "store"]

@@ -13,7 +13,6 @@ import pytest
 
 from dashboard.application.answers import AnswerContext, answer_text, finding_groups
 from dashboard.application.application import Application
-from dashboard.application.context import PageSettings
 from dashboard.application.lookup import lookup_csv, lookup_json
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
@@ -22,21 +21,10 @@ from dashboard.errors import InputError, StoreError
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.page_settings import StoredAnswerFile
-from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
+from tests.browser.seeded_store import SIMULATED, tx_hash
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "own" / "answers.toml"
-
-
-@pytest.fixture
-def queries(store: Store, path: Path) -> Application:
-    known = PageSettings(answers=StoredAnswerFile(path))
-    return Application(store, (SIMULATED, SILENT), None, lambda: NOW, settings=known)
 
 
 def test_text_shows_unseen_characters_as_codes(queries: Application) -> None:

@@ -19,6 +19,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
+from tests.flaky_store import PassingStore
 from tests.passwords import CHEAP_HASHER
 from tests.software_authenticator import HOST, ORIGIN, Authenticator
 from tests.unit.application.accounts import (
@@ -191,17 +192,8 @@ def test_nothing_is_written_for_who_proves_nothing(
         factors.finish("made up", "000000", PHONE)
 
 
-class OnlyRead(Store):
+class OnlyRead(PassingStore):
     """A store that is not written to."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Read that store."""
-        with self._store.read() as connection:
-            yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -16,10 +16,12 @@ from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, Term
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from tests.builders import A_NETWORK, GWEI, seconds, suggested_gas_fees
+from dashboard.store.gas import LatestGas, latest_gas
+from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
 
+LEASE = timedelta(days=365)
 PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
 
 MINUTE = timedelta(minutes=1)
@@ -42,6 +44,26 @@ def conditions_of(fake_clock: FakeClock, limits_end: LimitsEnd | None = None) ->
     )
 
 
+def a_term(store: Store, fake_clock: FakeClock) -> Term:
+    """Return the term of a worker that starts now."""
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
+    assert term is not None
+    return term
+
+
+def latest(store: Store) -> LatestGas:
+    """Return the newest fees of `A_NETWORK`, whenever they were seen."""
+    with store.read() as connection:
+        return latest_gas(connection, A_NETWORK, A_MOMENT + LEASE)
+
+
+async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
+    """Tick as the job does, every four seconds."""
+    for _ in range(duration // seconds(4)):
+        fake_clock.wait(seconds(4))
+        await poll.tick()
+
+
 def told(store: Store) -> list[Transition]:
     """Return what somebody is to be told of, oldest first."""
     with store.read() as connection:
@@ -61,7 +83,7 @@ class Scene:
 
     def restart(self, node: ScriptedGas | None = None) -> None:
         """Start it again, with nothing left in memory."""
-        self.term = self._term()
+        self.term = a_term(self.store, self.fake_clock)
         self.conditions = conditions_of(self.fake_clock)
         archive = GasArchive(self.store, A_NETWORK, self.term, self.conditions)
         self.poll = GasPoll(self.upstream, archive, PERIODS, self.fake_clock.clocks, node)
@@ -82,13 +104,6 @@ class Scene:
     def told_states(self) -> list[State]:
         """Return the states that somebody is to be told of, oldest first."""
         return [each.after for each in told(self.store)]
-
-    def _term(self) -> Term:
-        term = Lease(
-            self.store, "worker", "worker 1", timedelta(days=365), self.fake_clock.elapsed
-        ).acquire()
-        assert term is not None
-        return term
 
 
 def set_fee(scene: Scene, gwei: int) -> None:

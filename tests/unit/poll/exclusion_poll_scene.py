@@ -13,7 +13,7 @@ from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
-from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
@@ -22,9 +22,8 @@ from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import ScriptedExclusion
-from tests.unit.poll.condition_scene import conditions_of
+from tests.unit.poll.condition_scene import a_term, conditions_of
 
-LEASE = timedelta(days=365)
 POLICY = CadencePolicy()
 
 NewPoll = Callable[[], ExclusionPoll]
@@ -38,8 +37,7 @@ def a_poll(
     after_limits: CadencePolicy | None = SELDOM,
 ) -> ExclusionPoll:
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     own, schedule = NetworkStore(store, A_NETWORK, term), ExclusionQueue(POLICY, after_limits)
     conditions = conditions_of(fake_clock, limits_end)
     return ExclusionPoll(upstream, own, schedule, fake_clock.clocks, conditions, uuid4)

@@ -10,7 +10,6 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
-from dashboard.poll.lease import Lease, Term
 from dashboard.poll.measured_rules import MeasuredRules, PeerCertificates, RuleReader
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
@@ -26,8 +25,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.fake_clock import FakeClock
-from tests.unit.poll.condition_scene import told
-from tests.unit.poll.exclusion_poll_scene import LEASE
+from tests.unit.poll.condition_scene import a_term, told
 
 
 class Watch:
@@ -36,9 +34,7 @@ class Watch:
     def __init__(self, store: Store, fake_clock: FakeClock) -> None:
         """Begin a term."""
         self.store, self.fake_clock = store, fake_clock
-        term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-        assert term is not None
-        self.term: Term = term
+        self.term = a_term(store, fake_clock)
         self.certificates: list[tuple[str, datetime]] = []
         self.connected_to: dict[str, datetime] = {}
         self.restart()

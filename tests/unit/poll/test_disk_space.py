@@ -9,13 +9,12 @@ import pytest
 
 from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.poll.lease import LeaseLost
 from dashboard.poll.measured_rules import DiskSpace
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.fake_clock import FakeClock
-from tests.unit.poll.condition_scene import told
-from tests.unit.poll.exclusion_poll_scene import LEASE
+from tests.unit.poll.condition_scene import a_term, told
 
 MORE_THAN_ANY_DISK = 2**62
 DISK = Subject(SubjectKind.DISK, INSTALLATION)
@@ -24,8 +23,7 @@ RULES = ConditionRules()
 
 def watch_for(store: Store, fake_clock: FakeClock, least: int, minutes: int) -> None:
     """Look every ten seconds."""
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     disk = DiskSpace(store, least, RULES, fake_clock.clocks, uuid4)
     for _ in range(6 * minutes):
         fake_clock.wait(seconds(10))
@@ -45,8 +43,7 @@ def test_low_space_is_told_once_and_so_is_its_end(store: Store, fake_clock: Fake
 
 
 def test_worker_that_lost_its_lease_concludes_nothing(store: Store, fake_clock: FakeClock) -> None:
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULES, fake_clock.clocks, uuid4)
 
     with pytest.raises(LeaseLost):

@@ -27,9 +27,8 @@ from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
-from tests.unit.poll.condition_scene import told
+from tests.unit.poll.condition_scene import LEASE, told
 from tests.unit.poll.exclusion_poll_scene import (
-    LEASE,
     NewPoll,
     a_poll,
     evidence_of,

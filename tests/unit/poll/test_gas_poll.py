@@ -9,18 +9,17 @@ import pytest
 from dashboard.domain.health.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
-from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import LatestGas, latest_gas
-from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from dashboard.store.gas import LatestGas
+from tests.builders import A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
-from tests.unit.poll.condition_scene import conditions_of
+from tests.unit.poll.condition_scene import LEASE, a_term, conditions_of, latest, tick_for
 
 pytestmark = pytest.mark.anyio
 
 PERIODS = GasPeriods(seconds(4), timedelta(minutes=2), seconds(20))
-LEASE = timedelta(days=1)
 
 
 @pytest.fixture
@@ -30,22 +29,9 @@ def upstream() -> ScriptedGas:
 
 @pytest.fixture
 def poll(store: Store, upstream: ScriptedGas, fake_clock: FakeClock) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock), block_time=seconds(2))
     return GasPoll(upstream, archive, PERIODS, fake_clock.clocks)
-
-
-def latest(store: Store) -> LatestGas:
-    with store.read() as connection:
-        return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
-
-
-async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
-    """Tick as the job does, every four seconds."""
-    for _ in range(duration // PERIODS.gas_period):
-        fake_clock.wait(PERIODS.gas_period)
-        await poll.tick()
 
 
 async def test_first_tick_keeps_all_four_answers(

@@ -12,14 +12,12 @@ from dashboard.domain.health.observation import AnswerCounts, Operation, times_o
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
-from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.monitoring.answer_counts import source_records
-from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
-from tests.unit.poll.condition_scene import conditions_of
+from tests.unit.poll.condition_scene import a_term, conditions_of, latest, tick_for
 
 pytestmark = pytest.mark.anyio
 
@@ -57,15 +55,9 @@ def node() -> ScriptedGas:
 def a_poll(
     store: Store, fake_clock: FakeClock, api: GasAsker | None, node: GasAsker | None
 ) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", timedelta(days=1), fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock))
     return GasPoll(api, archive, PERIODS, fake_clock.clocks, node)
-
-
-def latest(store: Store) -> LatestGas:
-    with store.read() as connection:
-        return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
 
 
 def told_by(store: Store) -> GasSource:
@@ -77,12 +69,6 @@ def told_by(store: Store) -> GasSource:
 def silence(upstream: ScriptedGas) -> None:
     error = UpstreamUnavailable("the gas API is down")
     upstream.errors = dict.fromkeys((SUGGESTED, Operation.BUSY_THRESHOLD), error)
-
-
-async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
-    for _ in range(duration // PERIODS.gas_period):
-        fake_clock.wait(PERIODS.gas_period)
-        await poll.tick()
 
 
 async def test_node_alone_tells_every_fee(

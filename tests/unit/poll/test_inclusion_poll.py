@@ -21,7 +21,7 @@ from dashboard.domain.tracking.verdict import (
     conclude,
 )
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
-from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
@@ -37,8 +37,8 @@ from tests.builders import (
 )
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE
-from tests.unit.poll.condition_scene import told
-from tests.unit.poll.exclusion_poll_scene import LEASE, evidence_of, watch
+from tests.unit.poll.condition_scene import a_term, told
+from tests.unit.poll.exclusion_poll_scene import evidence_of, watch
 
 pytestmark = pytest.mark.anyio
 
@@ -85,8 +85,7 @@ def poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPo
 
 def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPoll:
     """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     own = NetworkStore(store, A_NETWORK, term)
     return InclusionPoll(node, own, ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks, uuid4)
 

@@ -15,7 +15,7 @@ from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import EndBlockPoll
-from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.coverage import gaps
@@ -23,8 +23,8 @@ from dashboard.store.rejections.limits_end import known_end, save_end_block
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
-from tests.unit.poll.condition_scene import conditions_of, told
-from tests.unit.poll.exclusion_poll_scene import LEASE, a_poll, let_pass, news, watch
+from tests.unit.poll.condition_scene import a_term, conditions_of, told
+from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
 
 pytestmark = pytest.mark.anyio
 
@@ -107,8 +107,7 @@ async def test_time_of_a_block_is_asked_for_until_it_cannot_change(
     store: Store, fake_clock: FakeClock
 ) -> None:
     chain = Chain(fake_clock, timedelta(hours=8))
-    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-    assert term is not None
+    term = a_term(store, fake_clock)
     own = NetworkStore(store, A_NETWORK, term)
     poll = EndBlockPoll(chain, own, 31_000_000, fake_clock.clocks)
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.context import PageSettings
 from dashboard.domain.people.access import Actor
-from dashboard.store.engine.engine import Store
-from dashboard.wiring.page_settings import StoredAnswerFile
-from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
+from tests.browser.seeded_store import tx_hash
 from tests.unit.show.page_runs import run_script, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -28,17 +24,6 @@ from dashboard.application.answers import AnswerContext
 queries = application.current()
 answer_editor(queries, TxHash.parse("{tx_hash(2)}"), AnswerContext(queries.now()))
 """
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "own" / "answers.toml"
-
-
-@pytest.fixture
-def queries(store: Store, path: Path) -> Application:
-    known = PageSettings(answers=StoredAnswerFile(path))
-    return Application(store, (SIMULATED, SILENT), None, lambda: NOW, settings=known)
 
 
 def open_editor(queries: Application) -> AppTest:

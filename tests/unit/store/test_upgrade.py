@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from tests.builders import A_MOMENT
 from tests.databases import set_schema
 from tests.installation import command, new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
+from tests.processes import finished
 from tests.unit.store.filled_store import live
 
 BEFORE_RELEASE = ("0001", "0023")
@@ -41,9 +41,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(release: Path, home: Path, url: str, *arguments: str) -> str:
     """Run a command of a release and return what it prints."""
     variables = new_installation(home, LINEWATCH_STORE_URL=url).environment()
-    done = subprocess.run(
-        command(*arguments), cwd=release, env=variables, capture_output=True, text=True, check=False
-    )
+    done = finished(command(*arguments), cwd=release, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -27,7 +27,7 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, seconds
-from tests.flaky_store import FlakyStore
+from tests.flaky_store import FlakyStore, PassingStore
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -46,12 +46,12 @@ class Day:
         return self.now
 
 
-class DeafStore(Store):
+class DeafStore(PassingStore):
     """The same store, which answers nobody once it is deaf."""
 
     def __init__(self, store: Store) -> None:
         """Answer as the store does."""
-        self._store = store
+        super().__init__(store)
         self.is_deaf = False
 
     @contextmanager
@@ -59,7 +59,7 @@ class DeafStore(Store):
         """Refuse, or read."""
         if self.is_deaf:
             raise StoreUnavailable("the disk is gone")
-        with self._store.read() as connection:
+        with super().read() as connection:
             yield connection
 
 

@@ -21,6 +21,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from tests.builders import a_hash, a_record
+from tests.flaky_store import PassingStore
 from tests.integration.running_server import NETWORK, a_store, utc_now
 from tests.waiting import PATIENCE, eventually_async
 
@@ -29,12 +30,12 @@ pytestmark = pytest.mark.anyio
 EVERYTHING = RejectionFilter(network_ids=frozenset({NETWORK}))
 
 
-class HeldStore(Store):
+class HeldStore(PassingStore):
     """The same store, whose readers can be held up before they read."""
 
     def __init__(self, store: Store) -> None:
         """Read and write as the store does."""
-        self._store = store
+        super().__init__(store)
         self.may_read = threading.Event()
         self.may_read.set()
         self.waiting = 0
@@ -45,7 +46,7 @@ class HeldStore(Store):
         self.waiting += 1
         self.may_read.wait(PATIENCE)
         self.waiting -= 1
-        with self._store.read() as connection:
+        with super().read() as connection:
             yield connection
 
 
