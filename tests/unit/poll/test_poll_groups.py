@@ -19,7 +19,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
-from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.maintenance.derived_counts import wrong_cohorts
@@ -30,7 +30,8 @@ from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import ScriptedExclusion
-from tests.unit.poll.exclusion_poll_scene import LEASE, POLICY, NewPoll, let_pass, state_of, watch
+from tests.unit.poll.condition_scene import a_term
+from tests.unit.poll.exclusion_poll_scene import POLICY, NewPoll, let_pass, state_of, watch
 from tests.unit.store.old_rows import forget, rows_of
 
 pytestmark = pytest.mark.anyio
@@ -54,8 +55,7 @@ class Played:
 
     def restart(self) -> None:
         """Begin with what the store holds, as a new worker does."""
-        term = Lease(self.store, "worker", "worker 1", LEASE, self.clock.elapsed).acquire()
-        assert term is not None
+        term = a_term(self.store, self.clock)
         clocks, rules = self.clock.clocks, ConditionRules()
         self.polls = [
             ExclusionPoll(
