@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class IssuerClient:
         self._trust = trust
         self._timeout = timeout.total_seconds()
         self._known: dict[str, _Known] = {}
-        self._asking = asyncio.Lock()
+        self._asking: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def sign_in_url(
         self, issuer: Issuer, back: str, state: str, nonce: str, verifier: str
@@ -168,9 +169,11 @@ class IssuerClient:
         )
 
     async def _ask(self, issuer: Issuer, client: AsyncOAuth2Client) -> _Known:
-        async with self._asking:
-            known = self._known.get(issuer.name)
-            if known is None or time.monotonic() - known.read_at > _REMEMBERED:
+        if (remembered := self._remembered(issuer)) is not None:
+            return remembered
+        async with self._asking[issuer.name]:
+            known = self._remembered(issuer)
+            if known is None:
                 place = f"{issuer.url.rstrip('/')}/.well-known/openid-configuration"
                 metadata = await _table(client, place, withhold_token=True)
                 if metadata.get("issuer") != issuer.url:
@@ -179,6 +182,11 @@ class IssuerClient:
                 known = _Known(time.monotonic(), metadata, _key_set(keys))
                 self._known[issuer.name] = known
             return known
+
+    def _remembered(self, issuer: Issuer) -> _Known | None:
+        known = self._known.get(issuer.name)
+        is_old = known is None or time.monotonic() - known.read_at > _REMEMBERED
+        return None if is_old else known
 
 
 class _BoundedTransport(httpx.AsyncBaseTransport):

@@ -51,8 +51,13 @@ SIGN_IN: Final = "/sign-in"
 _SIGN_OUT: Final = "/sign-out"
 _ACCOUNT: Final = "/account"
 
-_AT_ONCE: Final = CapacityLimiter(2)
+_HASHING: Final = CapacityLimiter(2)
 """Passwords hashed at the same time; each takes 64 MiB for a tenth of a second."""
+
+_OTHERS: Final = CapacityLimiter(8)
+"""Forms without a password, which do not wait for those of strangers with one."""
+
+_ACTS_WITH_PASSWORD: Final = frozenset({"password", "confirm"})
 
 _NOT_KEPT: Final = (
     "your browser did not keep the sign-in: open this Linewatch by its https address, and allow "
@@ -105,7 +110,8 @@ async def _sign_in(
         mistake = _NOT_KEPT if KEPT in request.query_params else ""
         return HTMLResponse(_sign_in_page(people, place, mistake=mistake))
     try:
-        begun = await _in_turn(partial(_begin, people, form, request))
+        has_password = not ({"credential", "token"} & form.keys())
+        begun = await _in_turn(partial(_begin, people, form, request), has_password=has_password)
     except CodeAsked as more:
         return HTMLResponse(code_page(more.token, place, ""))
     except NotFound as mistake:
@@ -143,7 +149,8 @@ async def _accept(people: People, form: Form | None, request: Request) -> Respon
         return HTMLResponse(_invitation_page(person))
     password = Secret(form.get("password", ""))
     try:
-        begun = await _in_turn(partial(people.accept, token, password, device_of(request)))
+        accept = partial(people.accept, token, password, device_of(request))
+        begun = await _in_turn(accept, has_password=True)
     except CodeAsked as more:
         return HTMLResponse(code_page(more.token, "", "../sign-in"))
     except PasskeyAsked as more:
@@ -172,7 +179,9 @@ async def _change_account(
     said, status = "", 200
     try:
         if form is not None:
-            said = await _in_turn(partial(_act, people, session, form, request))
+            has_password = form.get("act") in _ACTS_WITH_PASSWORD
+            act = partial(_act, people, session, form, request)
+            said = await _in_turn(act, has_password=has_password)
     except InputError as mistake:
         said, status = sentence(capitalized(str(mistake))), 400
     if isinstance(said, Markup):
@@ -204,8 +213,8 @@ async def _end(people: People, own: Session, ended: UUID) -> None:
     await to_thread.run_sync(people.end_own_session, own.session_id, ended)
 
 
-async def _in_turn(act: Callable[[], _Result]) -> _Result:
-    return await to_thread.run_sync(act, limiter=_AT_ONCE)
+async def _in_turn(act: Callable[[], _Result], *, has_password: bool) -> _Result:
+    return await to_thread.run_sync(act, limiter=_HASHING if has_password else _OTHERS)
 
 
 def _session_id(text: str) -> UUID:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from anyio import (
     BrokenResourceError,
     EndOfStream,
+    Event,
     create_task_group,
     create_tcp_listener,
+    fail_after,
     move_on_after,
+    sleep_forever,
 )
 from anyio.abc import SocketAttribute, SocketStream
+from joserfc.jwk import ECKey
 
 from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import EVERYBODY, Issuer
@@ -78,6 +84,40 @@ async def issuer_that(talk: Talk) -> AsyncIterator[Issuer]:
         roles = {EVERYBODY: Role.VIEWER}
         yield Issuer("own", "Own", url, "linewatch", Secret(""), scopes, "groups", roles)
         tasks.cancel_scope.cancel()
+
+
+KEY = ECKey.generate_key("P-256").as_dict(private=False)
+
+
+async def answering(stream: SocketStream) -> None:
+    """Say where the issuer is asked, and which key it has."""
+    url = f"http://127.0.0.1:{stream.extra(SocketAttribute.local_port)}"  # noqa: S610 - this is not Django
+    table = {"issuer": url, "authorization_endpoint": url, "jwks_uri": url, "keys": [KEY]}
+    await stream.send(HEAD + b"Connection: close\r\n\r\n" + json.dumps(table).encode())
+
+
+async def test_issuer_that_hangs_keeps_nobody_from_another_one() -> None:
+    client, asked = IssuerClient(clock, timeout=timedelta(seconds=PATIENCE)), Event()
+
+    async def hang(_: SocketStream) -> None:
+        asked.set()
+        await sleep_forever()
+
+    async def begin(issuer: Issuer) -> str:
+        return await client.sign_in_url(issuer, "https://w.example/", "state", "nonce", "v" * 43)
+
+    async with (
+        issuer_that(hang) as bad,
+        issuer_that(answering) as good,
+        create_task_group() as tasks,
+    ):
+        tasks.start_soon(begin, replace(bad, name="bad"))
+        await asked.wait()
+        with fail_after(PATIENCE / 2):
+            urls = [await begin(good), await begin(good)]
+        tasks.cancel_scope.cancel()
+
+    assert [each.startswith(good.url) for each in urls] == [True, True]
 
 
 @pytest.mark.parametrize("talk", [endless, compressed], ids=["endless", "compressed"])

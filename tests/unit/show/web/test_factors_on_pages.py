@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from html import unescape
+from threading import Event, Semaphore
+from typing import Literal
 
+import anyio
 import httpx
 import pytest
+from anyio import to_thread
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
 from pyotp import TOTP
 
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.application.factors import CONFIRMED_FOR
+from dashboard.application.people import People
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import Site
 from tests.fake_clock import FakeClock
 from tests.software_authenticator import Authenticator
 from tests.unit.show.web.gate_site import PASSWORD, POLICY, browser, queries, send, signed_in, store
+from tests.waiting import PATIENCE
 
 __all__ = ["queries", "store"]
 
@@ -45,6 +54,39 @@ async def set_up(client: httpx.AsyncClient, clock: FakeClock) -> tuple[str, http
     key = field(page, "key")
     done = await send(client, "/account", act="add-app", key=key, code=code_of(key, clock))
     return key, done
+
+
+class Waiting(PasswordHasher):
+    """Hashes no password before it is let."""
+
+    begun = Semaphore(0)
+    may_end = Event()
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002, ARG002 - as argon2 has it
+        self.begun.release()
+        self.may_end.wait(PATIENCE)
+        raise VerifyMismatchError
+
+
+async def test_passwords_of_strangers_keep_no_other_form_waiting(queries: Application) -> None:
+    async with browser() as client, anyio.create_task_group() as strangers:
+        await signed_in(client, queries, "Ada")
+        queries.people = People(queries.context, hasher := Waiting())
+        for number in range(4):
+            strangers.start_soon(
+                partial(send, client, "/sign-in", name=f"{number}", password="x" * 12)
+            )
+        try:
+            for _ in range(2):
+                await to_thread.run_sync(hasher.begun.acquire)
+            with anyio.fail_after(PATIENCE):
+                passkey = await send(client, "/sign-in", credential="{}")
+                code = await send(client, "/sign-in", token="x", code="000000")
+                named = await send(client, "/account", act="set-up-app")
+        finally:
+            hasher.may_end.set()
+
+    assert [each.status_code for each in (passkey, code, named)] == [403, 403, 200]
 
 
 async def test_app_is_set_up_by_picture_link_or_key_and_shows_its_codes_once(
