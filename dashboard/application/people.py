@@ -84,6 +84,8 @@ class People(Sessions, Accounts):
         role takes a passkey instead.
         """
         name = " ".join(name.split())
+        if len(name) > LONGEST_NAME:  # nobody's: what is remembered of wrong passwords stays small
+            name = ""
         with self._context.store.read() as connection:
             person = find_person(connection, name)
         if not self._is_right(person, password, name, device.address) or person is None:

@@ -238,7 +238,11 @@ class Sessions(ApplicationSubject):
                 note_session_use(connection, due, now)
 
     def _is_over(self, session: Session, now: datetime) -> bool:
-        return self._policy is None or session.is_over(now, self._policy.idle)
+        """Whether a session has ended, be it that its person could not sign in that way now."""
+        policy = self._policy
+        if policy is None or not policy.lets_in(session.person.issuer):
+            return True
+        return session.is_over(now, policy.idle)
 
 
 def _stored_session(connection: Connection, session_id: UUID) -> Session:

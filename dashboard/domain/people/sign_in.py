@@ -170,6 +170,14 @@ class SignInPolicy:
     proxy: Proxy | None = None
     second_factor: Collection[Role] = ()
 
+    def lets_in(self, issuer: str | None) -> bool:
+        """Whether people sign in by an issuer or `PROXY`; None stands for accounts of our own."""
+        if issuer is None:
+            return self.accounts
+        if issuer == PROXY:
+            return self.proxy is not None
+        return any(each.url == issuer for each in self.issuers.values())
+
 
 def refuse_weak_password(password: Secret, name: str) -> None:
     """Raise InputError for a password that is easily guessed, which says what would do."""

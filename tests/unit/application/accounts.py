@@ -12,7 +12,7 @@ from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.people import People
 from dashboard.application.sessions import Device, NewSession
 from dashboard.domain.people.access import Action, Actor, Role
-from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.people.sign_in import Issuer, SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
@@ -24,7 +24,19 @@ PASSWORD: Final = Secret(canary("password of everybody"))
 OTHER: Final = Secret("staple of another kind")
 LAPTOP: Final = Device("Firefox on Linux", "192.0.2.1")
 PHONE: Final = Device("Chrome on Android", "198.51.100.7")
-POLICY: Final = SignInPolicy(timedelta(hours=12), timedelta(days=30))
+EXAMPLE: Final = Issuer(
+    name="example",
+    label="Example",
+    url="https://id.example",
+    client_id="linewatch",
+    client_secret=Secret(""),
+    scopes="openid",
+    groups="groups",
+    roles={"on-call": Role.OPERATOR, "staff": Role.VIEWER},
+)
+POLICY: Final = SignInPolicy(
+    timedelta(hours=12), timedelta(days=30), issuers={EXAMPLE.name: EXAMPLE}
+)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dashboard.application.factors import CONFIRMED_FOR, CodeAsked, parse_app_ke
 from dashboard.application.people import People
 from dashboard.application.sessions import Device
 from dashboard.domain.people.access import Action, Role
-from dashboard.domain.people.sign_in import Identity, Issuer, Site
+from dashboard.domain.people.sign_in import Identity, Site
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store import schema
@@ -24,6 +24,7 @@ from tests.builders import seconds
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
 from tests.unit.application.accounts import (
+    EXAMPLE,
     LAPTOP,
     OTHER,
     PASSWORD,
@@ -282,9 +283,7 @@ def test_admin_resets_the_factors_of_who_lost_one_and_nobody_else_does(
 
 
 def test_person_of_an_issuer_has_the_factors_of_the_issuer(people: People) -> None:
-    roles = {"*": Role.VIEWER}
-    issuer = Issuer("id", "ID", "https://id", "us", Secret(""), "openid", "groups", roles)
-    begun = people.sign_in_by(Identity(issuer, "1", "Ada", frozenset()), LAPTOP)
+    begun = people.sign_in_by(Identity(EXAMPLE, "1", "Ada", frozenset({"staff"})), LAPTOP)
 
     with pytest.raises(InputError, match="your provider asks for second factors"):
         people.factors.new_app_key(begun.session.session_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import ip_network
 
 import pytest
 from sqlalchemy import select
@@ -12,8 +13,7 @@ from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.people import People
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.people.access import Action, Actor, Role
-from dashboard.domain.people.sign_in import Identity, Issuer
-from dashboard.domain.secret import Secret
+from dashboard.domain.people.sign_in import Identity, Proxy, SignInPolicy
 from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema as tables_of
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -23,6 +23,7 @@ from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
 from tests.passwords import CHEAP_HASHER
 from tests.unit.application.accounts import (
+    EXAMPLE,
     LAPTOP,
     OTHER,
     PASSWORD,
@@ -35,18 +36,6 @@ from tests.unit.application.accounts import (
 )
 
 __all__ = ["people", "store"]
-
-EXAMPLE = Issuer(
-    name="example",
-    label="Example",
-    url="https://id.example",
-    client_id="linewatch",
-    client_secret=Secret(""),
-    scopes="openid",
-    groups="groups",
-    roles={"on-call": Role.OPERATOR, "staff": Role.VIEWER},
-)
-
 
 ON_BOTH = pytest.mark.parametrize("database", DATABASES)
 
@@ -260,6 +249,43 @@ def test_guessing_is_throttled(people: People, fake_clock: FakeClock) -> None:
     with pytest.raises(InputError, match="too many wrong passwords: try again in 60 seconds"):
         people.sign_in("Ada", PASSWORD, LAPTOP)
     people.sign_in("Ada", PASSWORD, PHONE)
+
+
+def test_names_that_nobody_has_take_no_memory(people: People) -> None:
+    remembered = set()
+    for number in range(3):
+        with pytest.raises(InputError, match="wrong"):
+            people.sign_in(f"{number}" * 1_000, OTHER, LAPTOP)
+        with people.throttle() as throttle:
+            remembered.add(throttle.remembered)
+
+    assert len(remembered) == 1
+
+
+def test_session_ends_with_the_way_of_its_sign_in(
+    people: People, store: Store, fake_clock: FakeClock
+) -> None:
+    proxy = Proxy([ip_network("10.0.0.5")], "remote-user", "", ",", {"*": Role.VIEWER})
+    every = replace(POLICY, proxy=proxy)
+    without = {
+        "accounts": replace(every, accounts=False),
+        "issuer": replace(every, issuers={"other": replace(EXAMPLE, url="https://other.example")}),
+        "proxy": replace(every, proxy=None),
+    }
+    begun = {
+        "accounts": joined(people, fake_clock, "Root"),
+        "issuer": people.sign_in_by(vouched("1", "staff"), LAPTOP),
+        "proxy": people.sign_in_by(Identity(proxy, "bob", "bob", frozenset()), PHONE),
+    }
+
+    def signed_in(policy: SignInPolicy) -> set[str]:
+        settings = PageSettings(sign_in=policy)
+        now = People(ApplicationContext(store, (), fake_clock.now, settings=settings))
+        return {way for way, each in begun.items() if now.session(each.secret) is not None}
+
+    assert signed_in(every) == {*begun}
+    for way, policy in without.items():
+        assert signed_in(policy) == {*begun} - {way}
 
 
 def test_audit_log_says_who_did_what_from_where(

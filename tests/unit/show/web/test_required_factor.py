@@ -46,9 +46,13 @@ LAPTOP = Device("Firefox", "192.0.2.1")
 KEY = Authenticator(origin=SITE.origin, host=SITE.host)
 
 
+ISSUER = Issuer("id", "ID", "https://id", "us", Secret(""), "openid", "groups", {"*": Role.ADMIN})
+
+
 @pytest.fixture
 def queries(store: Store, fake_clock: FakeClock) -> Application:
-    settings = PageSettings(sign_in=replace(POLICY, second_factor=REQUIRED))
+    policy = replace(POLICY, second_factor=REQUIRED, issuers={ISSUER.name: ISSUER})
+    settings = PageSettings(sign_in=policy)
     made = Application(store, (), None, fake_clock.now, settings=settings)
     made.people = People(made.context, CHEAP_HASHER)
     application.register(made)
@@ -190,9 +194,7 @@ async def test_session_of_a_password_proves_the_app_by_a_code(
 async def test_people_of_an_issuer_and_programs_take_no_factor_of_ours(
     queries: Application,
 ) -> None:
-    roles = {"*": Role.ADMIN}
-    issuer = Issuer("id", "ID", "https://id", "us", Secret(""), "openid", "groups", roles)
-    identity = Identity(issuer, "1", "Eve", frozenset())
+    identity = Identity(ISSUER, "1", "Eve", frozenset())
     begun = queries.people.sign_in_by(identity, LAPTOP)
     made = Tokens(queries.context).create(
         "backup", Role.ADMIN, timedelta(days=1), Actor("root", queries.now())
