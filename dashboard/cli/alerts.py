@@ -82,7 +82,12 @@ _COMMANDS: Final = {
     type=options.HASH_RANGE,
     help="Only those about this transaction, or whose hash begins so.",
 )
-@click.option("--search", default="", help="Only those that hold this text, as on the page Alerts.")
+@click.option(
+    "--search",
+    type=options.SEARCH,
+    default="",
+    help="Only those that hold this text, as on the page Alerts.",
+)
 @options.within
 @options.limit
 @options.exit_code

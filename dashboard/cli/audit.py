@@ -17,9 +17,16 @@ from dashboard.domain.people.access import Action
 @click.option(
     "--action", type=click.Choice([each.value for each in Action]), help="Only this action."
 )
-@click.option("--actor", default="", help="Only who has this in their name.")
-@click.option("--from", "origin", default="", help="Only from addresses that hold this.")
-@click.option("--search", default="", help="Words in the action, its subject or its details.")
+@click.option("--actor", type=options.SEARCH, default="", help="Only who has this in their name.")
+@click.option(
+    "--from", "origin", type=options.SEARCH, default="", help="Only from addresses that hold this."
+)
+@click.option(
+    "--search",
+    type=options.SEARCH,
+    default="",
+    help="Words in the action, its subject or its details.",
+)
 @options.within
 @options.limit
 @output

@@ -123,12 +123,17 @@ class Served(Place):
 
     def stream(self, *, err: bool) -> TextIO:
         """Return where to print; InputError where there is too much already."""
-        if not err and self.output.tell() > _LONGEST_OUTPUT:
+        if not err:
+            self.make_room(0)
+        return self.errors if err else self.output
+
+    def make_room(self, size: int) -> None:
+        """Raise InputError if the answer has too many characters, or would have with so many."""
+        if self.output.tell() + size > _LONGEST_OUTPUT:
             raise InputError(
                 f"the answer has more than {_LONGEST_OUTPUT:,} characters: ask for less, such as "
                 "with a smaller --limit"
             )
-        return self.errors if err else self.output
 
     def waits_for_input(self) -> bool:
         """Whether standard input was not sent."""

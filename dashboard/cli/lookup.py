@@ -30,6 +30,7 @@ from dashboard.cli.output import (
     warn,
     write,
 )
+from dashboard.cli.place import place
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import (
@@ -246,7 +247,7 @@ def show(*, as_json: bool) -> None:
         state = AnswerTexts(here.source).state()
     if as_json:
         form: Json = {
-            "file": state.source,
+            "file": state.source if place() is None else Path(state.source).name,
             "isBuiltIn": state.text is None,
             "mistakes": list(state.mistakes),
             "placeholders": dict(PLACEHOLDERS),

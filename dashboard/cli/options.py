@@ -15,7 +15,12 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.formatting import LONGEST
 from dashboard.domain.people.access import parse_name
 from dashboard.domain.quantity import Address, NetworkId, shorten
-from dashboard.domain.rejections.search import HashRange, bare_beginning, parse_search
+from dashboard.domain.rejections.search import (
+    LONGEST_SEARCH,
+    HashRange,
+    bare_beginning,
+    parse_search,
+)
 from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
@@ -134,6 +139,7 @@ def tags(text: str) -> str:
     return written_tags(typed_tags(_at_most(LONGEST_TAGS)(text)))
 
 
+SEARCH: Final = Parsed("text", _at_most(LONGEST_SEARCH))
 LABEL: Final = Parsed("label", _at_most(LONGEST_LABEL))
 NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
 CASE_ID: Final = Parsed("case id", _at_most(LONGEST_CASE_ID))

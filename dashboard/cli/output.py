@@ -95,6 +95,9 @@ def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Seq
     taken = [[_width(cell) for cell in line] for line in cells]
     needed = [max(column) for column in zip(*taken, strict=True)]
     widths = [max(pair) for pair in zip_longest(needed, widths, fillvalue=0)]
+    here = place()
+    if here is not None:  # before one long cell is padded to in each line
+        here.make_room(len(rows) * (sum(widths) + len(_GAP) * len(widths)))
     lines = [
         _GAP.join(
             cell + " " * (width - has)

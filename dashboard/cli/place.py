@@ -116,6 +116,9 @@ class Place:
         self.files[name] = text = read()
         return text
 
+    def make_room(self, size: int) -> None:
+        """Raise InputError if so many characters are too many to print here."""
+
     def stream(self, *, err: bool) -> TextIO | None:  # noqa: ARG002 - used elsewhere
         """Return where to print; None for this process."""
         return None

@@ -36,11 +36,15 @@ from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse
     help="Only the versions of this transaction, or of those whose hash begins so.",
 )
 @click.option(
-    "--label", default="", help="Only those of transactions that are tracked with this label."
+    "--label",
+    type=options.LABEL,
+    default="",
+    help="Only those of transactions that are tracked with this label.",
 )
 @click.option(
     "--search",
     "searched",
+    type=options.SEARCH,
     default="",
     help="Only those that contain these words, as in the search of the page Rejections.",
 )

@@ -19,6 +19,10 @@ _LOOKED_BACK: Final = 10_000
 """Latest actions among which the last of a kind is searched."""
 
 
+_MOST_WORDS: Final = 40
+"""Words that are searched for; SQLite refuses many more."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
     """Which entries are searched; a field that says nothing allows anything. Times are included.
@@ -140,6 +144,6 @@ def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:
         yield holds_text(column.actor, wanted.actor)
     if wanted.origin:
         yield holds_text(column.origin, wanted.origin)
-    for word in wanted.words.split():
+    for word in wanted.words.split()[:_MOST_WORDS]:
         places = (column.action, column.subject, cast(column.details, Text))
         yield or_(*(holds_text(each, word) for each in places))

@@ -31,6 +31,7 @@ from dashboard.web.api.endpoint import (
     Found,
     Moment,
     Reply,
+    Search,
     Slice,
     Text,
     part_of,
@@ -274,9 +275,9 @@ class AuditQuery(Slice):
     action: Action | None = None
     since: Moment | None = None
     until: Moment | None = None
-    actor: Text = ""
-    origin: Text = msgspec.field(default="", name="from")
-    search: Text = ""
+    actor: Search = ""
+    origin: Search = msgspec.field(default="", name="from")
+    search: Search = ""
 
 
 @endpoints.at(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
@@ -22,13 +22,15 @@ from dashboard.web.api.endpoint import (
 
 endpoints = Endpoints()
 _MOST_WORDS: Final = 10_000
+_Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000)]
+"""A file is named again with each line of it."""
 
 
 class Command(Fields):
     """The words after `linewatch`; `files` are the texts of what they name, `-` standard input."""
 
-    arguments: Annotated[list[str], msgspec.Meta(min_length=1, max_length=_MOST_WORDS)]
-    files: dict[str, str] = msgspec.field(default_factory=dict)
+    arguments: Annotated[list[_Word], msgspec.Meta(min_length=1, max_length=_MOST_WORDS)]
+    files: dict[_Word, str] = msgspec.field(default_factory=dict)
 
 
 @endpoints.at(

@@ -17,6 +17,7 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import Json, Listing
 from dashboard.domain.people.access import Action, Actor, Role, least_role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.search import LONGEST_SEARCH
 from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.tokens import Token
 
@@ -39,6 +40,7 @@ Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_PAGE)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2_000)]
+Search: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_SEARCH)]
 Hashes: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_HASHES)]
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx
 import pytest
 
 from dashboard.application.commands import register_commands
+from dashboard.cli.installation import Served, ServedInstallation
 from dashboard.cli.main import linewatch
+from dashboard.cli.output import print_rows
 from dashboard.cli.place import subjects_of
 from dashboard.cli.served import CommandRunner
-from dashboard.domain.people.access import READS_ACCESS, Action, Role, least_role
+from dashboard.domain.people.access import READS_ACCESS, Action, Actor, Role, least_role
 from dashboard.errors import InputError
 from dashboard.settings import load_settings
 from dashboard.web.api.endpoint import PREFIX
@@ -205,6 +209,48 @@ def test_command_touches_neither_this_machine_nor_its_files(
 
     assert (done["status"], done["output"]) == (2, "")
     assert says in done["errors"]
+
+
+def test_name_of_a_file_that_would_stand_in_each_line_is_short(site: Site) -> None:
+    headers, name = site.token(Role.SUPPORT), "n" * 1_001
+
+    refused = [
+        send(site, headers, "track", name),
+        send(site, headers, "track", "--file", "list", **{name: "a\n" * 5_000}),
+    ]
+
+    assert [each.status_code for each in refused] == [400, 400]
+
+
+def test_search_of_a_program_is_as_short_as_on_a_page(site: Site) -> None:
+    headers, text = site.token(), "x " * 101
+
+    for words in ("audit --search", "alerts --search", "rejections --search", "rejections --label"):
+        done = run(site, headers, *words.split(), text)
+        assert (done["status"], "characters: write at most" in done["errors"]) == (2, True), words
+    reply = site.client.get(f"{PREFIX}/audit", params={"search": text}, headers=headers)
+    assert reply.status_code == 400
+
+
+def test_table_that_is_too_wide_is_refused_before_it_is_laid_out(site: Site) -> None:
+    by = Actor("ci (token)", A_MOMENT)
+    settings = load_settings({"LINEWATCH_HOME": str(site.folder)})
+    here = ServedInstallation(settings, (), site.application.context, by, None)
+    served = Served(here, {}, lambda _: None)
+
+    with click.Context(linewatch, obj=served):
+        print_rows([("wide", "1"), ("x" * 20_000, "2")])
+        with pytest.raises(InputError, match="the answer has more than 20,000,000 characters"):
+            print_rows([("x" * 20_000, "1"), *[("a", "b")] * 1_000])
+
+    assert served.output.tell() < 60_000
+
+
+def test_folder_of_the_server_is_not_told(site: Site) -> None:
+    done = run(site, site.token(Role.VIEWER), "answers", "show", "--json")
+
+    assert json.loads(done["output"])["file"] == "answers.toml"
+    assert str(site.folder) not in done["output"]
 
 
 def test_commands_at_once_print_each_for_itself(site: Site) -> None:
