@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, Action | Role] = {
     **dict.fromkeys(
         ("rejections", "lookup --stored {hash}", "fees", "store", "alerts"), Role.VIEWER
     ),
-    **dict.fromkeys(("answers show", "answers check -"), Role.VIEWER),
+    **dict.fromkeys(("answers show", "answers check -", "config plan"), Role.VIEWER),
     **dict.fromkeys(("answers import -", "answers reset"), Action.CHANGE_ANSWERS),
     "track {hash}": Action.TRACK,
     **dict.fromkeys(("senders list", "senders rank"), Role.VIEWER),

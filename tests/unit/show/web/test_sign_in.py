@@ -342,7 +342,7 @@ async def test_word_of_the_proxy_wins_over_a_session_of_before(queries: Applicat
 
     async with browser() as client:
         await signed_in(client, queries, "Ada", Role.ADMIN)
-    behind_proxy(queries)
+    own = behind_proxy(queries)
     through = httpx.ASGITransport(from_proxy)
     async with httpx.AsyncClient(
         transport=through, base_url="https://localhost", cookies=client.cookies
@@ -356,7 +356,7 @@ async def test_word_of_the_proxy_wins_over_a_session_of_before(queries: Applicat
     assert [each.status_code for each in (unnamed, forged, named)] == [200, 303, 303]
     assert begun.headers["location"] == "sign-in?kept=&next="
     assert len(after.json()["identities"]) == 1
-    assert [each.person.name for each in queries.people.sessions()] == ["bob"]
+    assert [each.person.name for each in own.people.sessions()] == ["bob"]
 
 
 async def test_websocket_of_a_person_of_the_proxy_asks_it_again_after_a_while(
