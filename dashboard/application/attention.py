@@ -129,6 +129,7 @@ def health_troubles(health: Health, now: datetime) -> list[Attention]:
         *(each for network in networks for each in _failing(network, now)),
         *_stale(health, networks, now),
         *_over_plan(networks),
+        *(Attention(*each, Remedy.SOURCES) for each in health.shortages(now)),
         *([] if health.worker is None else _heartbeat(health.worker)),
         *([] if health.notifications is None else _notifications(health.notifications, now)),
         *([] if health.storage is None else _storage(health.storage)),
@@ -247,8 +248,7 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
                 plan_in_words(each.fee_credits, each.profile.planned_credits),
                 Remedy.SOURCES,
                 each.profile,
-                advice="Lengthen the periods under [poll], or raise the plan; "
-                "`linewatch config try` says what each period costs.",
+                advice="Lengthen periods under [poll] (`linewatch config try` tells their costs).",
             )
 
 

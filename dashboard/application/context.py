@@ -18,6 +18,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.formatting import unnamed_network
+from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.access import NO_KEYS, Actor, ConfiguredKeys
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
@@ -187,7 +188,7 @@ class PageSettings:
     `limit_tables` are the public tables of module limits, `configuration` returns all settings,
     `check_text` checks a text as the file of them, which it keeps nowhere. `failing_roles` are the
     roles that keep dying on this machine. `sign_in` says for how long people sign in; None where
-    pages are open to whoever reaches them.
+    pages are open to whoever reaches them. `budgets` are those that endpoints keep to.
     """
 
     low_space: int = 0
@@ -205,6 +206,7 @@ class PageSettings:
     check_text: Callable[[str], CheckedText] | None = None
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple
     sign_in: SignInPolicy | None = None
+    budgets: Sequence[Budget] = ()
 
     @property
     def pace(self) -> Pace:

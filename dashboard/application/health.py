@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ from dashboard.application.polling_plan import WINDOW, PlannedPolling, planned_p
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
 from dashboard.domain.formatting import size, span
+from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
@@ -35,6 +36,7 @@ from dashboard.store.health import (
     store_space,
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
+from dashboard.store.monitoring.budgets import spent_of, stretch_of
 from dashboard.store.monitoring.coverage import gaps_until, watched_from
 from dashboard.store.monitoring.upkeep import (
     LastHeartbeat,
@@ -143,6 +145,18 @@ class Health:
     storage: StorageHealth | None
     unread: Mapping[str, StoreError] = field(default_factory=dict)
     failing_roles: Sequence[FailingRole] = ()
+    budgets: Sequence[BudgetState] = ()
+
+    def shortages(self, now: datetime) -> Iterator[tuple[str, str]]:
+        """Name the budgets for which polls stretch; say how far, and what helps."""
+        for each in self.budgets:
+            if each.is_short():
+                advice = (
+                    "Raise it in [budgets], or track fewer transactions; if you leave it, nothing "
+                    "is lost, but rejections are seen later."
+                )
+                text = " ".join([*each.sentences(now), advice])
+                yield f"The budget {each.budget.name} is short of credits.", text
 
 
 FREE_SPACE_ADVICE: Final = (
@@ -192,7 +206,8 @@ class InstallationHealth(ApplicationSubject):
         )
         if len(unread) == len(parts):
             raise next(iter(unread.values()))
-        return Health(*parts, unread, self._context.settings.failing_roles())
+        budgets = part(SOURCES, self.budgets) or ()
+        return Health(*parts, unread, self._context.settings.failing_roles(), budgets)
 
     @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
@@ -200,6 +215,22 @@ class InstallationHealth(ApplicationSubject):
         context, limits = self._context, LineLimitEnds(self._context).limits()
         with context.store.read_recent() as connection:
             return read_networks(connection, context.networks, limits, context.now())
+
+    @shared_for(_SHARED_FOR)
+    def budgets(self) -> Sequence[BudgetState]:
+        """Return what is spent of each budget, and how far polls stretch for it."""
+        given, now = self._context.settings.budgets, self._context.now()
+        if not given:
+            return ()
+        with self._context.store.read_recent() as connection:
+            return [
+                BudgetState(
+                    each,
+                    spent_of(connection, each.name, now),
+                    stretch_of(connection, each.name, now),
+                )
+                for each in given
+            ]
 
     @shared_for(_SHARED_FOR)
     def worker(self) -> WorkerHealth:

@@ -12,7 +12,7 @@ from typing import Final
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.application.text import age, moment
 from dashboard.domain.fees.gas import GasSource
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import (
     FEE_OPERATIONS,
@@ -21,11 +21,16 @@ from dashboard.domain.health.observation import (
     Operation,
     Spent,
 )
+from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import LatestGas, latest_gas_of
-from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of
+from dashboard.store.monitoring.answer_counts import (
+    StandingFailure,
+    last_answers_of,
+    transports_of,
+)
 from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
 from dashboard.store.tracking.statements import EndpointState, endpoint_states
@@ -194,16 +199,38 @@ _SHAPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The operations that one network is asked for; its fees took `fee_credits` today."""
+    """The operations that one network is asked for; its fees took `fee_credits` today.
+
+    `transports` say how its exclusion endpoints are asked, by their names.
+    """
 
     profile: NetworkProfile
     operations: Sequence[OperationHealth]
     fee_credits: int = 0
+    transports: Mapping[str, Sequence[TransportState]] = field(default_factory=dict)
 
     @property
     def is_over_plan(self) -> bool:
         """Whether fees took more credits today than are planned for a whole day."""
         return is_over_plan(self.fee_credits, self.profile.planned_credits)
+
+    def ways(self) -> list[str]:
+        """Say how each exclusion endpoint is asked and why, the transport in use first.
+
+        While it gives no answer one request tries it from time to time, as a circuit breaker does.
+        """
+        operations = {each.operation: each for each in self.operations}
+        exclusion = operations.get(Operation.EXCLUSION_STATUS)
+        found = [
+            f"{capitalized(name)}: {'; '.join(each.in_words() for each in states)}."
+            for name, states in self.transports.items()
+        ]
+        if found and exclusion is not None and exclusion.failure is not None:
+            found.append(
+                "Since it gives no answer, the circuit is open: one request tries it every 15 s at "
+                "most, and everything that is due follows the first answer."
+            )
+        return found
 
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
@@ -233,12 +260,13 @@ def read_networks(
     }
     latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
     states = endpoint_states(connection)
+    transports = transports_of(connection, ids)
     found = []
     for each in profiles:
         key = each.network_id
         operations = _operations(each, latest[key], answered, states, no_worker_since.get(key))
         awaited = tuple(_unless_ended(one, limits[key], now) for one in operations)
-        found.append(NetworkHealth(each, awaited, took.get(key, 0)))
+        found.append(NetworkHealth(each, awaited, took.get(key, 0), transports[key]))
     return found
 
 

@@ -100,6 +100,10 @@ def _about(here: Installation, health: Health, now: datetime) -> Iterator[str]:
         parts += ["no backup yet" if at is None else f"last backup {age(at, now)}"]
     yield f"{', '.join(parts)}."
     yield f"{here.source.store.name}, {database_product(here.source.store)}."
+    for each in health.networks or ():
+        yield from (f"{each.profile.name}: {way}" for way in each.ways())
+    for budget in health.budgets:
+        yield f"Budget {budget.budget.name}: {' '.join(budget.sentences(now))}"
 
 
 def _form(here: Installation | None = None, health: Health | None = None) -> dict[str, Json]:

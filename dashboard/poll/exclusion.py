@@ -16,7 +16,7 @@ from uuid import UUID
 
 from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
-from dashboard.domain.health.observation import ExclusionAnswer, Operation
+from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.cadence import (
     SELDOM,
@@ -50,6 +50,7 @@ from dashboard.store.tracking.cohorts import (
     watched_after,
 )
 from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
+from dashboard.upstream.budget import BudgetKeeper
 
 _UNIT: Final = timedelta(milliseconds=1)
 _TIME_BITS: Final = 48
@@ -59,6 +60,10 @@ _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
 _GROUP: Final = 1 << (_SIZE_BITS - 2)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
 
+_LONGEST_STRETCHED: Final = timedelta(days=1)
+"""How long a question is put off at most, since a budget begins anew then."""
+
+_SAMPLE: Final = 1000
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 """Added to a time, which may lie before this process began, so that it is never negative."""
 
@@ -68,6 +73,7 @@ class ExclusionQueue:
 
     What was born after line limits ended is asked about by `after_limits`; without that, never.
     `epoch` is a moment that is the same in every process, so that a restart changes no meeting.
+    Intervals are `stretch` times as long as the policy has them, to keep to a budget.
     """
 
     def __init__(
@@ -80,6 +86,7 @@ class ExclusionQueue:
         self._policy = policy
         self._after_limits = after_limits
         self.epoch = epoch
+        self.stretch = 1.0
         self._heap: list[int] = []
 
     def __len__(self) -> int:
@@ -103,11 +110,25 @@ class ExclusionQueue:
             wait = next_try(age, policy)
         if wait is None:
             return
-        due = asked + wait
+        longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
+        due = asked + min(wait * self.stretch, longest)
         if last.is_null and not cohort.is_full:
             epoch = self.epoch
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
         self.put(cohort, max(due, now))
+
+    def calls_per_second(self, now: timedelta) -> float:
+        """Return how many hashes are asked about in a second if nothing is stretched.
+
+        Of a long schedule a sample is read.
+        """
+        step = max(1, len(self._heap) // _SAMPLE)
+        return step * sum(self._rate(_unpacked(entry), now) for entry in self._heap[::step])
+
+    def _rate(self, cohort: ScheduledCohort, now: timedelta) -> float:
+        policy = self._after_limits if cohort.is_after_limits else self._policy
+        wait = None if policy is None else next_check(now - cohort.born, policy)
+        return cohort.size / wait.total_seconds() if wait else 0.0
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
         """Take what is due off the schedule, the most overdue first, until `limit` hashes."""
@@ -161,6 +182,7 @@ _RULES: Final = PollRules(
 )
 
 _NULL: Final = PollResult(None, is_rejected=False)
+_PLANNED_EVERY: Final = timedelta(minutes=1)
 
 _SAVED_AT_ONCE: Final = 20
 """Rejections of one transaction of a tenth of a second."""
@@ -169,7 +191,7 @@ _SAVED_AT_ONCE: Final = 20
 class ExclusionAsker(Protocol):
     """Answers for many hashes at once, in order; trouble is a failure in the answer."""
 
-    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]: ...
+    async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
 
 
 class Question(NamedTuple):
@@ -201,9 +223,13 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         clocks: Clocks,
         conditions: Conditions,
         new_id: Callable[[], UUID],
+        budget: BudgetKeeper | None = None,
     ) -> None:
         """Read and ask nothing yet."""
         super().__init__(store, schedule, clocks)
+        self._budget = budget
+        self._planned_at: timedelta | None = None
+        schedule.stretch = 1.0 if budget is None else budget.stretch
         self._asker = asker
         self._schedule = schedule
         self._conditions = conditions
@@ -246,6 +272,16 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             group = one_group(group_id, [self._scheduled(each) for each in members])
             asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
             self._schedule.reschedule(group, _NULL, asked, now)
+        if self._budget is not None:
+            self._stretch(self._budget, now)
+
+    def _stretch(self, budget: BudgetKeeper, now: timedelta) -> None:
+        """Ask as seldom as the credits suffice for, judged once a minute."""
+        if self._planned_at is None or now - self._planned_at >= _PLANNED_EVERY:
+            calls = self._schedule.calls_per_second(now)
+            planned = calls * budget.budget.cost(self.operation)
+            self._schedule.stretch = budget.plan(self.store.network_id, planned)
+            self._planned_at = now
 
     def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
         ended_at = self._limits_ended_at
@@ -273,7 +309,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             failures = read_standing_failures(connection, self.store.network_id)
         return all(each.operation is not self.operation for each in failures)
 
-    async def ask(self, questions: Sequence[Question]) -> list[ExclusionAnswer]:
+    async def ask(self, questions: Sequence[Question]) -> Sequence[ExclusionAnswer]:
         """Ask about all their hashes at once."""
         return await self._asker.ask(_hashes(questions))
 
@@ -303,7 +339,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             recorded = self._regroup(connection, asked_at, questions, leaving, results)
             self._conditions.update_exclusion_outage(connection, asked_at)
             self._save(connection, last, asked_at)
-        self._has_outage = all(each.failure is not None for each in answers)
+        failed = sum(each.failure is not None for each in not_null(answers))
+        self._has_outage = failed == len(answers)
         return recorded
 
     def _regroup(
@@ -373,7 +410,7 @@ def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[Exclu
 
     A rejection takes 5 ms, and thousands may come at once: others write between two portions.
     """
-    rejected = [each for each in answers if each.record is not None]
+    rejected = [each for each in not_null(answers) if each.record is not None]
     return list(portions(rejected, _SAVED_AT_ONCE)) or [()]
 
 

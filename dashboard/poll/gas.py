@@ -24,11 +24,9 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.lease import Clocks, Term
+from dashboard.poll.lease import Clocks, Term, record_metered
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
-from dashboard.store.monitoring.answer_counts import record_answer_counts
-from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.upstream.endpoint import Meter, failure_of
 from dashboard.upstream.gas_oracle import ChainFees
 
@@ -212,8 +210,7 @@ class GasArchive:
             self.store.write() as connection,
         ):
             self.term.check(connection)
-            record_credits(connection, self.network_id, asked_at, metered.spent)
-            record_answer_counts(connection, self.network_id, asked_at, metered.answers)
+            record_metered(connection, self.network_id, asked_at, metered)
             before = self.conditions.read_gas(connection, asked_at)
             saved = save_gas(connection, observation, self.block_time)
             recent_fees.note(saved)

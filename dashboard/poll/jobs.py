@@ -30,6 +30,7 @@ from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertific
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
+from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.endpoint import Meter
 
 _log = get_logger("lease")
@@ -57,8 +58,8 @@ class WatchedNetwork:
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
     between its blocks, where known. `cadence` is how often it is asked about transactions,
     `after_limits` about those first seen after its line limits ended, None for never; `blocks`
-    dates the block with which they end.
-    `meter` counts what all of its clients ask.
+    dates the block with which they end. `meter` counts what all of its clients ask; `budget` is
+    what its exclusion endpoint allows.
     """
 
     network_id: NetworkId
@@ -73,6 +74,7 @@ class WatchedNetwork:
     after_limits: CadencePolicy | None = SELDOM
     blocks: BlockAsker | None = None
     meter: Meter = field(default_factory=Meter)
+    budget: BudgetKeeper | None = None
 
     @property
     def has_gas(self) -> bool:
@@ -166,7 +168,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
     if network.exclusion is not None:
         schedule = ExclusionQueue(network.cadence, network.after_limits, -clocks.offset)
         exclusion = ExclusionPoll(
-            network.exclusion, store, schedule, clocks, conditions, worker.new_id
+            network.exclusion, store, schedule, clocks, conditions, worker.new_id, network.budget
         )
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion_tick, exclusion.tick)
     end = network.limits_end

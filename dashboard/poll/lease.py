@@ -13,9 +13,9 @@ from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, check_schema
-from dashboard.store.monitoring.answer_counts import record_answer_counts
+from dashboard.store.monitoring.answer_counts import note_transports, record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
-from dashboard.upstream.endpoint import Meter
+from dashboard.upstream.endpoint import Meter, Metered
 
 
 class LeaseLost(LinewatchError):
@@ -112,9 +112,18 @@ class NetworkStore:
         """
         with self.meter.handed_over() as metered, self.store.write() as connection:
             self.term.check(connection)
-            record_credits(connection, self.network_id, asked_at, metered.spent)
-            record_answer_counts(connection, self.network_id, asked_at, metered.answers)
+            record_metered(connection, self.network_id, asked_at, metered)
             yield connection
+
+
+def record_metered(
+    connection: Connection, network_id: NetworkId, asked_at: datetime, metered: Metered
+) -> None:
+    """Write what asking a network cost, what became of the questions, and how it takes them."""
+    record_credits(connection, network_id, asked_at, metered.spent)
+    record_answer_counts(connection, network_id, asked_at, metered.answers)
+    states = {endpoint: each.values() for endpoint, each in metered.transports.items()}
+    note_transports(connection, network_id, states)
 
 
 LARGEST_DRIFT: Final = timedelta(seconds=2)

@@ -19,6 +19,7 @@ from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
 from dashboard.poll.inclusion import InclusionAsker
+from dashboard.poll.lease import record_metered
 from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -28,7 +29,6 @@ from dashboard.store.evidence.record_answers import (
     record_lookup,
     save_record,
 )
-from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
@@ -99,7 +99,9 @@ class LiveLookup:
         unsaved: list[UnsavedAnswers],
     ) -> None:
         asked_at = self.now()
-        answers = [ExclusionAnswer(each, failure=_no_answer(deadline)) for each in hashes]
+        answers: Sequence[ExclusionAnswer] = [
+            ExclusionAnswer(each, failure=_no_answer(deadline)) for each in hashes
+        ]
         with anyio.move_on_after(deadline.total_seconds()):
             answers = await asker.ask(hashes)
         try:
@@ -184,7 +186,7 @@ class LiveLookup:
         """Write, together with what asking cost."""
         meter = self.meters.get(network_id) or Meter()
         with meter.handed_over() as metered, self.store.write() as connection:
-            record_credits(connection, network_id, asked_at, metered.spent)
+            record_metered(connection, network_id, asked_at, metered)
             yield connection
 
 

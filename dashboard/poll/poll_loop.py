@@ -53,8 +53,10 @@ class Schedule(Protocol[DueT]):
 class PollRules:
     """How much one tick of a poll asks, and how long it pauses after trouble.
 
-    An upstream that answered nothing is not asked for `shortest_pause`, and twice as long each
-    time, up to `longest_pause`. What could not be recorded is asked again after `retry`.
+    The pause is the circuit breaker of the endpoint. An upstream that answered nothing is not asked
+    for `shortest_pause`, and twice as long each time, up to `longest_pause` (open). Then one
+    request tries it before more follow (half-open); the first answer ends the pause (healed). What
+    could not be recorded is asked again after `retry`.
     """
 
     largest_tick: int

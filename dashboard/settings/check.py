@@ -15,6 +15,7 @@ from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
+from dashboard.settings.budgets import check_budgets
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text, endpoints_of
 from dashboard.settings.key_limits import check_keys
@@ -77,6 +78,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from check_dkim(settings.mail)
     yield from check_fallback(settings.alerts.fallback, settings.channels)
     yield from check_bounces(settings.bounces)
+    yield from check_budgets(settings)
     yield from _check_fees(settings)
 
 

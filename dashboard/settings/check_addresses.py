@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
-from dashboard.domain.secret import holds_login
+from dashboard.domain.secret import Secret, holds_login
 from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
     EndpointSettings,
+    ExclusionSettings,
     IssuerSettings,
     NetworkSettings,
     ProxySettings,
@@ -26,7 +27,8 @@ from dashboard.settings.schema import (
 from dashboard.settings.values import host_of, is_loopback, is_wildcard, network_of
 
 _HTTP_SCHEME: Final = ("https://", "http://")
-_ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
+_WEBSOCKET_SCHEME: Final = ("wss://", "ws://")
+_ANY_SCHEME: Final = (*_HTTP_SCHEME, *_WEBSOCKET_SCHEME)
 _ISSUER_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _HEADER: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 _OTHER_HEADERS: Final = frozenset(
@@ -205,6 +207,16 @@ def _check_endpoint(
         yield (*path, "url"), message
     elif host_of(url) is None:
         yield (*path, "url"), "names no host: write the whole address"
+    if isinstance(endpoint, ExclusionSettings) and endpoint.websocket_url is not None:
+        yield from _check_websocket(endpoint, endpoint.websocket_url.reveal(), path)
+
+
+def _check_websocket(endpoint: EndpointSettings, url: str, path: SettingPath) -> Iterator[Remark]:
+    own = (*path, "websocket_url")
+    if not url.startswith(_WEBSOCKET_SCHEME) or host_of(url) is None:
+        yield own, "is no whole address that begins with wss:// or ws://: write one"
+    elif endpoint.url.reveal().startswith(_WEBSOCKET_SCHEME):
+        yield own, "stands beside a url that is one itself: leave it out, or give url an https one"
 
 
 def endpoints_of(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
@@ -280,17 +292,20 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
 def _check_clear_endpoint(
     endpoint: EndpointSettings, path: SettingPath, settings: Settings
 ) -> Iterator[Remark]:
-    url, host = endpoint.url.reveal(), host_of(endpoint.url.reveal())
-    if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
-        return
-    if is_loopback(host) or host == settings.serve.host:
-        return
-    if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
-        message = (
-            "begins with http:// or ws://, so that its key could be read on the way: write "
-            "https:// or wss://, or allow_clear_text = true beside it"
-        )
-        yield (*path, "url"), message
+    for setting in ("url", "websocket_url"):
+        given: Secret | None = getattr(endpoint, setting, None)
+        url = "" if given is None else given.reveal()
+        host = host_of(url)
+        if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
+            continue
+        if is_loopback(host) or host == settings.serve.host:
+            continue
+        if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
+            message = (
+                "begins with http:// or ws://, so that its key could be read on the way: write "
+                "https:// or wss://, or allow_clear_text = true beside it"
+            )
+            yield (*path, setting), message
 
 
 def _may_hold_key(url: str) -> bool:

@@ -241,7 +241,7 @@ OURS: Final = (timedelta, Wei)
 """Types that msgspec knows too, and would read from another text than people write."""
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
-_HIDDEN: Final = frozenset({"url", "key", "secret", "secrets", "password"})
+_HIDDEN: Final = frozenset({"url", "websocket_url", "key", "secret", "secrets", "password"})
 _OWN: Final = frozenset({("networks",), ("channels",), ("serve", "keys")})
 
 

@@ -229,4 +229,4 @@ def _withhold(table: Any, path: SettingPath, number: int) -> None:  # noqa: ANN4
     elif _is_table_of_period(path):
         table[last] = table_names()[0]
     else:
-        table[last] = "https://withheld.invalid" if last == "url" else f"withheld-{number}"
+        table[last] = "https://withheld.invalid" if last.endswith("url") else f"withheld-{number}"

@@ -15,8 +15,10 @@ from dashboard.domain.health.retention import Retention
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
+from dashboard.settings.budgets import BudgetSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.mail import BounceSettings, MailSettings, RecipientSettings
+from dashboard.settings.tls import TlsSettings
 from dashboard.settings.values import (
     ByteSize,
     FreeSpace,
@@ -189,12 +191,6 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     line_limits_end: PointInTime | None = None
 
 
-class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[tls]: which certificates are trusted."""
-
-    ca_file: str
-
-
 FEWEST_CALLS: Final = 10
 """About one transaction: in seven days, they find most rejections hours late."""
 
@@ -243,8 +239,7 @@ OWN_SERVE: Final = "own-serve"
 class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One address of an upstream: with `key` it goes into the path, with `secret` into Basic.
 
-    `allow_clear_text`: the key may leave this machine without TLS. `name` tells it from others of
-    the same network, where there are some.
+    `allow_clear_text`: the key may leave this machine without TLS. `name` tells several apart.
     """
 
     url: Secret
@@ -258,6 +253,18 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def is_own_serve(self) -> bool:
         """Whether our own serve is asked."""
         return self.url.reveal() == OWN_SERVE
+
+
+class MeteredSettings(EndpointSettings, frozen=True, forbid_unknown_fields=True):
+    """An endpoint that may cost credits; `budget` names a table of [budgets]."""
+
+    budget: str = ""
+
+
+class ExclusionSettings(MeteredSettings, frozen=True, forbid_unknown_fields=True):
+    """An exclusion endpoint; over `websocket_url` it is asked first, and over `url` otherwise."""
+
+    websocket_url: Secret | None = None
 
 
 BlockNumber = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -279,24 +286,23 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     `exclusions` are further exclusion endpoints: `ask_exclusions` says whether each is asked if
     those before it do not answer, or all are. `preset` names a file of config/networks that gives
-    what is not written here. `block_time` is the usual time between blocks; it dates a history,
-    which names no times. The periods are those of [poll] where they are None. `nodes` stand by for
-    `node`, in this order: one that is `node_lag` blocks behind another is left for it.
-    `stalled_after`: a node whose newest block is older gives the worker no fees. `serve_fees`: our
-    own serve follows the nodes, if there are any, and serves their fees. `module_limits` names a
-    table of config/module_limits, or a file; it holds outside of the `limit_periods`. Line limits
-    end at a time or with a block; `after_limits` says how often those are asked about that were
-    first seen after that. Pages show costs in `coin`, and in money where `coin_price` says what one
-    coin costs. Of `fees` it says what differs from [fees].
+    what is not written here. `block_time` is the usual time between blocks; it dates a history. The
+    periods are those of [poll] where they are None. `nodes` stand by for `node`; one that is
+    `node_lag` blocks behind another is left. `stalled_after`: a node whose newest block is older
+    gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are any, and
+    serves their fees. `module_limits` names a table or file, which holds outside of the
+    `limit_periods`. Line limits end at a time or with a block; `after_limits` says how often those
+    are asked about that were first seen after that. Pages show costs in `coin`, and in money where
+    `coin_price` says what one coin costs. Of `fees` it says what differs from [fees].
     """
 
     network_id: ChainId
     preset: str = ""
     title: str = ""
-    exclusion: EndpointSettings | None = None
-    exclusions: list[EndpointSettings] = []
+    exclusion: ExclusionSettings | None = None
+    exclusions: list[ExclusionSettings] = []
     ask_exclusions: Literal["in order", "all"] = "in order"
-    gas: EndpointSettings | None = None
+    gas: MeteredSettings | None = None
     node: EndpointSettings | None = None
     nodes: list[EndpointSettings] = []
     node_lag: Positive = 3
@@ -321,7 +327,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return self.line_limits_end is not None or self.line_limits_end_block is not None
 
     @property
-    def all_exclusions(self) -> dict[str, EndpointSettings]:
+    def all_exclusions(self) -> dict[str, ExclusionSettings]:
         """The exclusion endpoints by name, the preferred one first; one that is alone has none."""
         found = (*((self.exclusion,) if self.exclusion is not None else ()), *self.exclusions)
         if len(found) == 1:
@@ -365,6 +371,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     channels: dict[str, ChannelSettings]
     recipients: dict[str, RecipientSettings]
     bounces: BounceSettings
+    budgets: dict[str, BudgetSettings]
     networks: dict[str, NetworkSettings]
 
     @property

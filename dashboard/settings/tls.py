@@ -8,9 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from dashboard.errors import SettingsError
 from dashboard.settings.layers import Remark
-from dashboard.settings.schema import TlsSettings
+
+
+class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[tls]: which certificates are trusted."""
+
+    ca_file: str
 
 
 def tls_context(tls: TlsSettings) -> ssl.SSLContext:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from threading import Lock
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from dashboard.domain.formatting import span
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation, Spent
+from dashboard.domain.health.transports import Transport, TransportState
 from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
     UpstreamError,
@@ -24,6 +25,7 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
+from dashboard.upstream.budget import BudgetKeeper
 from dashboard.wire.decoding import parse_retry_after
 
 Note: TypeAlias = Callable[[str, int], None]
@@ -36,14 +38,18 @@ def note_nothing(_operation: str, _calls: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """What was `spent` by operation, and what became of the questions that polls asked."""
+    """What was `spent` by operation, and what became of the questions that polls asked.
+
+    `transports` say how endpoints take questions, by their names, where that changed.
+    """
 
     spent: dict[str, Spent] = field(default_factory=dict)
     answers: dict[Operation, AnswerCounts] = field(default_factory=dict)
+    transports: dict[str, dict[Transport, TransportState]] = field(default_factory=dict)
 
 
 class Meter:
-    """The calls and answers of one network that are not stored yet; used by many threads."""
+    """What is found out about one network and not stored yet; used by many threads."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -60,6 +66,11 @@ class Meter:
             held = self._held.answers
             held[operation] = held.get(operation, AnswerCounts()) + counts
 
+    def note_transport(self, endpoint: str, state: TransportState) -> None:
+        """Remember how an endpoint takes questions over a transport."""
+        with self._lock:
+            self._held.transports.setdefault(endpoint, {})[state.transport] = state
+
     @contextmanager
     def handed_over(self) -> Iterator[Metered]:
         """Yield what was counted; it is counted again if the block fails."""
@@ -72,6 +83,11 @@ class Meter:
                 self._add(operation, spent)
             for question, counts in taken.answers.items():
                 self.note_answers(question, counts)
+            with self._lock:
+                for endpoint, states in taken.transports.items():
+                    self._held.transports[endpoint] = states | self._held.transports.get(
+                        endpoint, {}
+                    )
             raise
 
     def _note(self, credits_per_call: int, operation: str, calls: int) -> None:
@@ -95,6 +111,13 @@ def body_limit(items: int) -> int:
     return BODY_ALLOWANCE + ITEM_ALLOWANCE * items
 
 
+class Charge(NamedTuple):
+    """The questions in one request: so many calls of an operation."""
+
+    operation: str
+    calls: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One address that is asked.
@@ -102,8 +125,9 @@ class Endpoint:
     `name` is the network's name and the role ("devnet node"): all that errors and logs say.
     `url` is a secret, since addresses hold API keys. `timeout` bounds one attempt as a whole,
     from the connection to the last byte, so that a slow answer ends too. `note` counts each
-    question, batches by their questions; a retry is not counted again. `key_advice` is what helps
-    where a key is missing or wrong, `forbidden_advice` where it is not said what may not be asked.
+    question, batches by their questions, and a retry again, since the upstream does. `key_advice`
+    is what helps where a key is missing or wrong, `forbidden_advice` where it is not said what may
+    not be asked. `budget` is what the account allows, if that is limited.
     """
 
     name: str
@@ -112,6 +136,24 @@ class Endpoint:
     note: Note = field(default=note_nothing, compare=False, repr=False)
     key_advice: str = "check the API key and its secret"
     forbidden_advice: str = "the settings of the API key do not allow this"
+    budget: BudgetKeeper | None = field(default=None, compare=False, repr=False)
+
+    @asynccontextmanager
+    async def turn(self, charge: Charge | None) -> AsyncIterator[None]:
+        """Count one request that goes out, as soon as the budget lets it.
+
+        UpstreamThrottled if the budget has no credits for it: then nothing is asked.
+        """
+        if charge is None:
+            yield
+            return
+        if self.budget is None:
+            self.note(*charge)
+            yield
+            return
+        async with self.budget.turn(*charge):
+            self.note(*charge)
+            yield
 
     def parts(self) -> Iterator[str]:
         """Yield what of the address may be a key, and where it leads."""
@@ -129,8 +171,11 @@ class Asker(Protocol):
         """The address that is asked."""
         ...
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
-        """Return the answer, at most `limit` bytes; an UpstreamError says why there is none."""
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
+        """Return the answer, at most `limit` bytes; an UpstreamError says why there is none.
+
+        Each attempt counts as `charge`.
+        """
         ...
 
 

@@ -1,22 +1,23 @@
-"""The exclusion API: ask about many hashes in batches, match the replies, hand in a report."""
+"""The exclusion API: ask about many hashes over the best transport there is, hand in a report."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, TypeAlias
 
-from msgspec import Raw
-
-from dashboard.domain.health.observation import ExclusionAnswer, FailureKind
-from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import (
-    RejectedTransaction,
-    RejectionReport,
-    SaveStatus,
-    StatusClaim,
+from dashboard.domain.health.observation import (
+    ExclusionAnswer,
+    ExclusionAnswers,
+    Failure,
+    FailureKind,
 )
+from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -24,83 +25,222 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
+from dashboard.upstream.batches import Batch, BatchSize
 from dashboard.upstream.endpoint import (
     Asker,
-    Endpoint,
+    Charge,
     body_limit,
     failure_of,
     rpc_error,
     unreadable,
 )
-from dashboard.wire.exclusion import decode_record, decode_saved, method_name
-from dashboard.wire.jsonrpc import RpcReply, decode_replies, decode_reply, encode_batch, encode_call
+from dashboard.wire.exclusion import decode_saved, method_name
+from dashboard.wire.jsonrpc import RpcReply, decode_reply, encode_call
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_report import encode_report
+from dashboard.wire.status_batch import BLOCK
 
-LARGEST_BATCH: Final = 1000
-SINGLES_IN_FLIGHT: Final = 4
-"""Single requests that may wait for their answers at once; clients of HTTP/1.1 slow down early."""
+LARGEST_BATCH: Final = BLOCK
 
-_SHRINK: Final = 10
-_TRUST_AFTER: Final = 50
-"""Batches that must succeed at one size before a larger one is tried again."""
+_BATCHES_IN_FLIGHT: Final = 4
+_IN_FLIGHT: Final = {Transport.WEBSOCKET: 64, Transport.HTTP: 4}
+"""Single requests that wait for their answers at once; clients of HTTP/1.1 slow down early."""
+
+_SHORTEST_REST: Final = timedelta(seconds=10)
+_LONGEST_REST: Final = timedelta(minutes=5)
+_TRIES: Final = 2
+"""How often a request is sent whose answer cannot be read."""
+
+Places: TypeAlias = Sequence[int]
+Keep: TypeAlias = Callable[[TransportState], None]
 
 
-@dataclass(frozen=True, slots=True)
+def keep_nothing(_state: TransportState) -> None:
+    """Forget what was found out."""
+
+
+def _loop_time() -> timedelta:
+    return timedelta(seconds=asyncio.get_running_loop().time())
+
+
+@dataclass(slots=True)
+class _Line:
+    """One transport to the endpoint, with what was found out about it.
+
+    It is proven while it answers; otherwise one request tries it before more follow, as one does a
+    larger batch. `limit` says why it takes no larger ones, `trouble` why it is not used.
+    """
+
+    asker: Asker
+    transport: Transport
+    size: BatchSize
+    is_proven: bool = False
+    unread: int = 0
+    rest: timedelta = timedelta()
+    rests_until: timedelta = timedelta.min
+    limit: str = ""
+    trouble: str = ""
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests may wait for their answers at once."""
+        if not self.is_proven or self.size.now > self.size.accepted:
+            return 1
+        most = _BATCHES_IN_FLIGHT if self.size.now > 1 else _IN_FLIGHT[self.transport]
+        budget = self.asker.endpoint.budget
+        return most if budget is None else budget.in_flight(most)
+
+    def answer(self) -> None:
+        """Note that it answers."""
+        self.is_proven, self.unread, self.rest, self.trouble = True, 0, timedelta(), ""
+
+    def leave(self, now: timedelta) -> None:
+        """Do not use it for a while, twice as long each time."""
+        if self.rests_until <= now:
+            self.rest = min(max(self.rest * 2, _SHORTEST_REST), _LONGEST_REST)
+            self.rests_until = now + self.rest
+
+    def state(self, used: _Line | None) -> TransportState:
+        """Return what is worth knowing after a restart."""
+        size, is_used = self.size, self is used
+        why = self.trouble or (self.limit if size.refused else "")
+        return TransportState(self.transport, size.accepted, size.refused, is_used, why)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What became of one request: the answers that are not null by place in it, or an error."""
+
+    answers: dict[int, ExclusionAnswer] = field(default_factory=dict)
+    error: UpstreamError | None = None
+    took: timedelta = timedelta()
+
+    @property
+    def throttled(self) -> int:
+        """How many of its hashes were asked too fast."""
+        failures = (each.failure for each in self.answers.values())
+        return sum(each is not None and each.kind is FailureKind.THROTTLED for each in failures)
+
+
 class _Round:
-    """Answers to the next hashes; `must_stop` where asking for more would fare no better."""
+    """Hashes that are asked about, each by its place: what is to do, and the answers so far."""
 
-    answers: list[ExclusionAnswer]
-    must_stop: bool = False
+    def __init__(self, hashes: Sequence[TxHash]) -> None:
+        self.hashes = hashes
+        self.others: dict[int, ExclusionAnswer] = {}
+        self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
+        self._again: list[int] = []
+        self._is_second = False
+
+    def take(self, size: int, most: int) -> list[Places]:
+        """Take what goes into the next requests; nothing when the round is over.
+
+        What failed by itself is asked once more at the end.
+        """
+        if not self._todo and self._again:
+            self._todo.append(self._again)
+            self._again, self._is_second = [], True
+        parts: list[Places] = []
+        while self._todo and len(parts) < most:
+            places = self._todo.popleft()
+            parts.append(places[:size])
+            if places[size:]:
+                self._todo.appendleft(places[size:])
+        return parts
+
+    def put_back(self, places: Places) -> None:
+        """Ask about these before all others, with another size or over another transport."""
+        rest = self._todo[0] if self._todo else ()
+        if isinstance(places, range) and isinstance(rest, range) and rest.start == places.stop:
+            self._todo[0] = range(places.start, rest.stop)
+        else:
+            self._todo.appendleft(places)
+
+    def keep(self, places: Places, answers: dict[int, ExclusionAnswer]) -> None:
+        """Keep the answers of one request; ask once more about what failed."""
+        for at, answer in answers.items():
+            self._keep(places[at], answer)
+
+    def fail(self, places: Places, failure: Failure) -> None:
+        """Keep one failure for all these; ask once more about them."""
+        for place in places:
+            self._keep(place, ExclusionAnswer(self.hashes[place], failure=failure))
+
+    def end(self, failure: Failure) -> None:
+        """Ask nothing more: everything left fails in this way."""
+        self._is_second = True
+        for places in (*self._todo, self._again):
+            self.fail(places, failure)
+        self._todo.clear()
+        self._again = []
+
+    def _keep(self, place: int, answer: ExclusionAnswer) -> None:
+        failure = answer.failure
+        is_lasting = failure is None or failure.kind not in _PASSING
+        if is_lasting or self._is_second:
+            self.others[place] = answer
+        else:
+            self._again.append(place)
 
 
-class _BatchRefused(UpstreamUnreadable):
-    """One reply came for a batch of several: this size of batch, or any, is not served."""
+_PASSING: Final = {FailureKind.UNREADABLE, FailureKind.UNAVAILABLE}
+"""Failures of single hashes after which asking at once again may help."""
 
 
 class ExclusionClient:
-    """Asks one exclusion endpoint.
+    """Asks one exclusion endpoint over one transport or two, the preferred one first.
 
-    Where a batch is refused, a tenth of its size is tried, down to single requests; the size
-    that works is remembered, and grows again when it has worked for a while.
+    Batches over the first come before batches over the second, those before single requests, and
+    many of these wait at once only over WebSocket. What the endpoint takes is found out by asking,
+    `known` from earlier, and given to `keep`. A transport that fails is left for a while, if there
+    is another one, and tried again with one request.
     """
 
-    def __init__(self, asker: Asker, method_prefix: str, batch_size: int = LARGEST_BATCH) -> None:
-        """Ask nothing yet; ids count up from one, so that a late reply fits no later question."""
+    def __init__(
+        self,
+        asker: Asker,
+        method_prefix: str,
+        batch_size: int = LARGEST_BATCH,
+        second: Asker | None = None,
+        known: Iterable[TransportState] = (),
+        keep: Keep = keep_nothing,
+        elapsed: Callable[[], timedelta] = _loop_time,
+    ) -> None:
+        """Ask nothing yet; ids count up, so that a late reply fits no later question."""
         self.endpoint = asker.endpoint
-        self._asker = asker
         self._get_status = method_name(method_prefix, GET_STATUS)
         self._save_rejected = method_name(method_prefix, SAVE_REJECTED)
-        self._largest = min(batch_size, LARGEST_BATCH)
-        self._size = self._largest
-        self._successes = 0
-        self._next_id = 1
+        self._kept = {each.transport: each for each in known}
+        self._keep_state = keep
+        self._elapsed = elapsed
+        self._next_id = BLOCK
+        largest = min(batch_size, LARGEST_BATCH)
+        self._lines = [self._line(each, largest) for each in (asker, second) if each is not None]
+        self._used: _Line | None = None
 
     @property
     def batch_size(self) -> int:
         """How many hashes go into one request now; one where batches are refused."""
-        return self._size
+        return self._best().size.now
 
-    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+    async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]:
         """Return one answer for each hash, in order; trouble of any kind is a failure in it.
 
         Where nobody answers or the endpoint refuses, the rest is not asked and fails likewise.
         """
-        answers: list[ExclusionAnswer] = []
-        while len(answers) < len(hashes):
-            found = await self._ask_round(hashes, len(answers))
-            answers += found.answers
-            if found.must_stop:
-                failure = found.answers[-1].failure
-                rest = hashes[len(answers) :]
-                answers += [ExclusionAnswer(tx_hash, failure=failure) for tx_hash in rest]
-        return answers
+        work = _Round(hashes)
+        while parts := work.take((line := self._best()).size.now, line.in_flight):
+            outcomes = await asyncio.gather(*(self._request(line, work, each) for each in parts))
+            self._judge(line, work, list(zip(parts, outcomes, strict=True)))
+        for line in self._lines:
+            self._note(line)
+        return ExclusionAnswers(hashes, work.others)
 
     async def report(self, report: RejectionReport) -> SaveStatus:
         """Hand in a report; raises UpstreamError unless the endpoint says whether it was saved."""
-        request_id = self._take_ids(1)
+        request_id = self._take_ids()
         body = encode_call(self._save_rejected, [encode_report(report)], request_id)
-        answer = await self._asker.post_json(body, body_limit(1))
+        answer = await self._lines[-1].asker.post_json(body, body_limit(1))
         try:
             return self._saved(decode_reply(answer), request_id, report.transaction.tx_hash)
         except WireError as error:
@@ -114,157 +254,112 @@ class ExclusionClient:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another report")
         return status
 
-    async def _ask_round(self, hashes: Sequence[TxHash], start: int) -> _Round:
-        """Ask one batch, or a few single hashes at once: a part of what begins at `start`."""
-        if self._size > 1:
-            return await self._ask_batch(hashes[start : start + self._size])
-        singles = hashes[start : start + SINGLES_IN_FLIGHT]
-        rounds = await asyncio.gather(*(self._ask_batch([single]) for single in singles))
-        answers = [answer for each in rounds for answer in each.answers]
-        return _Round(answers, must_stop=all(each.must_stop for each in rounds))
+    def _line(self, asker: Asker, largest: int) -> _Line:
+        is_websocket = asker.endpoint.url.reveal().startswith(("ws://", "wss://"))
+        transport = Transport.WEBSOCKET if is_websocket else Transport.HTTP
+        known = self._kept.get(transport, TransportState(transport))
+        size = BatchSize(largest, known.accepted, known.refused)
+        return _Line(asker, transport, size, limit=known.trouble)
 
-    async def _ask_batch(self, hashes: Sequence[TxHash]) -> _Round:
-        try:
-            answers = await self._exchange(hashes)
-        except (UpstreamRefused, _BatchRefused) as error:
-            if len(hashes) > 1:
-                return await self._ask_smaller(hashes)
-            return _Round(unanswered(hashes, error), must_stop=True)
-        except UpstreamUnreadable as error:
-            return _Round(unanswered(hashes, error))
-        except UpstreamError as error:
-            return _Round(unanswered(hashes, error), must_stop=True)
-        self._remember_success(len(hashes))
-        return _Round(answers, must_stop=all(map(_is_throttled, answers)))
+    def _best(self) -> _Line:
+        """Return the transport to use now: one that takes batches if there is one."""
+        now = self._elapsed() if len(self._lines) > 1 else timedelta()
+        ready = [each for each in self._lines if each.rests_until <= now] or self._lines[-1:]
+        may_batch = (each for each in ready if each.size.now > 1 or not each.size.accepted)
+        return next(may_batch, ready[0])
 
-    async def _ask_smaller(self, hashes: Sequence[TxHash]) -> _Round:
-        before, self._size = self._size, max(1, len(hashes) // _SHRINK)
-        self._successes = 0
-        found = await self._ask_batch(hashes[: self._size])
-        if found.must_stop:
-            self._size = before  # it was not the size that was refused
-        return found
-
-    def _remember_success(self, size: int) -> None:
-        self._successes += size == self._size < self._largest
-        if self._successes >= _TRUST_AFTER:
-            self._size, self._successes = min(self._size * _SHRINK, self._largest), 0
-
-    async def _exchange(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
-        self.endpoint.note(GET_STATUS, len(hashes))
-        batch = Batch(self.endpoint, self._take_ids(len(hashes)), hashes)
-        body = await self._asker.post_json(self._encoded(batch), body_limit(len(hashes)))
-        try:
-            replies = decode_replies(body)
-        except WireError as error:
-            raise unreadable(self.endpoint, error) from None
-        self._refuse_lone_reply(replies, len(hashes))
-        return batch.match(replies)
-
-    def _encoded(self, batch: Batch) -> bytes:
-        params = [[str(tx_hash)] for tx_hash in batch.hashes]
-        if len(params) == 1:
-            return encode_call(self._get_status, params[0], batch.first_id)
-        return encode_batch(self._get_status, params, batch.first_id)
-
-    def _refuse_lone_reply(self, replies: Sequence[RpcReply], asked: int) -> None:
-        """Raise where one reply stands for a whole batch, or where a fault names no question."""
-        if len(replies) > 1:
-            return
-        fault = replies[0].error if replies and (asked > 1 or replies[0].id is None) else None
-        error = None if fault is None else rpc_error(self.endpoint.name, fault.code)
-        if error is not None and (asked == 1 or isinstance(error, UpstreamThrottled)):
-            raise error
-        if asked > 1:
-            raise _BatchRefused(f"{self.endpoint.name}: does not answer a batch of {asked}")
-
-    def _take_ids(self, how_many: int) -> int:
-        first, self._next_id = self._next_id, self._next_id + how_many
-        return first
-
-
-def _is_throttled(answer: ExclusionAnswer) -> bool:
-    return answer.failure is not None and answer.failure.kind is FailureKind.THROTTLED
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Hashes that were asked together: the first under `first_id`, each next under the next id."""
-
-    endpoint: Endpoint
-    first_id: int
-    hashes: Sequence[TxHash]
-
-    def match(self, replies: Sequence[RpcReply]) -> list[ExclusionAnswer]:
-        """Return one answer for each hash, in order; trouble with one becomes its failure.
-
-        A record names its own hash and so proves that it is in its place. A null names nothing:
-        it is believed only where every reply carries an id that was asked, once, and every
-        record stands under the hash that it names. Otherwise replies may have been swapped.
-        """
-        by_id = {reply.id: reply for reply in replies}
-        answers = [
-            self._answer(tx_hash, by_id.get(self.first_id + place))
-            for place, tx_hash in enumerate(self.hashes)
-        ]
-        return answers if self._is_in_order(replies, answers) else self._without_nulls(answers)
-
-    def _answer(self, tx_hash: TxHash, reply: RpcReply | None) -> ExclusionAnswer:
-        """Read one reply; whether its record is another hash's is judged over the whole batch."""
-        try:
-            said = self._said(reply)
-        except UpstreamError as error:
-            return ExclusionAnswer(tx_hash, failure=failure_of(error))
-        if isinstance(said, StatusClaim):
-            return ExclusionAnswer(tx_hash, claim=said)
-        return ExclusionAnswer(tx_hash, said)
-
-    def _said(self, reply: RpcReply | None) -> RejectedTransaction | StatusClaim | None:
-        name = self.endpoint.name
-        if reply is None:
-            raise UpstreamUnreadable(f"{name}: the reply for this hash is missing")
-        if reply.error is not None or reply.result is None:
-            raise rpc_error(name, 0 if reply.error is None else reply.error.code)
-        return self._decoded(reply.result)
-
-    def _decoded(self, result: Raw) -> RejectedTransaction | StatusClaim | None:
-        try:
-            return decode_record(result)
-        except WireError as error:
-            raise unreadable(self.endpoint, error) from None
-
-    def _is_in_order(self, replies: Sequence[RpcReply], answers: Iterable[ExclusionAnswer]) -> bool:
-        asked = range(self.first_id, self.first_id + len(self.hashes))
-        ids = [reply.id for reply in replies if reply.id is not None or reply.error is None]
-        return (
-            len(ids) == len(set(ids))
-            and all(isinstance(each, int) and each in asked for each in ids)
-            and all(_is_in_place(answer) for answer in answers)
+    async def _request(self, line: _Line, work: _Round, places: Places) -> _Outcome:
+        hashes = work.hashes
+        batch = Batch(
+            line.asker.endpoint,
+            self._take_ids(),
+            hashes[places.start : places.stop]
+            if isinstance(places, range)
+            else [hashes[place] for place in places],
         )
+        count, began = len(places), self._elapsed()
+        charge = Charge(GET_STATUS, count)
+        try:
+            question = batch.question(self._get_status)
+            body = await line.asker.post_json(question, body_limit(count), charge)
+            return _Outcome(dict(batch.read(body)), took=self._elapsed() - began)
+        except UpstreamError as error:
+            return _Outcome(error=error, took=self._elapsed() - began)
 
-    def _without_nulls(self, answers: Iterable[ExclusionAnswer]) -> list[ExclusionAnswer]:
-        """Keep the records that prove their place and the failures; duplicates fail both ways."""
-        mixed_up = UpstreamUnreadable(f"{self.endpoint.name}: mixed up its replies")
-        failure = failure_of(mixed_up)
-        return [
-            answer
-            if answer.failure or (_names_hash(answer) and _is_in_place(answer))
-            else ExclusionAnswer(answer.tx_hash, failure=failure)
-            for answer in answers
-        ]
+    def _judge(
+        self, line: _Line, work: _Round, outcomes: Sequence[tuple[Places, _Outcome]]
+    ) -> None:
+        """Keep the answers of requests that were sent together, and learn from what went wrong."""
+        is_answered = any(outcome.error is None for _, outcome in outcomes)
+        if is_answered:
+            self._used = line
+        for places, outcome in reversed(outcomes):  # what is put back last is asked first
+            if outcome.error is None:
+                self._take(line, work, places, outcome)
+            else:
+                self._recover(line, work, places, outcome, is_answered=is_answered)
 
+    def _take(self, line: _Line, work: _Round, places: Places, outcome: _Outcome) -> None:
+        count, throttled = len(places), outcome.throttled
+        line.answer()
+        if throttled and count > 1:
+            line.size.slow_down(count, count - throttled)
+            line.limit = f"of {count:,} at once, {throttled:,} were asked too fast"
+        else:
+            line.size.answer(count)
+        work.keep(places, outcome.answers)
+        if throttled == count:
+            failure = outcome.answers[0].failure
+            assert failure is not None  # noqa: S101 - all of them are throttled
+            work.end(failure)
 
-def _is_in_place(answer: ExclusionAnswer) -> bool:
-    said = answer.record or answer.claim
-    return said is None or said.tx_hash in {None, answer.tx_hash}
+    def _recover(
+        self, line: _Line, work: _Round, places: Places, outcome: _Outcome, *, is_answered: bool
+    ) -> None:
+        """Try a smaller batch, another transport, or once more; otherwise end the round."""
+        error, count = outcome.error, len(places)
+        assert error is not None  # noqa: S101 - only failed requests come here
+        if type(error) is UpstreamUnreadable and line.unread < _TRIES - 1:
+            line.unread += 1
+            work.put_back(places)
+        elif count > 1 and isinstance(error, UpstreamRefused | UpstreamUnreadable):
+            line.size.refuse(count)
+            line.limit = str(error)
+            work.put_back(places)
+        elif is_answered and not isinstance(error, UpstreamThrottled):
+            work.fail(places, failure_of(error))
+        else:
+            self._give_up(line, work, places, outcome, error)
 
+    def _give_up(
+        self, line: _Line, work: _Round, places: Places, outcome: _Outcome, error: UpstreamError
+    ) -> None:
+        """Use the other transport if there is one that may answer; otherwise end the round."""
+        count, is_throttled = len(places), isinstance(error, UpstreamThrottled)
+        is_new = line.is_proven or not line.size.accepted
+        is_slow = is_new and outcome.took >= line.asker.endpoint.timeout
+        if count > 1 and (is_throttled or is_slow):
+            line.size.slow_down(count)
+            line.limit = str(error)
+        line.size.restore()
+        line.is_proven, line.unread, line.trouble = False, 0, str(error)
+        work.put_back(places)
+        if self._other_than(line) is None or is_throttled:
+            work.end(failure_of(error))
+        else:
+            line.leave(self._elapsed())
 
-def _names_hash(answer: ExclusionAnswer) -> bool:
-    said = answer.record or answer.claim
-    return said is not None and said.tx_hash is not None
+    def _other_than(self, line: _Line) -> _Line | None:
+        now = self._elapsed()
+        others = (each for each in self._lines if each is not line)
+        return next((each for each in others if each.rests_until <= now), None)
 
+    def _note(self, line: _Line) -> None:
+        state = line.state(self._used)
+        if self._kept.get(line.transport) != state:
+            self._kept[line.transport] = state
+            self._keep_state(state)
 
-def unanswered(hashes: Iterable[TxHash], error: UpstreamError) -> list[ExclusionAnswer]:
-    """Return the same failure for each hash."""
-    failure = failure_of(error)
-    return [ExclusionAnswer(tx_hash, failure=failure) for tx_hash in hashes]
+    def _take_ids(self) -> int:
+        first, self._next_id = self._next_id, self._next_id + BLOCK
+        return first

@@ -13,7 +13,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import WireError
-from dashboard.upstream.endpoint import body_limit, unreadable
+from dashboard.upstream.endpoint import Charge, body_limit, unreadable
 from dashboard.upstream.http import HttpAsker
 from dashboard.wire.gas import (
     decode_base_fee_history,
@@ -70,8 +70,8 @@ class GasClient:
         return await self._ask(Operation.BUSY_THRESHOLD, decode_busy_threshold)
 
     async def _ask(self, operation: Operation, decode: Callable[[bytes], Answer]) -> Answer:
-        self._asker.endpoint.note(operation, 1)
-        body = await self._asker.get(f"{self._path}/{operation}", self._headers, body_limit(1))
+        path, charge = f"{self._path}/{operation}", Charge(operation)
+        body = await self._asker.get(path, self._headers, body_limit(1), charge)
         try:
             return decode(body)
         except WireError as error:

@@ -21,7 +21,7 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.tracing import tracing
-from dashboard.upstream.endpoint import Endpoint, http_error, is_untrusted, untrusted
+from dashboard.upstream.endpoint import Charge, Endpoint, http_error, is_untrusted, untrusted
 
 _CONNECTIONS: Final = 10
 
@@ -60,16 +60,18 @@ class HttpAsker:
         self._client = client
         self._policy = policy
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Post JSON to the endpoint itself; return the answer, at most `limit` bytes."""
         headers = {"Content-Type": "application/json"}
         request = self._request("POST", self.endpoint.url.reveal(), headers, body)
-        return await self._persist(request, limit)
+        return await self._persist(request, limit, charge)
 
-    async def get(self, path: str, headers: Mapping[str, str], limit: int) -> bytes:
+    async def get(
+        self, path: str, headers: Mapping[str, str], limit: int, charge: Charge | None = None
+    ) -> bytes:
         """Get `path` below the endpoint; return the answer, at most `limit` bytes."""
         url = f"{self.endpoint.url.reveal().rstrip('/')}/{path}"
-        return await self._persist(self._request("GET", url, headers), limit)
+        return await self._persist(self._request("GET", url, headers), limit, charge)
 
     def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
@@ -92,9 +94,10 @@ class HttpAsker:
         """
         return httpx.Timeout(None, connect=self.endpoint.timeout.total_seconds() / 2)
 
-    async def _persist(self, request: httpx.Request, limit: int) -> bytes:
+    async def _persist(self, request: httpx.Request, limit: int, charge: Charge | None) -> bytes:
         async def once() -> bytes:
-            return await self._attempt(request, limit)
+            async with self.endpoint.turn(charge):
+                return await self._attempt(request, limit)
 
         return await with_retries(once, self._policy, self.endpoint.name)
 

@@ -23,6 +23,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import (
     BODY_ALLOWANCE,
     Asker,
+    Charge,
     body_limit,
     failure_of,
     rpc_error,
@@ -128,8 +129,8 @@ class NodeClient:
     async def _ask(self, method: str, params: list[Any], limit: int) -> RpcReply:
         request_id = self._take_ids(1)
         self.requests += 1
-        self.endpoint.note(method, 1)
-        body = await self._asker.post_json(encode_call(method, params, request_id), limit)
+        call = encode_call(method, params, request_id)
+        body = await self._asker.post_json(call, limit, Charge(method))
         reply = self._read(decode_reply, body)
         if reply.id != request_id and reply.error is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another question")
@@ -143,9 +144,9 @@ class NodeClient:
             return [await self._ask(method, params[0], limit)]
         first_id = self._take_ids(len(params))
         self.requests += 1
-        self.endpoint.note(method, len(params))
-        body = encode_batch(method, params, first_id)
-        replies = self._read(decode_replies, await self._asker.post_json(body, limit))
+        batch = encode_batch(method, params, first_id)
+        body = await self._asker.post_json(batch, limit, Charge(method, len(params)))
+        replies = self._read(decode_replies, body)
         by_id = {reply.id: reply for reply in replies}
         return [by_id.get(first_id + place) for place in range(len(params))]
 

@@ -1,10 +1,13 @@
-"""WebSocket: one persistent connection, one request at a time, each failure as an UpstreamError."""
+"""WebSocket: one connection for many questions at once, each failure as an UpstreamError."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import ssl
+from bisect import bisect_right, insort
+from itertools import islice
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -14,23 +17,34 @@ from websockets.exceptions import (
     InvalidURI,
     WebSocketException,
 )
-from websockets.protocol import State
 
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
-from dashboard.upstream.endpoint import Endpoint, body_limit, http_error, is_untrusted, untrusted
+from dashboard.upstream.endpoint import (
+    Charge,
+    Endpoint,
+    body_limit,
+    http_error,
+    is_untrusted,
+    untrusted,
+)
 from dashboard.upstream.http import RetryPolicy, with_retries
 
 MOST_ITEMS: Final = 1000
 """The items for which one answer may have room."""
 
 _TOO_BIG: Final = 1009
+_ID: Final = re.compile(rb'"id"\s*:\s*"?(\d{1,18})')
+_ERROR: Final = b'"error"'
+_IDS_READ: Final = 8
+"""Ids of an answer among which one has to be that of a question: others may be wrong."""
 
 
 class WebSocketAsker:
-    """Asks one endpoint over one connection, opened at the first request and again after a failure.
+    """Asks one endpoint over one connection, opened at the first question.
 
-    After any failure the connection is dropped: a late answer can never be taken for the
-    answer to the next question.
+    Questions do not wait for each other. Their ids count up, so an answer finds its question by
+    the first id that it names, and whoever asked checks all of them. If the connection is lost,
+    every question under way is asked again on a new one, by the policy.
     """
 
     def __init__(
@@ -41,67 +55,135 @@ class WebSocketAsker:
         self._policy = policy
         is_secure = endpoint.url.reveal().startswith("wss://")
         self._trust = (trust or ssl.create_default_context()) if is_secure else None
-        self._one_at_a_time = asyncio.Lock()
-        self._connection: ClientConnection | None = None
+        self._opening = asyncio.Lock()
+        self._connection: _Connection | None = None
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Send one message; return the message that answers it, at most `limit` bytes."""
+        named = _ID.search(body)
+        first = 0 if named is None else int(named[1])
+        ids = range(first, first + (1 if charge is None else charge.calls))
 
         async def once() -> bytes:
-            async with self._one_at_a_time:
-                return await self._attempt(body, limit)
+            async with self.endpoint.turn(charge):
+                return await self._attempt(ids, body, limit)
 
         return await with_retries(once, self._policy, self.endpoint.name)
 
     async def aclose(self) -> None:
         """Close the connection; the next question would open a new one."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close()
+        line, self._connection = self._connection, None
+        if line is not None:
+            await line.close()
 
-    async def _attempt(self, body: bytes, limit: int) -> bytes:
+    async def _attempt(self, ids: range, body: bytes, limit: int) -> bytes:
         seconds = self.endpoint.timeout.total_seconds()
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._exchange(body)
-        except BaseException as error:
-            self._drop()
-            if isinstance(error, TimeoutError):
-                message = f"{self.endpoint.name}: no answer within {seconds:g} s"
-                raise UpstreamUnavailable(message) from None
-            if isinstance(error, OSError | WebSocketException | ValueError):
-                raise _translated(self.endpoint, error) from None
-            raise
+                connection = await self._connected()
+                answer = await connection.ask(ids, body)
+        except TimeoutError:
+            message = f"{self.endpoint.name}: no answer within {seconds:g} s"
+            raise UpstreamUnavailable(message) from None
+        except (OSError, WebSocketException, ValueError) as error:
+            raise _translated(self.endpoint, error) from None
         if len(answer) > limit:
-            self._drop()
             raise _too_large(self.endpoint.name, limit)
         return answer
 
-    async def _exchange(self, body: bytes) -> bytes:
-        connection = await self._connected()
-        await _discard_unrequested(connection)
-        await connection.send(body, text=True)
-        return await connection.recv(decode=False)
+    async def _connected(self) -> _Connection:
+        async with self._opening:
+            if self._connection is None or self._connection.is_over:
+                self._connection = _Connection(await self._open())
+            return self._connection
 
-    async def _connected(self) -> ClientConnection:
-        if self._connection is None or self._connection.state is not State.OPEN:
-            self._connection = await _Connect(
-                self.endpoint.url.reveal(),
-                ssl=self._trust,
-                compression=None,  # a small compressed message may unpack into a large one
-                proxy=None,
-                open_timeout=None,  # the attempt as a whole is bounded
-                close_timeout=1,
-                max_size=body_limit(MOST_ITEMS),
-                # Its records hold the address and the handshake: a logger that keeps nothing.
-                logger=logging.Logger("silent", logging.CRITICAL + 1),  # noqa: LOG001 - unregistered, so that no configuration makes it speak
-            )
-        return self._connection
+    async def _open(self) -> ClientConnection:
+        return await _Connect(
+            self.endpoint.url.reveal(),
+            ssl=self._trust,
+            compression=None,  # a small compressed message may unpack into a large one
+            proxy=None,
+            open_timeout=None,  # the attempt as a whole is bounded
+            close_timeout=1,
+            max_size=body_limit(MOST_ITEMS),
+            # Its records hold the address and the handshake: a logger that keeps nothing.
+            logger=logging.Logger("silent", logging.CRITICAL + 1),  # noqa: LOG001 - unregistered, so that no configuration makes it speak
+        )
 
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.transport.abort()
+
+class _Connection:
+    """One connection, with the questions that are under way on it by their first ids."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.is_over = False
+        self._connection = connection
+        self._waiting: dict[int, tuple[range, asyncio.Future[bytes]]] = {}
+        self._firsts: list[int] = []
+        self._heard = 0
+        self._reading = asyncio.create_task(self._read())
+
+    async def ask(self, ids: range, body: bytes) -> bytes:
+        """Send a question with these ids and return its answer; raises what ended the connection.
+
+        A connection on which nothing at all was heard while an answer was awaited in vain is
+        given up, as it may be dead.
+        """
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        heard = self._heard
+        self._waiting[ids.start] = ids, answer
+        insort(self._firsts, ids.start)
+        try:
+            await self._connection.send(body, text=True)
+            return await answer
+        except asyncio.CancelledError:
+            if heard == self._heard:
+                self.is_over = True
+                self._connection.transport.abort()
+            raise
+        finally:
+            self._firsts.remove(ids.start)
+            self._waiting.pop(ids.start, None)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()
+        await asyncio.wait([self._reading])
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                message = await self._connection.recv(decode=False)
+                self._heard += 1
+                answer = self._asked(message)
+                if answer is not None and not answer.done():
+                    answer.set_result(message)
+        except ConnectionClosed as error:
+            self.is_over = True
+            for _, answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(error)
+
+    def _asked(self, message: bytes) -> asyncio.Future[bytes] | None:
+        """Return who waits for a message: the question of the first id in it that was asked.
+
+        One that names other ids, or an error that names none, is for the only question or the
+        oldest: it is told that this is no answer. Everything else is dropped.
+        """
+        named = [int(each[1]) for each in islice(_ID.finditer(message), _IDS_READ)]
+        for each in named:
+            place = bisect_right(self._firsts, each)
+            if place and each in (found := self._waiting[self._firsts[place - 1]])[0]:
+                return found[1]
+        if not self._firsts or not (_ERROR in message if not named else self._is_for_only(named)):
+            return None
+        return self._waiting[self._firsts[0]][1]
+
+    def _is_for_only(self, named: list[int]) -> bool:
+        """Whether ids that were never asked must be meant for the only question under way.
+
+        Smaller ids are those of a late answer to an earlier question.
+        """
+        return len(self._firsts) == 1 and max(named) > self._firsts[0]
 
 
 class _Connect(connect):
@@ -110,16 +192,6 @@ class _Connect(connect):
     def process_redirect(self, exc: Exception) -> Exception:
         """Follow nothing."""
         return exc
-
-
-async def _discard_unrequested(connection: ClientConnection) -> None:
-    """Discard what arrived before the request: it cannot be its answer."""
-    try:
-        while True:
-            async with asyncio.timeout(0):
-                await connection.recv(decode=False)
-    except TimeoutError:
-        return
 
 
 def _translated(

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -17,14 +18,18 @@ import msgspec
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.observation import CREDITS_PER_CALL
+from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, Settings
-from dashboard.settings.schema import PollSettings
+from dashboard.settings.schema import ExclusionSettings, PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.answer_counts import transports_of
+from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
@@ -34,6 +39,7 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
+from dashboard.wiring.budgets import budget_keepers
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, is_own_serve, networks_of
 
@@ -41,11 +47,28 @@ _WEBSOCKET: Final = ("wss://", "ws://")
 
 
 @asynccontextmanager
-async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[Clients]:
-    """Yield the clients of all networks, over the one HTTP client of the process."""
+async def open_clients(
+    settings: Settings, attempts: int = 3, store: Store | None = None, *, for_people: bool = False
+) -> AsyncIterator[Clients]:
+    """Yield the clients of all networks, over the one HTTP client of the process.
+
+    With a `store` they keep to budgets, of which people and polls have different parts, and begin
+    with what was found out about endpoints before.
+    """
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
-        yield Clients(http, settings.poll, attempts, trust)
+        clients = Clients(http, settings.poll, attempts, trust)
+        if store is not None:
+            keepers = budget_keepers(settings, store, utc_now, for_people=for_people)
+            clients.budgets.update(keepers)
+            with store.read() as connection:
+                ids = [each.network_id for each in networks_of(settings)]
+                clients.known.update(transports_of(connection, ids))
+        try:
+            yield clients
+        finally:
+            for each in clients.opened:
+                await each.aclose()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,7 @@ class Clients:
     """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
-    their calls in its one meter.
+    their calls in its one meter. `known` is how endpoints took questions, by their names.
     """
 
     http: HttpClient
@@ -61,6 +84,9 @@ class Clients:
     attempts: int = 3
     trust: ssl.SSLContext | None = None
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
+    budgets: dict[str, BudgetKeeper] = field(default_factory=dict)
+    known: dict[NetworkId, dict[str, list[TransportState]]] = field(default_factory=dict)
+    opened: list[WebSocketAsker] = field(default_factory=list)
 
     def exclusion(
         self, network: Network, deadline: timedelta | None = None
@@ -80,21 +106,43 @@ class Clients:
         every = network.endpoints.all_exclusions
         return {name: self._exclusion(network, name, each) for name, each in every.items()}
 
+    def budget(self, network: Network) -> BudgetKeeper | None:
+        """Return the budget of the first exclusion endpoint that has one."""
+        named = (each.budget for each in network.endpoints.all_exclusions.values() if each.budget)
+        return self.budgets.get(next(named, ""))
+
     def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str]:
         """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse."""
         settings = network.endpoints.all_exclusions[name]
         scheme, _, rest = settings.url.reveal().partition("://")
         other = {"http": "ws", "https": "wss", "ws": "http", "wss": "https"}.get(scheme, scheme)
-        swapped = msgspec.structs.replace(settings, url=Secret(f"{other}://{rest}"))
+        url = settings.websocket_url or Secret(f"{other}://{rest}")
+        swapped = msgspec.structs.replace(settings, url=url, websocket_url=None)
         transport = "WebSocket" if other.startswith("ws") else "HTTP"
         return self._exclusion(network, name, swapped), transport
 
     def _exclusion(
-        self, network: Network, name: str, settings: EndpointSettings
+        self, network: Network, name: str, settings: ExclusionSettings
     ) -> ExclusionClient:
-        note = self._note(network, settings)
-        asker = self._asker(exclusion_title(network, name), settings, note)
-        return ExclusionClient(asker, settings.method_prefix, self.poll_settings.largest_batch)
+        """Return a client that prefers WebSocket if the settings name both addresses."""
+        title = exclusion_title(network, name)
+        note, meter = self._note(network, settings), self.meters[network.network_id]
+        budget, second = self.budgets.get(settings.budget), None
+        asker = self._asker(title, settings, note, budget)
+        if settings.websocket_url is not None:
+            url, hasty = settings.websocket_url, replace(self, attempts=min(self.attempts, 2))
+            over_websocket = msgspec.structs.replace(settings, url=url)
+            first = hasty._asker(title, over_websocket, note, budget)  # noqa: SLF001 - ours
+            asker, second = first, asker
+        return ExclusionClient(
+            asker,
+            settings.method_prefix,
+            self.poll_settings.largest_batch,
+            second,
+            self.known.get(network.network_id, {}).get(title, ()),
+            partial(meter.note_transport, title),
+            elapsed,
+        )
 
     def gas(self, network: Network) -> GasClient | None:
         """Return the client of the gas endpoint, if there is one."""
@@ -102,7 +150,10 @@ class Clients:
         if settings is None:
             return None
         note = self._note(network, settings)
-        endpoint = self._endpoint(f"{network.title} gas endpoint", settings.url, note)
+        budget = self.budgets.get(settings.budget)
+        endpoint = replace(
+            self._endpoint(f"{network.title} gas endpoint", settings.url, note), budget=budget
+        )
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
@@ -141,15 +192,23 @@ class Clients:
         failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
         return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)
 
-    def _asker(self, name: str, settings: EndpointSettings, note: Note = note_nothing) -> Asker:
+    def _asker(
+        self,
+        name: str,
+        settings: EndpointSettings,
+        note: Note = note_nothing,
+        budget: BudgetKeeper | None = None,
+    ) -> Asker:
         url = rpc_address(settings)
         endpoint = replace(
             self._endpoint(name, url, note),
             key_advice=key_advice(settings),
             forbidden_advice=forbidden_advice(settings),
+            budget=budget,
         )
         if url.reveal().startswith(("ws://", "wss://")):
-            return WebSocketAsker(endpoint, self._policy(), self.trust)
+            self.opened.append(WebSocketAsker(endpoint, self._policy(), self.trust))
+            return self.opened[-1]
         return HttpAsker(self.http, endpoint, self._policy())
 
     def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
@@ -241,8 +300,11 @@ def _of_network(network: Network) -> Iterator[tuple[EndpointSettings, str]]:
     endpoints = network.endpoints
     if endpoints.gas is not None:
         yield endpoints.gas, f"{network.title} gas endpoint"
-    for name, each in endpoints.all_exclusions.items():
-        yield each, exclusion_title(network, name)
+    for name, exclusion in endpoints.all_exclusions.items():
+        title = exclusion_title(network, name)
+        yield exclusion, title
+        if exclusion.websocket_url is not None:
+            yield msgspec.structs.replace(exclusion, url=exclusion.websocket_url), title
     nodes = endpoints.all_nodes
     for place, each in zip(place_names(len(nodes)), nodes, strict=True):
         yield each, f"{network.title} node{place}"

@@ -25,7 +25,9 @@ def live_lookup(
     """Yield the function that pages call, from any thread; None where no network can be asked."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_clients(settings)) as clients,
+        portal.wrap_async_context_manager(
+            open_clients(settings, store=store, for_people=True)
+        ) as clients,
     ):
         deadline = settings.pages.lookup_deadline
         found = {each.network_id: clients.exclusion(each, deadline) for each in networks}

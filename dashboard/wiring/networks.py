@@ -22,7 +22,7 @@ from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_t
 from dashboard.poll.gas import GasPeriods, gas_calls_per_day
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import line_limits_of
-from dashboard.settings.schema import FEWEST_CALLS, fill
+from dashboard.settings.schema import FEWEST_CALLS, ExclusionSettings, fill
 
 _VERIFIED: Final = 10
 """One of so many calls is left where our own serve gets the reports."""
@@ -81,7 +81,7 @@ def _networks(settings: Settings) -> Iterator[Network]:
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
     node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
-    own = EndpointSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
+    own = ExclusionSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
     return NetworkSettings(
         network_id=DEVNET_ID,
         exclusion=own,

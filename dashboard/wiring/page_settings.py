@@ -67,6 +67,7 @@ def page_settings(settings: Settings) -> PageSettings:
         keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
         sign_in=sign_in_policy(settings),
+        budgets=[each.budget(name) for name, each in settings.budgets.items()],
     )
 
 

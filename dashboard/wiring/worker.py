@@ -77,7 +77,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     _share_memory_pools()
     networks = networks_of(settings)
     with closing(open_role_store(settings)) as store:
-        async with open_clients(settings) as clients:
+        async with open_clients(settings, store=store) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
             worker = PollingWorker(
                 store=store,
@@ -125,6 +125,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         after_limits=after_limits(network),
         blocks=clients.blocks(network),
         meter=clients.meters[network.network_id],
+        budget=clients.budget(network),
     )
 
 

@@ -96,12 +96,16 @@ def _network(name: str, http: int) -> str:
         scheme, how = str(place).split()
         url = f"{scheme}://127.0.0.1:{http}/{how}/{canary(f'{name} {role}')}"
         key, secret = canary(f"{name} {role} key"), canary(f"{name} {role} secret")
-        endpoints.append(f'{{ url = "{url}", key = "{key}", secret = "{secret}" }}')
+        more = f', websocket_url = "{url.replace("http", "ws", 1)}"' if role == "exclusion" else ""
+        more = more if scheme == "http" else ""
+        endpoints.append(f'{{ url = "{url}", key = "{key}", secret = "{secret}"{more} }}')
     exclusion, gas, node, second = endpoints
+    further = f"exclusions = [{exclusion}]" if name == "two" else ""
     return f"""
 [networks.{name}]
 network_id = {network_id}
 exclusion = {exclusion}
+{further}
 gas = {gas}
 node = {node}
 nodes = [{second}]

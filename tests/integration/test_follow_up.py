@@ -29,7 +29,7 @@ from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
-from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.endpoint import Charge, Endpoint
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import InclusionClient, NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
@@ -86,7 +86,7 @@ class DevnetAsker:
     def __init__(self, devnet: Devnet) -> None:
         self._devnet = devnet
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
+    async def post_json(self, body: bytes, limit: int, _charge: Charge | None = None) -> bytes:
         answer = self._devnet.body(body)
         assert answer is not None
         assert len(answer) <= limit

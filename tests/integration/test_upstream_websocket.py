@@ -46,6 +46,11 @@ from tests.integration.upstream_faults import patience_with
 LIMIT = 64 * 1024
 
 
+def question(number: int) -> bytes:
+    """Return a message with an id, as every question has one."""
+    return b'{"id":%d}' % number
+
+
 async def echo(connection: ServerConnection) -> None:
     """Answer each message with itself."""
     async for message in connection:
@@ -86,18 +91,62 @@ async def fragmented(connection: ServerConnection) -> None:
 
 async def test_many_questions_share_one_connection() -> None:
     async with asking_websocket(echo) as (asker, upstream):
-        answers = [await asker.post_json(b"[%d]" % number, LIMIT) for number in range(20)]
+        answers = [await asker.post_json(question(number), LIMIT) for number in range(20)]
 
-    assert answers == [b"[%d]" % number for number in range(20)]
+    assert answers == [question(number) for number in range(20)]
     assert upstream.requests == [f"/v3/{CANARY}".encode()]
 
 
 async def test_questions_at_once_each_get_their_own_answer() -> None:
     async with asking_websocket(echo) as (asker, _):
-        questions = [b"[%d]" % number for number in range(50)]
+        questions = [question(number) for number in range(50)]
         answers = await asyncio.gather(*(asker.post_json(each, LIMIT) for each in questions))
 
     assert answers == questions
+
+
+async def test_answers_in_another_order_find_their_questions() -> None:
+    async def backwards(connection: ServerConnection) -> None:
+        messages = [await connection.recv() for _ in range(20)]
+        for message in reversed(messages):
+            await connection.send(message)
+
+    async with asking_websocket(backwards) as (asker, _):
+        questions = [question(number) for number in range(20)]
+        answers = await asyncio.gather(*(asker.post_json(each, LIMIT) for each in questions))
+
+    assert answers == questions
+
+
+async def test_questions_under_way_are_asked_again_after_the_connection_is_lost() -> None:
+    connections = 0
+
+    async def lost_once(connection: ServerConnection) -> None:
+        nonlocal connections
+        connections += 1
+        if connections == 1:
+            await connection.recv()
+            connection.transport.abort()
+        else:
+            await echo(connection)
+
+    async with asking_websocket(lost_once, AT_ONCE) as (asker, _):
+        questions = [question(number) for number in range(20)]
+        answers = await asyncio.gather(*(asker.post_json(each, LIMIT) for each in questions))
+
+    assert answers == questions
+    assert connections == 2
+
+
+async def test_fault_that_names_no_question_is_for_the_oldest() -> None:
+    refusal = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}'
+
+    async def refusing(connection: ServerConnection) -> None:
+        async for _ in connection:
+            await connection.send(refusal)
+
+    async with asking_websocket(refusing) as (asker, _):
+        assert await asker.post_json(question(1), LIMIT) == refusal
 
 
 async def test_exclusion_question_goes_over_a_websocket_in_batches() -> None:
@@ -133,12 +182,12 @@ async def test_upstream_that_never_answers_is_given_up() -> None:
 
 async def test_message_above_the_limit_of_its_question_is_refused() -> None:
     async with asking_websocket(echo) as (asker, upstream):
-        with pytest.raises(UpstreamUnreadable, match="larger than 4 bytes"):
-            await asker.post_json(b"[1,2]", 4)
-        answer = await asker.post_json(b"[1]", 4)
+        with pytest.raises(UpstreamUnreadable, match="larger than 8 bytes"):
+            await asker.post_json(b'{"id":1,"a":2}', 8)
+        answer = await asker.post_json(question(2), 8)
 
-    assert answer == b"[1]"
-    assert len(upstream.requests) == 2
+    assert answer == question(2)
+    assert len(upstream.requests) == 1
 
 
 async def test_connection_that_was_closed_is_opened_again() -> None:
@@ -146,9 +195,9 @@ async def test_connection_that_was_closed_is_opened_again() -> None:
         await connection.send(await connection.recv())
 
     async with asking_websocket(once, AT_ONCE) as (asker, upstream):
-        answers = [await asker.post_json(b"[%d]" % number, LIMIT) for number in range(3)]
+        answers = [await asker.post_json(question(number), LIMIT) for number in range(3)]
 
-    assert answers == [b"[0]", b"[1]", b"[2]"]
+    assert answers == [question(number) for number in range(3)]
     assert len(upstream.requests) == 3
 
 
@@ -157,15 +206,15 @@ async def test_late_answer_is_not_taken_for_the_next_one() -> None:
 
     async def late(connection: ServerConnection) -> None:
         async for message in connection:
-            if message == "[0]":
+            if message == question(0).decode():
                 await is_late.wait()
             await connection.send(message)
 
     async with asking_websocket(late, ONCE, timedelta(seconds=3)) as (asker, _):
         with pytest.raises(UpstreamUnavailable):
-            await asker.post_json(b"[0]", LIMIT)
+            await asker.post_json(question(0), LIMIT)
         is_late.set()
-        assert await asker.post_json(b"[1]", LIMIT) == b"[1]"
+        assert await asker.post_json(question(1), LIMIT) == question(1)
 
 
 async def test_messages_that_nobody_asked_for_are_not_taken_for_answers() -> None:
@@ -179,11 +228,11 @@ async def test_messages_that_nobody_asked_for_are_not_taken_for_answers() -> Non
         await echo(connection)
 
     async with asking_websocket(chatty) as (asker, _):
-        first = await asker.post_json(b"[0]", LIMIT)
+        first = await asker.post_json(question(0), LIMIT)
         await is_greeted.wait()
-        second = await asker.post_json(b"[1]", LIMIT)
+        second = await asker.post_json(question(1), LIMIT)
 
-    assert [first, second] == [b"[0]", b"[1]"]
+    assert [first, second] == [question(0), question(1)]
 
 
 async def test_cancelled_question_leaves_no_answer_behind() -> None:
@@ -197,15 +246,15 @@ async def test_cancelled_question_leaves_no_answer_behind() -> None:
             await connection.send(message)
 
     async with asking_websocket(slow) as (asker, _):
-        question = asyncio.create_task(asker.post_json(b"[0]", LIMIT))
+        cancelled = asyncio.create_task(asker.post_json(question(0), LIMIT))
         await has_arrived.wait()
-        question.cancel()
-        await asyncio.wait([question])
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
         may_answer.set()
-        answer = await asker.post_json(b"[1]", LIMIT)
+        answer = await asker.post_json(question(1), LIMIT)
 
-    assert question.cancelled()
-    assert answer == b"[1]"
+    assert cancelled.cancelled()
+    assert answer == question(1)
 
 
 OPENINGS: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from operator import add
-from typing import Final
+from typing import Final, overload
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -98,6 +98,48 @@ class ExclusionAnswer:
             return None
         is_staged = self.record.tx_rejection_stage is not RejectionStage.UNKNOWN
         return AnswerShape.RECORD if is_staged else AnswerShape.STATUS
+
+
+class ExclusionAnswers(Sequence[ExclusionAnswer]):
+    """What upstream said of many hashes, in order: null, but for `others`, by their places.
+
+    Most answers are null. An object for each of those is made only if somebody asks for it.
+    """
+
+    def __init__(
+        self, hashes: Sequence[TxHash], others: Mapping[int, ExclusionAnswer] | None = None
+    ) -> None:
+        """Hold records and failures alone."""
+        self.hashes = hashes
+        self.others = others or {}
+        self._all: list[ExclusionAnswer] | None = None
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __iter__(self) -> Iterator[ExclusionAnswer]:
+        return iter(self._answers())
+
+    @overload
+    def __getitem__(self, place: int) -> ExclusionAnswer: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ExclusionAnswer]: ...
+    def __getitem__(self, place: int | slice) -> ExclusionAnswer | Sequence[ExclusionAnswer]:
+        return self._answers()[place]
+
+    def _answers(self) -> list[ExclusionAnswer]:
+        if self._all is None:
+            self._all = [ExclusionAnswer(each) for each in self.hashes]
+            for place, answer in self.others.items():
+                self._all[place] = answer
+        return self._all
+
+
+def not_null(answers: Sequence[ExclusionAnswer]) -> Sequence[ExclusionAnswer]:
+    """Return the records and failures, in order, or all answers where those are not known apart."""
+    if isinstance(answers, ExclusionAnswers):
+        return [answers.others[place] for place in sorted(answers.others)]
+    return answers
 
 
 @dataclass(frozen=True, slots=True)

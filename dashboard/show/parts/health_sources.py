@@ -24,6 +24,7 @@ from dashboard.application.source_health import (
 )
 from dashboard.application.text import age, moment, period, span
 from dashboard.domain.formatting import counted
+from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
@@ -88,7 +89,23 @@ def source_table(health: NetworkHealth, history: SourceHistory, now: datetime) -
     shown = table(_COLUMNS, rows, f"Questions to {profile.name}")
     spent = (history.spending or {}).get(profile.network_id)
     costs = Markup() if spent is None else _costs(spent, health)
-    return join(element("div", shown, class_="lw-spaced lw-sources"), costs)
+    ways = [element("p", visible(each), class_="lw-quiet") for each in health.ways()]
+    return join(element("div", shown, class_="lw-spaced lw-sources"), costs, *ways)
+
+
+def budget_lines(budgets: Iterable[BudgetState], now: datetime) -> Markup:
+    """Say what is spent of each budget, and what follows."""
+    return join(
+        *(
+            element(
+                "p",
+                element("b", f"Budget {visible(each.budget.name, _LONGEST_NAME)}"),
+                f": {' '.join(each.sentences(now))}",
+                class_="lw-quiet lw-spaced",
+            )
+            for each in budgets
+        )
+    )
 
 
 def _costs(spent: Spending, health: NetworkHealth) -> Markup:

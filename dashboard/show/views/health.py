@@ -25,6 +25,7 @@ from dashboard.show.parts.health_cards import mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
     MOST_LISTED,
     SourceHistory,
+    budget_lines,
     gap_table,
     gap_timeline,
     legend_of,
@@ -101,6 +102,8 @@ def _sources(queries: Application, now: datetime) -> None:
                     _questions(queries, each, history, now)
             else:
                 _rows(queries, networks, history, now)
+            if budgets := queries.health.budgets():
+                st.html(budget_lines(budgets, now))
             if history.records is not None:
                 ids = [each.profile.network_id for each in networks]
                 st.html(legend_of(history.records, ids))

@@ -34,6 +34,7 @@ from dashboard.store.rejections.counts import count_deleted
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     answer_counts,
+    budget_spending,
     conditions,
     coverage_gaps,
     credit_ledger,
@@ -263,6 +264,7 @@ PURGES: Final = (
     _Purge("uses of keys", "untracked_answers", USES_OF_KEYS),
     _Purge("audit log", "audit_log", AUDIT_LOG),
     _Purge("credits", "credits", rows_by_time(credit_ledger.c.hour)),
+    _Purge("credits", "credits", rows_by_time(budget_spending.c.begins_at)),
     _Purge("answers of sources", "answer_counts", rows_by_time(answer_counts.c.quarter)),
     _Purge(
         "coverage gaps",

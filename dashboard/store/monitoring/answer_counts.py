@@ -1,8 +1,9 @@
-"""What became of questions to sources, by the quarter of an hour; failures that stand."""
+"""What became of questions to sources, failures that stand, and how endpoints take questions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,9 +11,15 @@ from typing import Final
 from sqlalchemy import BigInteger, ColumnElement, Connection, delete, func, select, type_coerce
 
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation
+from dashboard.domain.health.transports import Transport, TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert, upsert_sums
-from dashboard.store.schema import answer_counts, last_answers, standing_failures
+from dashboard.store.schema import (
+    answer_counts,
+    endpoint_transports,
+    last_answers,
+    standing_failures,
+)
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.schema.monitoring import TIMES
 
@@ -186,4 +193,45 @@ def standing_failures_of(
                 Operation(row.operation), row.failing_since, row.last_failed_at, failure
             )
         )
+    return found
+
+
+def note_transports(
+    connection: Connection, network_id: NetworkId, states: Mapping[str, Iterable[TransportState]]
+) -> None:
+    """Keep how endpoints take questions, by the names of the endpoints."""
+    rows = [
+        {
+            "network_id": network_id,
+            "endpoint": endpoint,
+            "transport": each.transport.value,
+            "accepted": each.accepted,
+            "refused": each.refused,
+            "is_used": each.is_used,
+            "trouble": each.trouble,
+        }
+        for endpoint, some in states.items()
+        for each in some
+    ]
+    upsert(connection, endpoint_transports, rows)
+
+
+def transports_of(
+    connection: Connection, network_ids: Collection[NetworkId]
+) -> dict[NetworkId, dict[str, list[TransportState]]]:
+    """Return how the endpoints of networks take questions, by their names."""
+    column = endpoint_transports.c
+    query = (
+        select(endpoint_transports)
+        .where(column.network_id.in_(network_ids))
+        .order_by(column.network_id, column.endpoint, column.is_used.desc(), column.transport)
+    )
+    found: dict[NetworkId, dict[str, list[TransportState]]] = {
+        each: defaultdict(list) for each in network_ids
+    }
+    for row in connection.execute(query):
+        state = TransportState(
+            Transport(row.transport), row.accepted, row.refused, row.is_used, row.trouble
+        )
+        found[row.network_id][row.endpoint].append(state)
     return found

@@ -52,9 +52,11 @@ from dashboard.store.schema.fees import (
 )
 from dashboard.store.schema.monitoring import (
     answer_counts,
+    budget_spending,
     coverage,
     coverage_gaps,
     credit_ledger,
+    endpoint_transports,
     exclusion_endpoints,
     limits_end_blocks,
     standing_failures,
@@ -97,6 +99,7 @@ __all__ = [
     "api_tokens",
     "audit_log",
     "base_fee_histories",
+    "budget_spending",
     "busy_spells",
     "checks",
     "cohorts",
@@ -106,6 +109,7 @@ __all__ = [
     "credit_ledger",
     "deliveries",
     "endpoint_statements",
+    "endpoint_transports",
     "estimated_base_fees",
     "exclusion_endpoints",
     "fee_percentiles",

@@ -1,4 +1,4 @@
-"""Tables of Linewatch itself: coverage, answers of sources, credits, and sizes day by day."""
+"""Tables of Linewatch itself: coverage, sources and what asking them costs, and sizes."""
 
 from __future__ import annotations
 
@@ -59,6 +59,30 @@ credit_ledger = table(
     sqlite_with_rowid=False,
 )
 
+# Credits of each budget by day and month, counted before they are spent. `stretch`: polls ask so
+# many thousandths as seldom as usual.
+budget_spending = table(
+    "budget_spending",
+    key("begins_at", Moment),
+    key("period", String(10)),
+    key("budget", String(64)),
+    needed("credits", BigInteger),
+    Column("stretch", Integer),
+    sqlite_with_rowid=False,
+)
+
+# How each exclusion endpoint takes questions, as found out by asking.
+endpoint_transports = table(
+    "endpoint_transports",
+    key("network_id", Network),
+    key("endpoint", String(200)),
+    key("transport", String(10)),
+    needed("accepted", Integer),
+    needed("refused", Integer),
+    needed("is_used", Boolean),
+    needed("trouble", ForeignText),
+    sqlite_with_rowid=False,
+)
 
 TIMES: Final = tuple(f"times_{place}" for place in range(len(LIMITS) + 1))
 """Columns that count answers by how long they took, the fastest first."""

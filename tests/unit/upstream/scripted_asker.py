@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamUnreadable
-from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.budget import BudgetKeeper
+from dashboard.upstream.endpoint import Charge, Endpoint
 
 Call = dict[str, Any]
 
@@ -21,14 +23,24 @@ class ScriptedAsker:
     `asked` keeps the questions, each a list of calls; `limits` the bytes allowed for each.
     """
 
-    def __init__(self, answer: Callable[[list[Call]], Any]) -> None:
-        self.endpoint = ENDPOINT
+    def __init__(
+        self,
+        answer: Callable[[list[Call]], Any],
+        scheme: str = "http",
+        budget: BudgetKeeper | None = None,
+    ) -> None:
+        url = ENDPOINT.url.reveal().replace("http", scheme, 1)
+        self.endpoint = replace(ENDPOINT, url=Secret(url), budget=budget)
         self.asked: list[list[Call]] = []
         self.limits: list[int] = []
         self._answer = answer
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Answer like a real asker, its limit included."""
+        async with self.endpoint.turn(charge):
+            return self._answered(body, limit)
+
+    def _answered(self, body: bytes, limit: int) -> bytes:
         question = json.loads(body)
         calls = question if isinstance(question, list) else [question]
         self.asked.append(calls)

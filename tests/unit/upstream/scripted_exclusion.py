@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,11 +63,11 @@ def single_or_batch(answer: Answer) -> Answer:
     return lambda calls: answer(calls) if len(calls) > 1 else answer(calls)[0]
 
 
-async def ask(answer: Answer, count: int, batch_size: int = 1000) -> list[ExclusionAnswer]:
+async def ask(answer: Answer, count: int, batch_size: int = 1000) -> Sequence[ExclusionAnswer]:
     return await ExclusionClient(ScriptedAsker(answer), "chain", batch_size).ask(hashes(count))
 
 
-def summary(answers: list[ExclusionAnswer]) -> list[str]:
+def summary(answers: Sequence[ExclusionAnswer]) -> list[str]:
     """Say of each answer what kind it is."""
     return [
         each.failure.kind.value if each.failure else "record" if each.record else "null"

@@ -13,6 +13,8 @@ from dashboard.errors import (
     UpstreamThrottled,
     UpstreamUnavailable,
 )
+from dashboard.upstream.batches import BatchSize
+from dashboard.upstream.endpoint import Charge
 from dashboard.upstream.exclusion import ExclusionClient
 from tests.unit.upstream.scripted_asker import ScriptedAsker, fault, result
 from tests.unit.upstream.scripted_exclusion import (
@@ -30,7 +32,7 @@ pytestmark = pytest.mark.anyio
 async def test_question_for_no_hash_is_not_asked() -> None:
     asker = ScriptedAsker(truth)
 
-    assert await ExclusionClient(asker, "chain").ask([]) == []
+    assert list(await ExclusionClient(asker, "chain").ask([])) == []
     assert asker.asked == []
 
 
@@ -110,12 +112,13 @@ async def test_endpoint_that_gives_no_answer_is_not_asked_for_the_rest(
     assert len(asker.asked) <= 2  # a refused batch may have been too large: one hash is tried
 
 
-async def test_unreadable_batch_leaves_the_others_alone() -> None:
-    asker = ScriptedAsker(lambda calls: b"<html>" if calls[0]["id"] == 1 else truth(calls))
+async def test_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
+    asker = ScriptedAsker(lambda calls: b"<html>" if len(asker.asked) == 1 else truth(calls))
 
     answers = await ExclusionClient(asker, "chain", 2).ask(hashes(4))
 
-    assert summary(answers) == ["unreadable", "unreadable", "null", "record"]
+    assert summary(answers) == ["null", "record"] * 2
+    assert len(asker.asked) == 3
 
 
 def up_to(limit: int, refusal: object) -> Answer:
@@ -123,7 +126,7 @@ def up_to(limit: int, refusal: object) -> Answer:
 
 
 REFUSALS: list[object] = [
-    UpstreamRefused("400"),
+    UpstreamRefused("413"),
     fault(-32600),
     fault(-32000),
     result({"id": 1}, None),
@@ -131,16 +134,20 @@ REFUSALS: list[object] = [
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
-async def test_refused_batch_size_is_lowered_and_remembered(refusal: object) -> None:
-    asker = ScriptedAsker(up_to(100, refusal))
+@pytest.mark.parametrize("limit", [10, 100])
+async def test_refused_batch_size_is_searched_and_remembered(limit: int, refusal: object) -> None:
+    asker = ScriptedAsker(up_to(limit, refusal))
     client = ExclusionClient(asker, "chain")
 
     first = await client.ask(hashes(1000))
+    searched = len(asker.asked)
     again = await client.ask(hashes(200))
 
     assert summary(first) == ["null", "record"] * 500
     assert summary(again) == ["null", "record"] * 100
-    assert [len(calls) for calls in asker.asked] == [1000, *[100] * 12]
+    assert 0.88 * limit < len(asker.asked[searched]) <= limit
+    assert all(len(calls) <= limit for calls in asker.asked[searched:])
+    assert sum(len(calls) > limit for calls in asker.asked) <= 5
 
 
 @pytest.mark.parametrize("refusal", [UpstreamRefused("400"), fault(-32600)])
@@ -150,7 +157,7 @@ async def test_hashes_are_asked_alone_where_no_batch_is_served(refusal: object) 
     answers = await ExclusionClient(asker, "chain", 100).ask(hashes(20))
 
     assert summary(answers) == ["null", "record"] * 10
-    assert [len(calls) for calls in asker.asked] == [20, 2, *[1] * 20]
+    assert [len(calls) for calls in asker.asked] == [20, 1, 4, 2, *[1] * 19]
 
 
 async def test_single_requests_are_few_at_once() -> None:
@@ -170,7 +177,7 @@ class CountingAsker(ScriptedAsker):
         self.most_at_once = 0
         self._now = 0
 
-    async def post_json(self, body: bytes, limit: int) -> bytes:
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Let the others have their turn before the answer."""
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
@@ -178,17 +185,45 @@ class CountingAsker(ScriptedAsker):
         asyncio.get_running_loop().call_soon(turn.set_result, None)
         await turn
         self._now -= 1
-        return await super().post_json(body, limit)
+        return await super().post_json(body, limit, charge)
 
 
-async def test_larger_batches_are_tried_again_after_a_while() -> None:
+def test_larger_batches_are_tried_again_after_a_while() -> None:
+    size = BatchSize(1000)
+    size.refuse(1000)
+    size.answer(1)
+    while size.now < 890:
+        size.answer(size.now)
+    sizes = []
+    for _ in range(200):
+        sizes.append(size.now)
+        size.answer(size.now)
+
+    assert sizes[0] < 1000
+    assert sizes[-1] == 1000
+
+
+def test_size_is_what_it_was_if_one_hash_alone_is_refused_too() -> None:
+    size = BatchSize(1000, 500)
+    size.refuse(500)
+    size.restore()
+
+    assert (size.accepted, size.refused, size.now) == (500, 0, 1000)
+
+
+async def test_partly_throttled_batch_becomes_as_small_as_what_was_answered() -> None:
     asker = ScriptedAsker(
-        lambda calls: UpstreamRefused("413") if len(asker.asked) == 1 else truth(calls)
+        lambda calls: [
+            each if place < 6 else fault(-32005, calls[place])
+            for place, each in enumerate(truth(calls))
+        ]
     )
+    client = ExclusionClient(asker, "chain")
 
-    await ExclusionClient(asker, "chain").ask(hashes(7000))
+    for _ in range(8):
+        await client.ask(hashes(500))
 
-    assert [len(calls) for calls in asker.asked] == [1000, *[100] * 50, 1000, 1000]
+    assert len(asker.asked[-1]) <= 8
 
 
 async def test_throttled_items_stop_the_rest() -> None:

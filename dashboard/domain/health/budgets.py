@@ -1,0 +1,109 @@
+"""Budgets: what one account of an upstream may cost, and how far polls stretch to keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
+from dashboard.domain.formatting import span
+from dashboard.domain.health.observation import CREDITS_PER_CALL
+
+_LONGEST_STRETCH: Final = 1000.0
+_ALL: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What an account allows; 0 means no limit.
+
+    A day and a month begin at midnight in UTC. `reserve` percent of everything are for look-ups of
+    people. A call costs what `credits` says of its method, otherwise `credits_per_call`.
+    """
+
+    name: str
+    credits_per_day: int = 0
+    credits_per_month: int = 0
+    requests_per_second: int = 0
+    requests_at_once: int = 0
+    reserve: int = 10
+    credits_per_call: int = CREDITS_PER_CALL
+    credits: Mapping[str, int] = field(default_factory=dict)
+
+    def cost(self, method: str, calls: int = 1) -> int:
+        """Return the credits of so many calls; a method is named with or without its prefix."""
+        named = self.credits.get(method, self.credits.get(method.partition("_")[2]))
+        return calls * (self.credits_per_call if named is None else named)
+
+    def limits(self, *, for_people: bool) -> dict[BudgetPeriod, int]:
+        """Return how many credits may be spent in each period, by people or by polls."""
+        whole = {
+            BudgetPeriod.DAY: self.credits_per_day,
+            BudgetPeriod.MONTH: self.credits_per_month,
+        }
+        kept = 0 if for_people else self.reserve
+        return {period: limit * (_ALL - kept) // _ALL for period, limit in whole.items() if limit}
+
+    def share(self, limit: int, *, for_people: bool) -> float:
+        """Return how much of a limit of requests one process may use, so that both fit."""
+        of_people = limit * self.reserve / _ALL
+        return of_people if for_people else limit - of_people
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """How a budget stands; `spent` are the credits of the present day and month.
+
+    Polls ask `stretch` times as seldom as the cadence has it.
+    """
+
+    budget: Budget
+    spent: Mapping[BudgetPeriod, int]
+    stretch: float = 1.0
+
+    def is_short(self) -> bool:
+        """Whether polls ask more seldom than they would."""
+        return self.stretch > 1
+
+    def sentences(self, now: datetime) -> list[str]:
+        """Say what is spent of it and what follows."""
+        found = []
+        for period, limit in self.budget.limits(for_people=True).items():
+            spent = self.spent.get(period, 0)
+            ends = span(period_end(period, now) - now)
+            found.append(
+                f"{spent:,} of {limit:,} credits of this {period} are spent ({spent / limit:.0%}), "
+                f"which ends in {ends}."
+            )
+        if not found:
+            found.append("It limits requests alone, not credits.")
+        if self.is_short():
+            found.append(
+                f"Credits are short: tracked transactions are asked about {self.stretch:.2g} times "
+                "as seldom as usual, so that they suffice."
+            )
+        return found
+
+
+def period_end(period: BudgetPeriod, now: datetime) -> datetime:
+    """Return when the day or the month of a moment ends, in UTC."""
+    begun = period.begin(now)
+    return period.begin(begun + timedelta(days=1 if period is BudgetPeriod.DAY else 31))
+
+
+def stretch_for(
+    budget: Budget, spent: Mapping[BudgetPeriod, int], planned: float, fixed: float, now: datetime
+) -> float:
+    """Return how many times as seldom polls have to ask so that a budget suffices.
+
+    `planned` are the credits a second of what can be stretched, `fixed` those of what cannot, as
+    fees. What is left is spread evenly over the rest of the day, and of the month.
+    """
+    stretch = 1.0
+    for period, limit in budget.limits(for_people=False).items():
+        seconds = (period_end(period, now) - now).total_seconds()
+        left = (limit - spent.get(period, 0)) / seconds - fixed
+        stretch = max(stretch, planned / left if left > 0 else _LONGEST_STRETCH)
+    return min(stretch, _LONGEST_STRETCH)

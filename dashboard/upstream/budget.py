@@ -1,0 +1,172 @@
+"""Keep to a budget: requests wait for their turn, and no call is made without credits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Protocol
+
+from anyio.to_thread import run_sync
+
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
+from dashboard.domain.formatting import span
+from dashboard.domain.health.budgets import Budget, period_end, stretch_for
+from dashboard.domain.health.observation import FEE_OPERATIONS
+from dashboard.domain.quantity import Clock
+from dashboard.errors import StoreError, UpstreamThrottled
+
+_TAKEN_AT_ONCE: Final = 50
+"""Calls whose credits are taken together: a transaction for each call would cost more than it."""
+
+_PARTS: Final = 200
+"""Into how many parts a budget is taken at least: what a process holds when it dies is lost."""
+
+_LONGEST_PAUSE: Final = timedelta(minutes=5)
+"""How long nothing is asked after credits ran out: somebody may raise the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Whether credits were there to be taken, and all that was spent with them, by period."""
+
+    is_taken: bool
+    spent: Mapping[BudgetPeriod, int]
+
+
+class Purse(Protocol):
+    """The credits of one budget, the same for all processes; its methods block."""
+
+    def take(self, amount: int, limits: Mapping[BudgetPeriod, int], /) -> Taken:
+        """Take so many, if no more than `limits` are spent then; StoreError where nobody knows."""
+        ...
+
+    def note_stretch(self, stretch: float, /) -> None:
+        """Say to everybody how far polls stretch."""
+        ...
+
+
+class BudgetKeeper:
+    """One budget in this process: its turns, its credits, and how far its polls stretch.
+
+    Credits are taken from the store before a question goes out, so that processes that ask side by
+    side never spend more together, and none that dies forgets what it spent.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        purse: Purse,
+        now: Clock,
+        *,
+        for_people: bool = False,
+        fixed: float = 0.0,
+        stretch: float = 1.0,
+    ) -> None:
+        """Take nothing yet; `fixed` are the credits a second that fees are planned to cost.
+
+        Nothing else may spend those. `stretch` is how far polls stretched before this process.
+        """
+        self.budget = budget
+        self.stretch = stretch
+        self._purse = purse
+        self._now = now
+        self._for_people = for_people
+        self._fixed = fixed
+        self._held = 0
+        self._held_for = now()
+        self._taking = asyncio.Lock()
+        self._planned: dict[object, float] = {}
+        share = budget.share(budget.requests_at_once, for_people=for_people)
+        self._at_once = max(1, int(share)) if budget.requests_at_once else None
+        self._turns = None if self._at_once is None else asyncio.Semaphore(self._at_once)
+        self._rate = budget.share(budget.requests_per_second, for_people=for_people)
+        self._next_turn = 0.0
+
+    @asynccontextmanager
+    async def turn(self, method: str, calls: int) -> AsyncIterator[None]:
+        """Let a request go out when it may; UpstreamThrottled where its credits are not there."""
+        async with self._turns or nullcontext():
+            await self._wait()
+            await self._take(self.budget.cost(method, calls), is_fee=method in FEE_OPERATIONS)
+            yield
+
+    def in_flight(self, wanted: int) -> int:
+        """Return how many requests may be sent at once where so many would be."""
+        by_rate = int(self._rate) + 1 if self._rate else wanted
+        return min(wanted, self._at_once or wanted, by_rate)
+
+    def plan(self, who: object, credits_a_second: float) -> float:
+        """Plan what polls of `who` cost as usual; return how far all of them stretch. Blocks."""
+        self._planned[who] = credits_a_second
+        spent = self._purse.take(0, {}).spent
+        planned = sum(self._planned.values())
+        stretch = stretch_for(self.budget, spent, planned, self._fixed, self._now())
+        if stretch != self.stretch:
+            self._purse.note_stretch(stretch)
+        self.stretch = stretch
+        return stretch
+
+    async def _take(self, cost: int, *, is_fee: bool) -> None:
+        """Take credits for one request; those that were taken on an earlier day are lost."""
+        if not self.budget.limits(for_people=True):
+            return
+        async with self._taking:
+            today = BudgetPeriod.DAY.begin(self._now())
+            if today != self._held_for:
+                self._held, self._held_for = 0, today
+            if cost > self._held:
+                await self._refill(cost - self._held, self._limits(is_fee=is_fee))
+            self._held -= cost
+
+    def _limits(self, *, is_fee: bool) -> dict[BudgetPeriod, int]:
+        """Return up to where these questions may spend now."""
+        now, limits = self._now(), self.budget.limits(for_people=self._for_people)
+        if is_fee or self._for_people:
+            return limits
+        return {
+            period: limit - round(self._fixed * (period_end(period, now) - now).total_seconds())
+            for period, limit in limits.items()
+        }
+
+    async def _refill(self, needed: int, limits: Mapping[BudgetPeriod, int]) -> None:
+        """Take the worth of some more calls for polls, or only what is needed if that is left."""
+        some = _TAKEN_AT_ONCE * self.budget.credits_per_call
+        more = 0 if self._for_people else max(0, min(some, min(limits.values()) // _PARTS))
+        taken = await self._taken(needed + more, limits)
+        if not taken.is_taken:
+            more, taken = 0, await self._taken(needed, limits)
+        if not taken.is_taken:
+            raise self._exhausted(needed, taken.spent, limits)
+        self._held += needed + more
+
+    async def _taken(self, amount: int, limits: Mapping[BudgetPeriod, int]) -> Taken:
+        try:
+            return await run_sync(self._purse.take, amount, limits)
+        except StoreError:
+            message = f"the budget {self.budget.name} cannot be read, so nothing is asked"
+            raise UpstreamThrottled(message) from None
+
+    def _exhausted(
+        self, needed: int, spent: Mapping[BudgetPeriod, int], limits: Mapping[BudgetPeriod, int]
+    ) -> UpstreamThrottled:
+        now = self._now()
+        period = min(limits, key=lambda each: limits[each] - spent.get(each, 0))
+        left = period_end(period, now) - now
+        message = (
+            f"the credits of the budget {self.budget.name} for this {period} do not suffice for "
+            f"questions of {needed:,}: it ends in {span(left)}, unless you raise the budget"
+        )
+        return UpstreamThrottled(message, min(left, _LONGEST_PAUSE))
+
+    async def _wait(self) -> None:
+        """Wait until requests went out long enough ago."""
+        if not self._rate:
+            return
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._next_turn)
+        self._next_turn = at + 1 / self._rate
+        if at > now:
+            await asyncio.sleep(at - now)
