@@ -21,6 +21,7 @@ from tests.faults import (
     serve_faults,
     soak,
     upgrades,
+    upstream_faults,
     worker_faults,
 )
 from tests.faults.rows import Row
@@ -51,6 +52,7 @@ ROWS: Final[tuple[Row, ...]] = (
     hostile_messages.HOSTILE_BYTES,
     hostile_gas.HOSTILE_GAS_QUESTIONS,
     hostile_gas.GAS_STORM,
+    upstream_faults.FAULTY_UPSTREAM,
     worker_faults.EVERY_NOTIFICATION,
     mail_faults.FAULTY_MAIL,
     mail_faults.SILENT_ADDRESSES,

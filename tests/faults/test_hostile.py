@@ -1,4 +1,4 @@
-"""Short runs: hostile messages, bytes and questions, and a storm of fees."""
+"""Short runs: hostile messages, bytes and questions, a storm of fees, and a faulty upstream."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import hostile_gas, hostile_messages
+from tests.faults import hostile_gas, hostile_messages, upstream_faults
 from tests.faults.rows import Row, play_short
 
 
@@ -22,3 +22,7 @@ from tests.faults.rows import Row, play_short
 )
 def test_whatever_is_asked_is_answered_in_good_form(row: Row, tmp_path: Path) -> None:
     play_short(row, tmp_path)
+
+
+def test_faulty_upstream_makes_no_false_verdict(tmp_path: Path) -> None:
+    play_short(upstream_faults.FAULTY_UPSTREAM, tmp_path)
