@@ -19,6 +19,7 @@ from tests.bench.table import Result, markdown, promise_table
 from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
+    "S1": "questions",
     "S3": "checks",
     "S4": "cadences",
     "S6": "singles",

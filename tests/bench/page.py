@@ -19,12 +19,11 @@ from tests.git_history import NOT_THERE, commit_of, is_in_history
 PUBLISHED: Final = PROJECT / "docs" / "benchmarks.md"
 
 _PACKAGES: Final = (
-    *("uvicorn", "httptools", "websockets", "starlette", "fastapi", "msgspec"),
+    *("uvicorn", "httptools", "httpx", "websockets", "web3", "starlette", "fastapi", "msgspec"),
     *("numpy", "pandas", "duckdb", "psycopg"),
 )
 
 UNMEASURED: Final = (
-    ("S1", "lookups of a poll: ≥ 20 × web3.py's batches of 100 over HTTP, ≥ 60 × over WebSocket"),
     ("S2", "a whole cycle of polling: ≥ 10 × SQL claims and web3.py, ≥ 35 × if tracked together"),
     ("S3", "the same with 10,000,000 tracked hashes"),
     ("S4", "≥ 50 × fewer calls than fixed intervals where both stop at inclusion: ours does not"),
