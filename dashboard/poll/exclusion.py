@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from heapq import heappop, heappush
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
@@ -18,16 +17,11 @@ from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.cadence import (
-    SELDOM,
-    SOONEST,
-    CadencePolicy,
-    next_check,
-    next_try,
-)
+from dashboard.domain.tracking.cadence import SOONEST
 from dashboard.poll.conditions import Conditions
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Clocks, NetworkStore
-from dashboard.poll.meetings import ScheduledCohort, attended, gathered, one_group
+from dashboard.poll.meetings import ScheduledCohort, gathered, one_group
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import let_others_write, portions
@@ -51,128 +45,6 @@ from dashboard.store.tracking.cohorts import (
 )
 from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
 from dashboard.upstream.budget import BudgetKeeper
-
-_UNIT: Final = timedelta(milliseconds=1)
-_TIME_BITS: Final = 48
-_ID_BITS: Final = 48
-_SIZE_BITS: Final = 16
-_AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
-_GROUP: Final = 1 << (_SIZE_BITS - 2)
-"""Flags above the size, which is at most `LARGEST_COHORT`."""
-
-_LONGEST_STRETCHED: Final = timedelta(days=1)
-"""How long a question is put off at most, since a budget begins anew then."""
-
-_SAMPLE: Final = 1000
-_AGES_AGO: Final = 1 << (_TIME_BITS - 1)
-"""Added to a time, which may lie before this process began, so that it is never negative."""
-
-
-class ExclusionQueue:
-    """A heap of cohorts and poll groups by due time, all in elapsed time, to the millisecond.
-
-    What was born after line limits ended is asked about by `after_limits`; without that, never.
-    `epoch` is a moment that is the same in every process, so that a restart changes no meeting.
-    Intervals are `stretch` times as long as the policy has them, to keep to a budget.
-    """
-
-    def __init__(
-        self,
-        policy: CadencePolicy,
-        after_limits: CadencePolicy | None = SELDOM,
-        epoch: timedelta = timedelta(),
-    ) -> None:
-        """Begin with nothing to ask."""
-        self._policy = policy
-        self._after_limits = after_limits
-        self.epoch = epoch
-        self.stretch = 1.0
-        self._heap: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    def reschedule(
-        self, cohort: ScheduledCohort, last: PollResult, asked: timedelta, now: timedelta
-    ) -> None:
-        """Schedule the next question after one that was asked then; none after the last one.
-
-        One that should have been asked before `now`, while this process was down, is due at once.
-        """
-        policy = self._after_limits if cohort.is_after_limits else self._policy
-        if policy is None:
-            return
-        asked = min(asked, now)  # stored by a clock that was ahead
-        age = asked - cohort.born
-        if last.is_answered:
-            wait = next_check(age, policy, is_rejected=last.is_rejected)
-        else:
-            wait = next_try(age, policy)
-        if wait is None:
-            return
-        longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
-        due = asked + min(wait * self.stretch, longest)
-        if last.is_null and not cohort.is_full:
-            epoch = self.epoch
-            due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
-        self.put(cohort, max(due, now))
-
-    def calls_per_second(self, now: timedelta) -> float:
-        """Return how many hashes are asked about in a second if nothing is stretched.
-
-        Of a long schedule a sample is read.
-        """
-        step = max(1, len(self._heap) // _SAMPLE)
-        return step * sum(self._rate(_unpacked(entry), now) for entry in self._heap[::step])
-
-    def _rate(self, cohort: ScheduledCohort, now: timedelta) -> float:
-        policy = self._after_limits if cohort.is_after_limits else self._policy
-        wait = None if policy is None else next_check(now - cohort.born, policy)
-        return cohort.size / wait.total_seconds() if wait else 0.0
-
-    def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
-        """Take what is due off the schedule, the most overdue first, until `limit` hashes."""
-        taken: list[ScheduledCohort] = []
-        end = _packed(now + _UNIT, 0)
-        while self._heap and self._heap[0] < end and limit > 0:
-            taken.append(_unpacked(heappop(self._heap)))
-            limit -= taken[-1].size
-        return taken
-
-    def put_back(self, due: Iterable[ScheduledCohort], at: timedelta) -> None:
-        """Schedule cohorts again, as they were, for that time."""
-        for each in due:
-            self.put(each, at)
-
-    def put(self, cohort: ScheduledCohort, due: timedelta) -> None:
-        """Schedule a cohort for that time, unless it is never asked about."""
-        if cohort.is_after_limits and self._after_limits is None:
-            return
-        size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits | _GROUP * cohort.is_group
-        about = cohort.cohort_id << _SIZE_BITS | size
-        heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._heap.clear()
-
-
-def _number(time: timedelta) -> int:
-    return time // _UNIT + _AGES_AGO
-
-
-def _packed(due: timedelta, about: int) -> int:
-    return _number(due) << (_ID_BITS + _SIZE_BITS + _TIME_BITS) | about
-
-
-def _unpacked(entry: int) -> ScheduledCohort:
-    born = (entry & ((1 << _TIME_BITS) - 1)) - _AGES_AGO
-    about = entry >> _TIME_BITS
-    size = about & ((1 << _SIZE_BITS) - 1)
-    cohort_id = about >> _SIZE_BITS & ((1 << _ID_BITS) - 1)
-    flags = bool(size & _AFTER_LIMITS), bool(size & _GROUP)
-    return ScheduledCohort(cohort_id, born * _UNIT, size % _GROUP, *flags)
-
 
 _RULES: Final = PollRules(
     largest_tick=5000,
@@ -253,6 +125,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             found = watched_after(connection, network_id, self._last_cohort_id)
         self._put(found)
         self._last_cohort_id = max((each.cohort_id for each in found), default=self._last_cohort_id)
+        if self._budget is not None:
+            self._stretch(self._budget, self.clocks.elapsed())
 
     def _put(self, found: Iterable[WatchedCohort]) -> None:
         """Schedule cohorts as the store has them, those of a group as one."""
@@ -272,8 +146,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             group = one_group(group_id, [self._scheduled(each) for each in members])
             asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
             self._schedule.reschedule(group, _NULL, asked, now)
-        if self._budget is not None:
-            self._stretch(self._budget, now)
 
     def _stretch(self, budget: BudgetKeeper, now: timedelta) -> None:
         """Ask as seldom as the credits suffice for, judged once a minute."""

@@ -22,7 +22,8 @@ from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
-from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
+from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term

@@ -19,7 +19,8 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.cadence import CadencePolicy
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate

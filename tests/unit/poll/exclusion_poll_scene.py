@@ -12,7 +12,8 @@ from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
-from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion

@@ -11,7 +11,8 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.health.budgets import Budget
-from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.budgets import take_credits
@@ -21,7 +22,7 @@ from dashboard.wiring.budgets import StoredPurse
 from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
 from tests.unit.poll.condition_scene import conditions_of
-from tests.unit.poll.exclusion_poll_scene import LEASE, POLICY, watch
+from tests.unit.poll.exclusion_poll_scene import POLICY, watch
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 from tests.unit.upstream.scripted_exclusion import single_or_batch, summary, truth
 
@@ -53,7 +54,9 @@ class Account:
     def a_worker(self) -> ExclusionPoll:
         """Start the worker, for the first time or again."""
         keeper = self.a_keeper(for_people=False)
-        term = Lease(self.store, "worker", f"{uuid4()}", LEASE, self.clock.elapsed).acquire()
+        term = Lease(
+            self.store, "worker", f"{uuid4()}", timedelta(days=365), self.clock.elapsed
+        ).acquire()
         store = self.store
         own = NetworkStore(store, A_NETWORK, term) if term else self.poll.store
         conditions, clocks = conditions_of(self.clock), self.clock.clocks

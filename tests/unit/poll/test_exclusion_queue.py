@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.tracking.cadence import CadencePolicy, next_check
-from dashboard.poll.exclusion import ExclusionQueue
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.meetings import ScheduledCohort
 from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds

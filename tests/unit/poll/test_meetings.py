@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_per_transaction
-from dashboard.poll.exclusion import ExclusionQueue
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.meetings import ScheduledCohort, gathered, one_group
 from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds

@@ -18,7 +18,8 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
