@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from dashboard.store.migrations.budget_tables import keep_budgets_and_transports
 from dashboard.store.migrations.revision_columns import (
     add_index,
     big,
@@ -53,7 +54,7 @@ def upgrade() -> None:
     _let_records_leave_something_out()
     _let_endpoints_disagree()
     _ask_in_groups()
-    _keep_budgets_and_transports()
+    keep_budgets_and_transports()
 
 
 def _store_busy_spells() -> None:
@@ -364,22 +365,6 @@ def _ask_in_groups() -> None:
         *("group_id", "failing_since", "is_rejected"),
         name="ix_watched_cohorts_group_id",
         where="group_id IS NOT NULL",
-    )
-
-
-def _keep_budgets_and_transports() -> None:
-    op.create_table(
-        "budget_spending",
-        *key(begins_at=big, period=word_10, budget=word_64),
-        *needed(credits=big),
-        *optional(stretch=integer),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
-        "endpoint_transports",
-        *key(network_id=big, endpoint=word_200, transport=word_10),
-        *needed(accepted=integer, refused=integer, is_used=flag, trouble=text),
-        sqlite_with_rowid=False,
     )
 
 
