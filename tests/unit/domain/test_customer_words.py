@@ -81,6 +81,7 @@ CAUSES = (
     "Gas price too low",
     "Invalid transaction: \u202enonce",
     "<b>who",
+    "",
 )
 
 
@@ -108,6 +109,9 @@ def test_customer_reads_what_to_do(golden: GoldenTexts) -> None:
             )
             for title, end in ends.items()
         },
+        "rejected with an unknown nonce for no reason": plain_steps(
+            VerdictKind.REJECTED, parse_reason(""), None, None
+        ),
         "rejected before line limits ended": plain_steps(
             VerdictKind.REJECTED,
             parse_reason(OVER),

@@ -234,6 +234,14 @@ def test_one_thing_that_differs_is_enough_not_to_fit(wanted: RejectionFilter) ->
     assert not wanted.fits(REJECTION)
 
 
+def test_claimed_time_that_is_unknown_is_in_no_period() -> None:
+    undated = a_rejection(record=a_record(timestamp=None))
+
+    assert RejectionFilter().fits(undated)
+    assert not RejectionFilter(claimed_since=A_MOMENT).fits(undated)
+    assert not RejectionFilter(claimed_until=A_MOMENT).fits(undated)
+
+
 def test_letters_beyond_ascii_are_told_apart_by_their_case() -> None:
     shouting = a_rejection(record=a_record(reason_message="ÄRGER \ud800"))
 

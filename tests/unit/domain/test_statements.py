@@ -1,0 +1,61 @@
+"""What several endpoints say of one transaction, in words, and the shape of each answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.health.observation import AnswerShape, ExclusionAnswer
+from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
+from dashboard.domain.tracking.statements import Statement, statements_in_words
+from tests.builders import A_MOMENT, a_hash, a_record
+
+REJECTED = ExclusionAnswer(a_hash(), a_record(), endpoint="first")
+NOTHING = ExclusionAnswer(a_hash(), endpoint="second")
+SINCE = "has said since 2026-11-20 12:00:00 UTC"
+INCLUDED = f"{SINCE} that it is included"
+NO_PROOF = " An upstream's word for an inclusion proves less than a receipt does."
+
+
+def claims(status: str, block_number: int | None = None) -> ExclusionAnswer:
+    claim = StatusClaim(status, block_number=block_number)
+    return ExclusionAnswer(a_hash(), claim=claim, endpoint="second")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([], ""),
+        ([NOTHING], ""),
+        ([REJECTED], ""),
+        ([NOTHING, NOTHING], ""),
+        (
+            [REJECTED, NOTHING],
+            "Upstreams disagree, and the rejection counts: "
+            f"first {SINCE} that it was rejected; second {SINCE} that no rejection is on record.",
+        ),
+        ([claims("PENDING")], f"Second {SINCE} “PENDING”."),
+        ([claims("INCLUDED")], f"Second {INCLUDED}.{NO_PROOF}"),
+        ([claims("INCLUDED", 21_044)], f"Second {INCLUDED} in block 21,044.{NO_PROOF}"),
+        ([ExclusionAnswer(a_hash(), claim=StatusClaim("X"))], f"Upstream {SINCE} “X”."),
+    ],
+)
+def test_who_said_what_is_told_where_it_adds_something(
+    answers: list[ExclusionAnswer], said: str
+) -> None:
+    assert statements_in_words([Statement.of(each, A_MOMENT) for each in answers]) == said
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape"),
+    [
+        (NOTHING, None),
+        (REJECTED, AnswerShape.RECORD),
+        (claims("PENDING"), AnswerShape.STATUS),
+        (
+            ExclusionAnswer(a_hash(), a_record(tx_rejection_stage=RejectionStage.UNKNOWN)),
+            AnswerShape.STATUS,
+        ),
+    ],
+)
+def test_shape_is_told_by_the_answer(answer: ExclusionAnswer, shape: AnswerShape | None) -> None:
+    assert answer.shape is shape
