@@ -13,6 +13,7 @@ from dashboard.domain.people.sign_in import (
     AttemptThrottle,
     Issuer,
     Proxy,
+    SignInPolicy,
     bare_code,
     recovery_code,
     refuse_weak_password,
@@ -258,3 +259,21 @@ def test_proxy_that_sends_no_name_names_nobody(sent: list[tuple[bytes, bytes]]) 
 def test_name_that_may_be_forged_is_none(values: list[bytes], why: str) -> None:
     with pytest.raises(InputError, match=why):
         PROXY.identity([(b"remote-user", value) for value in values])
+
+
+def test_only_ways_that_are_configured_let_anybody_in() -> None:
+    ways = (None, "proxy", "https://id.example")
+    issuer = Issuer("id", "ID", ways[2], "us", Secret(""), "openid", "groups", {})
+    closed = SignInPolicy(seconds(60), seconds(60), accounts=False)
+    accounts = replace(closed, accounts=True)
+    proxied = replace(closed, proxy=PROXY)
+    issued = replace(closed, issuers={"id": issuer})
+
+    let_in = [[each.lets_in(way) for way in ways] for each in (closed, accounts, proxied, issued)]
+
+    assert let_in == [
+        [False, False, False],
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+    ]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.health.observation import AnswerShape, ExclusionAnswer
+from dashboard.domain.health.observation import (
+    AnswerShape,
+    ExclusionAnswer,
+    ExclusionAnswers,
+    not_null,
+)
 from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
 from dashboard.domain.tracking.statements import Statement, statements_in_words
 from tests.builders import A_MOMENT, a_hash, a_record
@@ -30,8 +35,10 @@ def claims(status: str, block_number: int | None = None) -> ExclusionAnswer:
         ([NOTHING, NOTHING], ""),
         (
             [REJECTED, NOTHING],
-            "Upstreams disagree, and the rejection counts: "
-            f"first {SINCE} that it was rejected; second {SINCE} that no rejection is on record.",
+            (
+                f"Upstreams disagree, and the rejection counts: first {SINCE} that it was "
+                f"rejected; second {SINCE} that no rejection is on record."
+            ),
         ),
         ([claims("PENDING")], f"Second {SINCE} “PENDING”."),
         ([claims("INCLUDED")], f"Second {INCLUDED}.{NO_PROOF}"),
@@ -59,3 +66,17 @@ def test_who_said_what_is_told_where_it_adds_something(
 )
 def test_shape_is_told_by_the_answer(answer: ExclusionAnswer, shape: AnswerShape | None) -> None:
     assert answer.shape is shape
+
+
+def test_answers_are_null_but_for_the_others_at_their_places() -> None:
+    hashes = [a_hash(number) for number in range(3)]
+    rejected = ExclusionAnswer(hashes[1], a_record())
+    answers = ExclusionAnswers(hashes, {1: rejected})
+
+    whole = [ExclusionAnswer(hashes[0]), rejected, ExclusionAnswer(hashes[2])]
+
+    assert (len(answers), list(answers)) == (3, whole)
+    assert (answers[1], answers[1:]) == (rejected, whole[1:])
+    assert list(ExclusionAnswers(hashes)) == [ExclusionAnswer(each) for each in hashes]
+    assert not_null(answers) == [rejected]
+    assert not_null(whole) == whole

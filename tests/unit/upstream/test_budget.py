@@ -1,4 +1,4 @@
-"""Budgets: what is allowed, how far polls stretch, and turns of requests."""
+"""Budgets: turns of requests, of polls and of people."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.health.budgets import Budget, BudgetState, stretch_for
+from dashboard.domain.health.budgets import Budget
 from dashboard.errors import StoreUnavailable, UpstreamThrottled
 from dashboard.upstream.budget import BudgetKeeper, Taken
-from tests.builders import A_MOMENT
 from tests.fake_clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
 DAY, MONTH = BudgetPeriod.DAY, BudgetPeriod.MONTH
-HALF_A_DAY = 12 * 3600
 
 
 class Purse:
@@ -39,51 +37,6 @@ class Purse:
 
     def note_stretch(self, stretch: float) -> None:
         self.stretch = stretch
-
-
-def test_methods_cost_what_is_said_of_them_with_any_prefix() -> None:
-    budget = Budget("b", credits_per_call=80, credits={"getStatus": 5, "eth_call": 20})
-
-    assert budget.cost("linea_getStatus", 3) == 15
-    assert budget.cost("eth_call") == 20
-    assert budget.cost("other", 2) == 160
-
-
-@pytest.mark.parametrize(
-    ("planned", "spent", "stretch"),
-    [
-        (0.5, 0, 1.0),
-        (2.0, 0, 2.0),  # 43,200 are left for half a day
-        (2.0, 21_600, 4.0),
-        (2.0, 43_200, 1000.0),
-        (0.0, 43_200, 1000.0),
-    ],
-)
-def test_polls_stretch_as_far_as_what_is_left_suffices(
-    planned: float, spent: int, stretch: float
-) -> None:
-    budget = Budget("b", credits_per_day=HALF_A_DAY, reserve=0)
-
-    assert stretch_for(budget, {DAY: spent}, planned, 0.0, A_MOMENT) == stretch
-
-
-def test_fees_come_first_and_the_month_counts_as_well() -> None:
-    budget = Budget("b", credits_per_day=HALF_A_DAY, credits_per_month=10**9, reserve=0)
-    short = Budget("b", credits_per_day=10**9, credits_per_month=907_200, reserve=0)
-
-    assert stretch_for(budget, {}, 1.0, 0.5, A_MOMENT) == 2.0
-    assert stretch_for(short, {}, 2.0, 0.0, A_MOMENT) == 2.0  # ten and a half days are left
-
-
-def test_budget_says_what_is_spent_and_that_it_is_short() -> None:
-    budget = Budget("gateway", credits_per_day=3_000_000)
-
-    calm, short = (BudgetState(budget, {DAY: 1_500_000}, stretch) for stretch in (1.0, 2.5))
-
-    assert calm.sentences(A_MOMENT) == [
-        "1,500,000 of 3,000,000 credits of this day are spent (50%), which ends in 12 h."
-    ]
-    assert "2.5 times as seldom as usual" in short.sentences(A_MOMENT)[1]
 
 
 async def test_polls_leave_the_reserve_to_people(fake_clock: FakeClock) -> None:
