@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasObservation, GasPeriods, GasSource, SuggestedGasFees
 from dashboard.domain.formatting import span
 from dashboard.domain.health.observation import (
     AnswerCounts,
@@ -37,31 +37,6 @@ RETRY_AFTER: Final = timedelta(seconds=30)
 
 _LONGEST_TRIAL: Final = timedelta(seconds=5)
 """How long a gas API may take for its first answer after an outage."""
-
-_DAY: Final = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class GasPeriods:
-    """How often each operation is asked; the job runs every `gas_period`."""
-
-    gas_period: timedelta
-    history_period: timedelta
-    threshold_period: timedelta
-
-    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
-        """Return the period of each operation."""
-        return (
-            (Operation.SUGGESTED_GAS_FEES, self.gas_period),
-            (Operation.BUSY_THRESHOLD, self.threshold_period),
-            (Operation.BASE_FEE_PERCENTILE, self.threshold_period),
-            (Operation.BASE_FEE_HISTORY, self.history_period),
-        )
-
-
-def gas_calls_per_day(periods: GasPeriods) -> int:
-    """Return how often the four operations are asked in a day."""
-    return sum(-(-_DAY // period) for _, period in periods.of_operations())
 
 
 class GasAsker(Protocol):

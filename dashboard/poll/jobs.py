@@ -13,6 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.detect.conditions import ConditionRules
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
@@ -24,7 +25,7 @@ from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
-from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader

@@ -12,6 +12,7 @@ import msgspec
 from dashboard.detect.conditions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
+from dashboard.domain.fees.gas import GasPeriods, gas_calls_per_day
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.observation import Cost
@@ -19,7 +20,6 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_transaction
-from dashboard.poll.gas import GasPeriods, gas_calls_per_day
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import line_limits_of
 from dashboard.settings.schema import FEWEST_CALLS, ExclusionSettings, fill

@@ -17,13 +17,12 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
 from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.fees.gas import GasPeriods, SuggestedGasFees
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
-from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holder, release

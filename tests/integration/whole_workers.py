@@ -16,8 +16,8 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.tracking.cadence import CadencePolicy
-from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import (
     NotifyJob,
     Periods,

@@ -167,3 +167,29 @@ class GasObservation:
     def source_of(self, operation: Operation) -> GasSource:
         """Return who answered an operation."""
         return self.sources.get(operation, GasSource.GAS_API)
+
+
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GasPeriods:
+    """How often each operation is asked; the job runs every `gas_period`."""
+
+    gas_period: timedelta
+    history_period: timedelta
+    threshold_period: timedelta
+
+    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
+        """Return the period of each operation."""
+        return (
+            (Operation.SUGGESTED_GAS_FEES, self.gas_period),
+            (Operation.BUSY_THRESHOLD, self.threshold_period),
+            (Operation.BASE_FEE_PERCENTILE, self.threshold_period),
+            (Operation.BASE_FEE_HISTORY, self.history_period),
+        )
+
+
+def gas_calls_per_day(periods: GasPeriods) -> int:
+    """Return how often the four operations are asked in a day."""
+    return sum(-(-_DAY // period) for _, period in periods.of_operations())

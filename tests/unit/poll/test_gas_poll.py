@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.gas import GasArchive, GasPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas

@@ -7,11 +7,11 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasPeriods, GasSource, SuggestedGasFees
 from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import source_records
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees

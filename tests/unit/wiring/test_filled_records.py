@@ -15,8 +15,8 @@ from dashboard.alert.bounces import ImapServer
 from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.alert.channels.http_exchange import HttpRules
 from dashboard.alert.channels.smtp import SmtpServer
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy
-from dashboard.poll.gas import GasPeriods
 from dashboard.serve.dependencies import ServeDependencies, ServeLimits
 from dashboard.settings import MailSettings, NetworkSettings
 from dashboard.settings.channels import ChannelSettings

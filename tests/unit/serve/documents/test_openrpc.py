@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dashboard.domain.rejections.exclusion import RejectionStage, SaveStatus
+from dashboard.domain.rejections.exclusion import WIRE_STAGES, SaveStatus
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.serve.documents.openapi import DISCOVER, openrpc_document
 from dashboard.store.rejections.counts import Grouping
@@ -58,7 +58,7 @@ def test_each_prefix_has_methods_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Stage", RejectionStage),
+        ("Stage", WIRE_STAGES),
         ("ReasonKind", ReasonKind),
         ("Order", Order),
         ("Grouping", Grouping),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from dashboard.domain.fees.gas import GasPeriods, gas_calls_per_day
 from dashboard.domain.health.observation import Cost
-from dashboard.poll.gas import GasPeriods, gas_calls_per_day
 from tests.builders import seconds
 
 
