@@ -34,7 +34,8 @@ class PlannedPolling:
     """One setting on one network, for the load of the last week.
 
     `tracked` is how many transactions are young enough to be asked about; `calls_a_day` is what
-    the setting gives for them, while everything answers. `credits_of_fees` come on top.
+    the setting gives for them, while everything answers: in the last day or in the next one,
+    whichever takes more. `credits_of_fees` come on top.
     """
 
     network: str
@@ -62,7 +63,10 @@ def _planned(
     profile: NetworkProfile, calls: int, load: Sequence[AgeGroup], now: datetime
 ) -> PlannedPolling:
     policy = replace(profile.cadence, calls=calls)
-    of_day = sum(each.many * _of_a_day(profile, policy, each, now) for each in load)
+    of_day = max(
+        sum(each.many * _calls(profile, policy, each, now - start) for each in load)
+        for start in (timedelta(), _DAY)
+    )
     return PlannedPolling(
         profile.name,
         calls,
@@ -75,18 +79,18 @@ def _planned(
     )
 
 
-def _of_a_day(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, now: datetime) -> int:
-    """Return the questions about one transaction in the day that ends now.
+def _calls(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, since: datetime) -> int:
+    """Return the questions about one transaction in the day from `since`.
 
     After line limits ended, what is first seen is asked about seldom or never.
     """
-    ended_at = profile.line_limits.ended_at(now)
+    ended_at = profile.line_limits.ended_at(since + _DAY)
     if ended_at is not None and load.born_at >= ended_at:
         if not profile.line_limits.is_asked_after:
             return 0
         policy = SELDOM
-    age = now - load.born_at
-    return calls_between(age - _DAY, age, policy, is_rejected=load.is_rejected)
+    age = since - load.born_at
+    return calls_between(age, age + _DAY, policy, is_rejected=load.is_rejected)
 
 
 def _seconds(length: timedelta) -> str:
@@ -134,11 +138,12 @@ def plan_in_words(plan: Sequence[PlannedPolling]) -> Iterator[str]:
     in_force = [each for each in plan if each.is_in_force]
     calls = sum(each.calls_a_day for each in in_force)
     credits_ = sum(each.credits_a_day + each.credits_of_fees for each in in_force)
-    yield (
-        f"At the load of the last week, {counted(calls, 'call')} a day about transactions and "
-        f"{counted(credits_, 'credit')} a day with fees. Set poll.calls_per_transaction to another "
-        "number of the list to change both."
+    load = (
+        f"At the load of the last week, Linewatch makes {counted(calls, 'call')} a day for "
+        f"transactions, and everything with fees costs {counted(credits_, 'credit')} a day."
     )
+    choice = "Another value of poll.calls_per_transaction changes calls and delays as listed."
+    yield load if len(in_force) == len(plan) else f"{load} {choice}"
     yield (
         "Delays are expected ones, from when the API has a rejection to when it is seen, if 70 % "
         "are there within 5 s of the attempt, 90 % within 1 min and 99 % within 1 h."

@@ -54,6 +54,12 @@ _RULES: Final = PollRules(
 )
 
 _NULL: Final = PollResult(None, is_rejected=False)
+_PLANNED_FOR: Final = timedelta(hours=1)
+"""What this takes is believed to go on for the rest of the day, since new transactions come.
+
+Shorter, and a transaction of this minute would look as if it were asked about so often all day.
+"""
+
 _PLANNED_EVERY: Final = timedelta(minutes=1)
 
 _SAVED_AT_ONCE: Final = 20
@@ -101,7 +107,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         super().__init__(store, schedule, clocks)
         self._budget = budget
         self._planned_at: timedelta | None = None
-        schedule.stretch = 1.0 if budget is None else budget.stretch
+        schedule.stretch = self._longest_stretch = 1.0 if budget is None else budget.stretch
         self._asker = asker
         self._schedule = schedule
         self._conditions = conditions
@@ -148,12 +154,20 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             self._schedule.reschedule(group, _NULL, asked, now)
 
     def _stretch(self, budget: BudgetKeeper, now: timedelta) -> None:
-        """Ask as seldom as the credits suffice for, judged once a minute."""
-        if self._planned_at is None or now - self._planned_at >= _PLANNED_EVERY:
-            calls = self._schedule.calls_per_second(now)
-            planned = calls * budget.budget.cost(self.operation)
-            self._schedule.stretch = budget.plan(self.store.network_id, planned)
-            self._planned_at = now
+        """Ask as seldom as the credits suffice for, judged once a minute.
+
+        Where intervals became half as long, as after a budget was raised, everything is scheduled
+        anew: what waits would go on waiting for the old ones.
+        """
+        if self._planned_at is not None and now - self._planned_at < _PLANNED_EVERY:
+            return
+        calls = self._schedule.calls_per_second(now, _PLANNED_FOR)
+        stretch = budget.plan(self.store.network_id, calls * budget.budget.cost(self.operation))
+        if 2 * stretch <= self._longest_stretch:
+            self._schedule.clear()
+            self._last_cohort_id, self._longest_stretch = 0, stretch
+        self._longest_stretch = max(self._longest_stretch, stretch)
+        self._schedule.stretch, self._planned_at = stretch, now
 
     def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
         ended_at = self._limits_ended_at

@@ -7,7 +7,13 @@ from datetime import timedelta
 from heapq import heappop, heappush
 from typing import Final
 
-from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, next_check, next_try
+from dashboard.domain.tracking.cadence import (
+    SELDOM,
+    CadencePolicy,
+    calls_between,
+    next_check,
+    next_try,
+)
 from dashboard.poll.meetings import ScheduledCohort, attended
 from dashboard.store.tracking.cohorts import PollResult
 
@@ -76,18 +82,21 @@ class ExclusionQueue:
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
         self.put(cohort, max(due, now))
 
-    def calls_per_second(self, now: timedelta) -> float:
-        """Return how many hashes are asked about in a second if nothing is stretched.
+    def calls_per_second(self, now: timedelta, within: timedelta) -> float:
+        """Return how many hashes are asked about in a second, on average over what follows.
 
-        Of a long schedule a sample is read.
+        Nothing is stretched in this figure. Of a long schedule a sample is read.
         """
         step = max(1, len(self._heap) // _SAMPLE)
-        return step * sum(self._rate(_unpacked(entry), now) for entry in self._heap[::step])
+        calls = sum(self._calls(_unpacked(each), now, within) for each in self._heap[::step])
+        return step * calls / within.total_seconds()
 
-    def _rate(self, cohort: ScheduledCohort, now: timedelta) -> float:
+    def _calls(self, cohort: ScheduledCohort, now: timedelta, within: timedelta) -> int:
         policy = self._after_limits if cohort.is_after_limits else self._policy
-        wait = None if policy is None else next_check(now - cohort.born, policy)
-        return cohort.size / wait.total_seconds() if wait else 0.0
+        if policy is None:
+            return 0
+        age = now - cohort.born
+        return cohort.size * calls_between(age, age + within, policy)
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
         """Take what is due off the schedule, the most overdue first, until `limit` hashes."""

@@ -183,6 +183,7 @@ _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
     HTTPStatus.PAYMENT_REQUIRED: "the quota of the API key is used up",
     HTTPStatus.NOT_FOUND: "check the address",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "it takes fewer questions at once",
 }
 _RPC_THROTTLED: Final = -32005
 _RPC_REFUSED: Final[Mapping[int, str]] = {

@@ -81,8 +81,9 @@ class BudgetState:
             found.append("It limits requests alone, not credits.")
         if self.is_short():
             found.append(
-                f"Credits are short: tracked transactions are asked about {self.stretch:.2g} times "
-                "as seldom as usual, so that they suffice."
+                "Credits are short: each tracked transaction is asked about "
+                f"{self.stretch:,.{0 if self.stretch >= 10 else 1}f} times less often than usual, "  # noqa: PLR2004 - below, a tenth matters
+                "so that the credits last."
             )
         return found
 

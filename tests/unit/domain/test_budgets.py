@@ -55,7 +55,7 @@ def test_budget_says_what_is_spent_and_that_it_is_short() -> None:
     assert calm.sentences(A_MOMENT) == [
         "1,500,000 of 3,000,000 credits of this day are spent (50%), which ends in 12 h."
     ]
-    assert "2.5 times as seldom as usual" in short.sentences(A_MOMENT)[1]
+    assert "2.5 times less often than usual" in short.sentences(A_MOMENT)[1]
 
 
 def test_budget_without_credits_limits_requests_alone() -> None:

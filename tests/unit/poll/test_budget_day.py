@@ -140,3 +140,21 @@ async def test_what_fees_are_planned_to_cost_is_left_for_them(
 
     [day] = account.charged
     assert 5_000 < account.charged[day] <= 0.9 * DAY - 33 * 350 - 80 * 3
+
+
+async def test_raised_budget_is_felt_by_what_waits_already(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    account = Account(store, fake_clock)
+    account.budget = replace(BUDGET, credits_per_day=4_000, credits_per_month=0)
+    account.poll = account.a_worker()
+    watch(store, fake_clock, *range(1, 41, 2))
+    await account.pass_by(30)
+    before = account.charged.total()
+
+    account.budget = replace(BUDGET, credits_per_day=10**9, credits_per_month=0)
+    account.poll = account.a_worker()
+    await account.pass_by(5)
+
+    assert before <= 4_000
+    assert account.charged.total() - before > 20 * 80
