@@ -15,7 +15,7 @@ from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.budgets import take_credits
+from dashboard.store.monitoring.budgets import stretch_of, take_credits
 from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.wiring.budgets import StoredPurse
@@ -67,7 +67,11 @@ class Account:
         """Return the budget as a new process has it."""
         now = self.clock.now
         purse = StoredPurse(self.store, BUDGET.name, now)
-        return BudgetKeeper(self.budget, purse, now, for_people=for_people, fixed=self.fixed)
+        with self.store.read() as connection:
+            stretch = stretch_of(connection, BUDGET.name, now())
+        return BudgetKeeper(
+            self.budget, purse, now, for_people=for_people, fixed=self.fixed, stretch=stretch
+        )
 
     def a_client(self, keeper: BudgetKeeper) -> ExclusionClient:
         asker = ScriptedAsker(self._answer, budget=keeper)
@@ -146,7 +150,7 @@ async def test_raised_budget_is_felt_by_what_waits_already(
     store: Store, fake_clock: FakeClock
 ) -> None:
     account = Account(store, fake_clock)
-    account.budget = replace(BUDGET, credits_per_day=4_000, credits_per_month=0)
+    account.budget = replace(BUDGET, credits_per_day=2_000, credits_per_month=0)
     account.poll = account.a_worker()
     watch(store, fake_clock, *range(1, 41, 2))
     await account.pass_by(30)
@@ -156,5 +160,5 @@ async def test_raised_budget_is_felt_by_what_waits_already(
     account.poll = account.a_worker()
     await account.pass_by(5)
 
-    assert before <= 4_000
+    assert before <= 2_000
     assert account.charged.total() - before > 20 * 80
