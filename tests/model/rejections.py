@@ -79,6 +79,11 @@ class Archive:
         found = self.of_hash(tx_hash)
         return tuple(each.record for each in found if each.network_id == network_id)
 
+    def seen_at(self, tx_hash: TxHash, network_id: NetworkId) -> datetime | None:
+        """Return when the first of these records was first seen; None if there is none."""
+        found = (each for each in self.of_hash(tx_hash) if each.network_id == network_id)
+        return next((each.first_seen_at for each in found), None)
+
     def is_dated_ahead(self, tx_hash: TxHash, network_id: NetworkId) -> bool:
         """Whether there is evidence, and no clock that can be right claims its time."""
         found = [each for each in self.of_hash(tx_hash) if each.network_id == network_id]

@@ -182,6 +182,7 @@ class Tracking:
                     receipt_failure=self.ends.failing.get(place),
                     tracked_at=self.watches.get(place),
                     is_dated_ahead=archive.is_dated_ahead(*place),
+                    record_seen_at=archive.seen_at(*place),
                 )
             )
         return found
