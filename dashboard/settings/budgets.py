@@ -84,12 +84,13 @@ def fee_credits_per_day(settings: Settings, name: str) -> int:
 
 
 def _check_plan(budget: Budget, planned: int) -> Iterator[Remark]:
-    """Fees are asked at their periods whatever is left, so they have to fit."""
+    """One call has to fit, and so have fees, which are asked at their periods whatever is left."""
     days = {BudgetPeriod.DAY: 1, BudgetPeriod.MONTH: 31}
     for period, limit in budget.limits(for_people=False).items():
-        if planned * days[period] > limit:
-            message = (
-                f"leaves polls {limit:,}, and fees alone cost {planned * days[period]:,}: raise "
-                "it, or lengthen gas_period, history_period and threshold_period"
-            )
-            yield ("budgets", budget.name, f"credits_per_{period.value}"), message
+        path = "budgets", budget.name, f"credits_per_{period.value}"
+        left, fees = f"leaves polls {limit:,} credits a {period.value}", planned * days[period]
+        if limit < budget.credits_per_call:
+            yield path, f"{left}, and one call costs {budget.credits_per_call:,}: raise it"
+        elif fees > limit:
+            remedy = "raise it, or lengthen gas_period, history_period and threshold_period"
+            yield path, f"{left}, and fees alone need {fees:,}: {remedy}"
