@@ -19,6 +19,7 @@ from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.browser.seeded_hostile_texts import hostile_hash
 from tests.browser.site import SiteState
+from tests.chromium import SETTLED
 from tests.hostile_texts import HOSTILE_TEXTS, is_formula
 
 QUICK: Final = (
@@ -143,6 +144,7 @@ def downloads(page: Page) -> Iterator[Download]:
     """Take every file that a page offers."""
     for button in page.get_by_test_id("stDownloadButton").get_by_role("button").all():
         if button.is_visible() and button.is_enabled():
+            page.wait_for_selector(SETTLED)  # a file that is written when asked for is of one run
             with page.expect_download() as download:
                 button.click()
             yield download.value
