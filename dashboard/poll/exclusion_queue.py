@@ -64,7 +64,7 @@ class ExclusionQueue:
 
         One that should have been asked before `now`, while this process was down, is due at once.
         """
-        policy = self._after_limits if cohort.is_after_limits else self._policy
+        policy = self._policy_of(cohort)
         if policy is None:
             return
         asked = min(asked, now)  # stored by a clock that was ahead
@@ -92,11 +92,14 @@ class ExclusionQueue:
         return step * calls / within.total_seconds()
 
     def _calls(self, cohort: ScheduledCohort, now: timedelta, within: timedelta) -> int:
-        policy = self._after_limits if cohort.is_after_limits else self._policy
+        policy = self._policy_of(cohort)
         if policy is None:
             return 0
         age = now - cohort.born
         return cohort.size * calls_between(age, age + within, policy)
+
+    def _policy_of(self, cohort: ScheduledCohort) -> CadencePolicy | None:
+        return self._after_limits if cohort.is_after_limits else self._policy
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledCohort]:
         """Take what is due off the schedule, the most overdue first, until `limit` hashes."""
@@ -114,7 +117,7 @@ class ExclusionQueue:
 
     def put(self, cohort: ScheduledCohort, due: timedelta) -> None:
         """Schedule a cohort for that time, unless it is never asked about."""
-        if cohort.is_after_limits and self._after_limits is None:
+        if self._policy_of(cohort) is None:
             return
         size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits | _GROUP * cohort.is_group
         about = cohort.cohort_id << _SIZE_BITS | size

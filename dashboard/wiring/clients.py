@@ -130,9 +130,9 @@ class Clients:
         budget, second = self.budgets.get(settings.budget), None
         asker = self._asker(title, settings, note, budget)
         if settings.websocket_url is not None:
-            url, hasty = settings.websocket_url, replace(self, attempts=min(self.attempts, 2))
-            over_websocket = msgspec.structs.replace(settings, url=url)
-            first = hasty._asker(title, over_websocket, note, budget)  # noqa: SLF001 - ours
+            over_websocket = msgspec.structs.replace(settings, url=settings.websocket_url)
+            attempts = min(self.attempts, 2)  # HTTP is asked next
+            first = self._asker(title, over_websocket, note, budget, attempts)
             asker, second = first, asker
         return ExclusionClient(
             asker,
@@ -198,6 +198,7 @@ class Clients:
         settings: EndpointSettings,
         note: Note = note_nothing,
         budget: BudgetKeeper | None = None,
+        attempts: int | None = None,
     ) -> Asker:
         url = rpc_address(settings)
         endpoint = replace(
@@ -207,15 +208,15 @@ class Clients:
             budget=budget,
         )
         if url.reveal().startswith(("ws://", "wss://")):
-            self.opened.append(WebSocketAsker(endpoint, self._policy(), self.trust))
+            self.opened.append(WebSocketAsker(endpoint, self._policy(attempts), self.trust))
             return self.opened[-1]
-        return HttpAsker(self.http, endpoint, self._policy())
+        return HttpAsker(self.http, endpoint, self._policy(attempts))
 
     def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
         return Endpoint(name, url, self.poll_settings.request_timeout, note)
 
-    def _policy(self) -> RetryPolicy:
-        return RetryPolicy(self.attempts, self.poll_settings.answer_deadline)
+    def _policy(self, attempts: int | None = None) -> RetryPolicy:
+        return RetryPolicy(attempts or self.attempts, self.poll_settings.answer_deadline)
 
 
 def exclusion_title(network: Network, name: str) -> str:
