@@ -197,9 +197,12 @@ class _Keeper:
         return _ending(status)
 
     async def _watch(self) -> None:
-        """Wait until the role is ready, and then until it is steady."""
+        """Wait until the role is ready, and then until it is steady.
+
+        A process that is to be replaced is not waited for: it would answer for the next one.
+        """
         for pause in _pauses():
-            if await self.role.is_ready():
+            if await self.role.is_ready() and not self.wanted.is_set():
                 break
             await asyncio.sleep(pause)
         _log.info("role is ready", supervised=self.role.name)

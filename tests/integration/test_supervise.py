@@ -337,6 +337,32 @@ async def test_who_asks_for_a_reload_hears_what_came_of_it(tmp_path: Path) -> No
         ask_for_reload(tmp_path)
 
 
+async def test_process_on_its_way_out_is_not_taken_for_its_successor(tmp_path: Path) -> None:
+    stop, path = asyncio.Event(), tmp_path / "role"
+    asked = False
+
+    def settings() -> Sequence[Role]:
+        nonlocal asked
+        asked = True
+        return [given]
+
+    def work(_: str) -> None:
+        (lives if starts(path) else is_stubborn)(path)
+
+    given = role(path, lambda: asked)
+    reload = Reload(settings)
+    work_done = supervise([given], work, stop, RoleDeaths(tmp_path, utc_now), PATIENCE, reload)
+    running = asyncio.create_task(work_done)
+    await eventually_async(lambda: bool(starts(path)))
+    [before] = starts(path)
+    answer = await reload.ask()
+    is_gone = not is_alive(before)
+    stop.set()
+    await running
+
+    assert (answer, is_gone) == ("", True)
+
+
 def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> None:
     deaths = RoleDeaths(tmp_path, utc_now)
     for count in (1, 2):

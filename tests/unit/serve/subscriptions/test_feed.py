@@ -117,10 +117,10 @@ async def test_last_listener_leaving_while_news_is_read_costs_a_late_one_nothing
         feed.join(leaving)
         feed.join(a_subscription(slow))
         await eventually_async(lambda: quick.numbers == [1, 2, 3], what="what was missed")
+        await eventually_async(lambda: slow.offered > 0, what="the look for what was missed")
         save(plain, 4, 5)
         await eventually_async(lambda: quick.numbers == [1, 2, 3, 4, 5], what="the news")
 
-        await eventually_async(lambda: slow.offered > 0, what="the look for what was missed")
         store.may_read.clear()
         await eventually_async(lambda: store.waiting == 1, what="the next look for news")
         feed.leave(leaving)
