@@ -369,7 +369,7 @@ def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
         since = moment_near(mail.counts.capped_since, now)
         yield Attention(
             f"{many} for the hourly cap, the oldest since {since}.",
-            "Their recipients got as many messages as an hour has.",
+            "A recipient gets so many an hour at most, and all but the first are spread over it.",
             Remedy.PENDING,
             advice="Alerts says when each will go. Narrow the rules, or raise `largest_hourly`.",
             severity=Severity.INFO,

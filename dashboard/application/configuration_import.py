@@ -55,7 +55,7 @@ from dashboard.domain.tracking.paste import (
 )
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
-from dashboard.wire.decoding import read_toml
+from dashboard.wire.decoding import in_plain_words, read_toml
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 _DONE: Final = {True: "taken as the file says", False: "nothing was changed yet"}
@@ -323,7 +323,7 @@ def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
         try:
             msgspec.convert(value, known[key].type, strict=True)
         except msgspec.ValidationError as error:
-            yield f".{key}: {error}"
+            yield f".{key}: {in_plain_words(str(error), table='a table')}"
     for key, each in known.items():
         if each.required and key not in table:
             yield f" lacks {key}: add it"

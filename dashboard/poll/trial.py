@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,6 +25,12 @@ from dashboard.wire.node import BlockHeader
 UNUSED_HASHES: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
 """Hashes that no transaction has."""
 
+_NOT_THERE: Final = {
+    "WebSocket": "not configured, and not at this address: HTTP is used; if the endpoint has a "
+    "WebSocket address, set websocket_url",
+    "HTTP": "not configured, and not at this address: WebSocket is used",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -33,15 +39,27 @@ class Trial:
     clocks: Clocks
 
     async def exclusion(
-        self, client: ExclusionClient, other: ExclusionClient, transport: str
+        self,
+        client: ExclusionClient,
+        other: ExclusionClient,
+        transport: str,
+        *,
+        is_configured: bool = False,
     ) -> AsyncIterator[TrialResult]:
-        """Try one hash, then two in a batch, then one over the `other` `transport`."""
-        single = await self._one_hash(client, "one hash", TrialOutcome.FAILED)
+        """Try one hash, then two in a batch, then one over the `other` `transport`.
+
+        Without an address of its own (`is_configured`), that is tried at the address of the first
+        one: many gateways have it elsewhere, or not at all, which is no failure.
+        """
+        single = await self._ask("exclusion", "one hash", lambda: _single(client))
         yield single
         if single.outcome is not TrialOutcome.GOOD:
             return
         yield await self._ask("exclusion", "batch of two hashes", lambda: _batch(client))
-        yield await self._one_hash(other, f"one hash over {transport}", TrialOutcome.ABSENT)
+        found = await self._ask("exclusion", f"one hash over {transport}", lambda: _single(other))
+        if found.outcome is TrialOutcome.FAILED and not is_configured:
+            found = replace(found, outcome=TrialOutcome.ABSENT, found=_NOT_THERE[transport])
+        yield found
 
     async def gas(self, asker: GasAsker) -> AsyncIterator[TrialResult]:
         """Try the four operations."""
@@ -66,11 +84,6 @@ class Trial:
         yield await self._ask(
             "node", "batch of two receipts", lambda: _receipts(client), TrialOutcome.ABSENT
         )
-
-    async def _one_hash(
-        self, client: ExclusionClient, question: str, worst: TrialOutcome
-    ) -> TrialResult:
-        return await self._ask("exclusion", question, lambda: _single(client), worst)
 
     async def _ask(
         self,

@@ -8,15 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import EnumType
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
-    Annotated,
     Any,
     Final,
-    Literal,
     TypeAlias,
     TypeGuard,
     get_args,
@@ -29,7 +26,7 @@ from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret, holds_login
-from dashboard.wire.decoding import TooDeep, read_toml
+from dashboard.wire.decoding import TooDeep, in_plain_words, read_toml
 
 Table: TypeAlias = dict[str, Any]
 SettingPath: TypeAlias = tuple[str, ...]
@@ -356,7 +353,7 @@ class Inspector:
             if match := _INDEX.fullmatch(what):
                 what, path = match[1], (*path, match[2])
                 value = value[int(match[2])] if isinstance(value, list) else value
-            remark = f"is {_shown(value, path, kind)}: {_expected(what, kind)}"
+            remark = f"is {_shown(value, path, kind)}: {in_plain_words(what, kind, 'a table')}"
             self.found.append(self.mistake(path, remark))
             return UNSET
         return converted
@@ -364,23 +361,14 @@ class Inspector:
 
 def _shown(value: object, path: SettingPath, kind: object) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
-    is_hidden = kind is Secret or Secret in get_args(kind) or _may_be_secret(path)
+    is_number = isinstance(value, int | float) and not _HIDDEN & set(path)
+    is_hidden = kind is Secret or Secret in get_args(kind) or _may_be_secret(path) > is_number
     return "not usable" if is_hidden else quoted(str(value))
 
 
 def quoted(text: str) -> str:
     """Quote a text of the settings, unless it may hold a password."""
     return "an address with a login" if holds_login(text) else shorten(text)
-
-
-def _expected(what: str, kind: object) -> str:
-    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    enums = [each for each in (kind, *get_args(kind)) if isinstance(each, EnumType)]
-    is_wrong_word = what.startswith("Invalid enum value")  # and not a list that is empty, say
-    words: list[str] = list(enums[0]) if enums and is_wrong_word else []
-    if get_origin(kind) is Literal:
-        words = list(get_args(kind))
-    return f"choose one of {', '.join(words)}" if words else what[:1].lower() + what[1:]
 
 
 def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own

@@ -21,7 +21,7 @@ from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits, ModuleLim
 from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
 from dashboard.settings.schema import LimitPeriodSettings, NetworkSettings
-from dashboard.wire.decoding import read_toml
+from dashboard.wire.decoding import in_plain_words, read_toml
 from dashboard.wire.node import LARGEST_NUMBER
 
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -186,7 +186,9 @@ def decode_module_limits(text: str) -> ModuleLimits:
     try:
         file = msgspec.convert(read_toml(text), _File)
     except msgspec.ValidationError as error:
-        raise WireError(f"it is no table of module limits: {error}") from error
+        raise WireError(
+            f"it is no table of module limits: {in_plain_words(str(error), table='a table')}"
+        ) from error
     except ValueError as error:
         raise WireError(f"it is not valid TOML: {error}") from error
     return ModuleLimits(

@@ -31,8 +31,8 @@ from dashboard.settings.values import (
 Made = TypeVar("Made")
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
-Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$")]
-Coin = Annotated[str, Meta(pattern="^[A-Za-z0-9]{1,12}$")]
+Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$", description="a lower-case word")]
+Coin = Annotated[str, Meta(pattern="^[A-Za-z0-9]{1,12}$", description="a short word such as ETH")]
 ChainId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
@@ -230,7 +230,8 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_hourly: Positive
 
 
-EndpointName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._-]{0,40}$")]
+_NAME: Final = "at most 40 letters, digits, spaces, dots, hyphens and underscores"
+EndpointName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._-]{0,40}$", description=_NAME)]
 
 OWN_SERVE: Final = "own-serve"
 """The `url` of an endpoint that is our own serve, wherever that listens."""

@@ -7,7 +7,8 @@ import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, TypeVar
+from enum import EnumType
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -62,6 +63,78 @@ def named(subject: str, decode: Callable[[Given], T], given: Given) -> T:
 
 LONGEST_RETRY_AFTER: Final = timedelta(minutes=5)
 """The longest wait that is obeyed: one answer must not silence a source for long."""
+
+
+_TYPES: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "datetime": "a date with a time",
+}
+_PARTS: Final = {"str": "characters", "array": "items", "object": "entries"}
+_MISTAKE: Final = re.compile(
+    r"Expected `(?P<types>[^`]+)`(?P<limit>.*?)(?:, got `(?P<got>\w+)`)?(?: - at `(?P<place>.+)`)?",
+    re.DOTALL,
+)
+_LIMITS: Final = tuple(
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r" >= (.+)", " of at least {}"),
+        (r" <= (.+)", " of at most {}"),
+        (r" of length >= 1", " that is not empty"),
+        (r" of length >= (.+)", " of at least {} {parts}"),
+        (r" of length <= (.+)", " of at most {} {parts}"),
+        (r" of length (\d+), got (\d+)", " of {} {parts}, not {}"),
+        (r" matching regex '(.+)'", " of the form {}"),
+        (r" with a timezone component", " and an offset from UTC"),
+        (r"(.*)", "{}"),
+    )
+)
+
+
+def in_plain_words(message: str, kind: object = None, table: str = "an object") -> str:
+    """Say in plain English what msgspec expected, instead of a value of `kind` if that is known.
+
+    "Expected `int` >= 10 - at `$.burst`" is "expected a whole number of at least 10 in burst".
+    """
+    is_wrong_word = message.startswith("Invalid enum value") or get_origin(kind) is Literal
+    if is_wrong_word and (known := _choices_of(kind)):
+        return f"choose one of {', '.join(known)}"
+    found = _MISTAKE.fullmatch(message)
+    if found is None:
+        return message[:1].lower() + message[1:]
+    if " matching regex " in message and (form := _described(kind)):
+        return f"expected {form}"
+    names = _TYPES | {"object": table}
+    types = found["types"].split(" | ")
+    limit = next(
+        words.format(*match.groups(), parts=_PARTS.get(types[0], ""))
+        for pattern, words in _LIMITS
+        if (match := pattern.fullmatch(found["limit"])) is not None
+    )
+    got = f", not {names.get(found['got'], found['got'])}" if found["got"] else ""
+    place = found["place"].removeprefix("$").removeprefix(".") if found["place"] else ""
+    expected = " or ".join(names.get(each, each) for each in types)
+    return f"expected {expected}{limit}{got}{f' in {place}' if place else ''}"
+
+
+def _choices_of(kind: object) -> tuple[str, ...]:
+    """Return the words of an enumeration, or of those within a list of them."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    kinds = (kind, *get_args(kind))
+    return next((tuple(each) for each in kinds if isinstance(each, EnumType)), ())
+
+
+def _described(kind: object) -> str:
+    """Return what the pattern of a type says of itself."""
+    parts = get_args(kind)
+    found = (
+        each.description if isinstance(each, msgspec.Meta) else _described(each) for each in parts
+    )
+    return next(filter(None, found), "")
 
 
 def parse_retry_after(text: str, date: str) -> timedelta | None:

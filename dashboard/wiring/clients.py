@@ -111,15 +111,19 @@ class Clients:
         named = (each.budget for each in network.endpoints.all_exclusions.values() if each.budget)
         return self.budgets.get(next(named, ""))
 
-    def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str]:
-        """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse."""
+    def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str, bool]:
+        """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse.
+
+        With the name of the transport, and whether the settings have an address for it.
+        """
         settings = network.endpoints.all_exclusions[name]
         scheme, _, rest = settings.url.reveal().partition("://")
         other = {"http": "ws", "https": "wss", "ws": "http", "wss": "https"}.get(scheme, scheme)
         url = settings.websocket_url or Secret(f"{other}://{rest}")
         swapped = msgspec.structs.replace(settings, url=url, websocket_url=None)
         transport = "WebSocket" if other.startswith("ws") else "HTTP"
-        return self._exclusion(network, name, swapped), transport
+        is_configured = settings.websocket_url is not None
+        return self._exclusion(network, name, swapped), transport, is_configured
 
     def _exclusion(
         self, network: Network, name: str, settings: ExclusionSettings

@@ -52,8 +52,8 @@ async def try_networks(settings: Settings, only: int | None = None) -> list[Trie
 async def _findings(network: Network, clients: Clients) -> AsyncIterator[TrialResult]:
     trial = Trial(Clocks(utc_now, elapsed))
     for name, client in clients.exclusions(network).items():
-        other = clients.other_transport(network, name)
-        async for finding in trial.exclusion(client, *other):
+        other, transport, is_configured = clients.other_transport(network, name)
+        async for finding in trial.exclusion(client, other, transport, is_configured=is_configured):
             yield replace(finding, endpoint=f"exclusion {name}".strip())
     gas = clients.gas(network)
     if gas is not None:

@@ -42,6 +42,7 @@ from dashboard.web.api.endpoint import (
     require_subject,
 )
 from dashboard.web.api.openapi import openapi
+from dashboard.wire.decoding import in_plain_words
 
 ENDPOINTS: Final = (
     *installation.endpoints,
@@ -282,9 +283,9 @@ def _read(form: object, kind: type[Any], what: str, *, strict: bool) -> Any:  # 
     try:
         return msgspec.convert(form, kind, strict=strict)
     except (msgspec.ValidationError, OverflowError) as error:
-        raise Problem(
-            HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {shorten(str(error), 300)}"
-        ) from None
+        said = in_plain_words(str(error))
+        why = said if said.startswith("expected ") else shorten(said, 300)
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {why}") from None
 
 
 def _if_match(endpoint: Endpoint, request: Request) -> str:

@@ -44,9 +44,11 @@ async def outcomes(findings: AsyncIterator[TrialResult]) -> dict[str, TrialOutco
     return {finding.question: finding.outcome async for finding in findings}
 
 
-def exclusion(answer: Answer, other: Answer = taking_batches) -> AsyncIterator[TrialResult]:
-    clients = [ExclusionClient(ScriptedAsker(each), "linea") for each in (answer, other)]
-    return TRIAL.exclusion(clients[0], clients[1], "WebSocket")
+def exclusion(
+    answer: Answer, other: Answer = taking_batches, *, is_configured: bool = False
+) -> AsyncIterator[TrialResult]:
+    first, second = (ExclusionClient(ScriptedAsker(each), "linea") for each in (answer, other))
+    return TRIAL.exclusion(first, second, "WebSocket", is_configured=is_configured)
 
 
 def node(chain: FakeChain, network_id: NetworkId = DEVNET) -> AsyncIterator[TrialResult]:
@@ -66,6 +68,25 @@ async def test_missing_batches_and_websocket_are_no_failure() -> None:
 
     assert found["batch of two hashes"] is TrialOutcome.ABSENT
     assert found["one hash over WebSocket"] is TrialOutcome.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("is_configured", "outcome", "said"),
+    [
+        (False, TrialOutcome.ABSENT, "not configured, and not at this address: HTTP is used"),
+        (True, TrialOutcome.FAILED, "devnet test endpoint: no answer"),
+    ],
+)
+async def test_websocket_fails_only_if_it_is_configured(
+    is_configured: bool,  # noqa: FBT001 - whether websocket_url is set
+    outcome: TrialOutcome,
+    said: str,
+) -> None:
+    asked = exclusion(taking_batches, other=down, is_configured=is_configured)
+    *_, found = [each async for each in asked]
+
+    assert found.outcome is outcome
+    assert found.found.startswith(said)
 
 
 async def test_silent_exclusion_endpoint_is_asked_once_and_told() -> None:

@@ -110,7 +110,8 @@ def test_mistake_reads_as_a_sentence_with_its_place(tmp_path: Path) -> None:
     [mistake] = read(tmp_path, "[pages]\nport = 70000\n").mistakes()
 
     assert str(mistake) == (
-        f"pages.port (in {tmp_path}/own.toml, line 2) is '70000': expected `int` <= 65535"
+        f"pages.port (in {tmp_path}/own.toml, line 2) is '70000': "
+        "expected a whole number of at most 65535"
     )
 
 

@@ -99,7 +99,10 @@ MISTAKES = {
         "[pages]\nport = 70000\n",
         ("pages.port", "own.toml", "'70000'", "65535"),
     ),
-    "text for a number": ("[pages]\nport = 'high'\n", ("pages.port", "'high'", "int")),
+    "text for a number": (
+        "[pages]\nport = 'high'\n",
+        ("pages.port", "'high'", "a whole number, not text"),
+    ),
     "a wrong word": (
         "[mail]\nsecurity = 'ssl'\n",
         ("mail.security", "choose one of starttls, tls, none"),

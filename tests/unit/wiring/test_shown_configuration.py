@@ -88,7 +88,7 @@ def test_pasted_text_is_checked_as_the_file_would_be(own: Path) -> None:
         SettingChange("pages.port", "9000", "9002"),
     )
     assert wrong.mistakes[0] == (
-        "pages.port (in the text, line 2) is 'many': expected `int`, got `str`"
+        "pages.port (in the text, line 2) is 'many': expected a whole number, not text"
     )
     assert "did you mean password?" in wrong.mistakes[1]
     assert "canary" not in str((good, wrong))
