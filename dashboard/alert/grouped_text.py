@@ -223,6 +223,7 @@ def compose_grouped(
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
         **grouped.variables,
         "link": templates.links.page("alerts", about),
+        "link_label": "See them all",
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,

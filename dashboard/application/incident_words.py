@@ -20,6 +20,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.route import inhibited_in_words
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME
@@ -28,6 +29,18 @@ from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 _LONGEST_ADDRESS: Final = 120
 _LONGEST_REASON: Final = 400
 _SHORT_ID: Final = 8
+
+
+_SEVERITIES: Final = {
+    Severity.INFO.value: ("mute", "i", "Info"),
+    Severity.WARNING.value: ("busy", "!", "Warning"),
+    Severity.CRITICAL.value: ("bad", "▲", "Critical"),
+}
+
+
+def severity_style(severity: str) -> tuple[str, str, str]:
+    """Return how urgency is shown: the kind of its badge, its sign and its word."""
+    return _SEVERITIES.get(severity, ("mute", "·", severity))
 
 
 def event_words(event: IncidentEvent) -> str:

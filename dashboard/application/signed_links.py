@@ -47,7 +47,7 @@ LinkForm: TypeAlias = Mapping[str, str]
 class LinkSubject:
     """What a link is about, for the page that asks; `done`: what was done already, if anything.
 
-    `state`, `since` and `changes` are those of the incident, empty where the link names none;
+    `state`, `severity`, `since` and `changes` are of the incident, empty where the link names none;
     `since` is in UTC and in the recipient's zone. `last` says which transaction was rejected last
     and why, empty where it is about none.
     `preview` says what a silence would cover, or what else is acknowledged.
@@ -56,6 +56,7 @@ class LinkSubject:
     link: SignedLink
     title: str
     state: str = ""
+    severity: str = ""
     since: str = ""
     changes: int = 0
     last: str = ""
@@ -97,6 +98,7 @@ class LinkActions(ApplicationSubject):
             link,
             self._incidents.title_of(incident),
             state=str(incident.state),
+            severity=incident.severity,
             since=moment_in(incident.opened_at, self._zone(link.recipient)),
             changes=incident.transitions,
             last=self._incidents.last_transaction(incident),

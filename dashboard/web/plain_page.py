@@ -26,25 +26,64 @@ OWN_FORM: Final = {
 """Headers of a page with a form: without a referrer, a browser would name no origin either."""
 
 _STYLE: Final = Markup(
-    "<style>:root{color-scheme:light dark;background:Canvas;color:CanvasText}"
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}"
+    "<style>:root{color-scheme:light dark;--panel:light-dark(#fff,#161e25);"
+    "--line:light-dark(#dce3e7,#2a353f);--edge:light-dark(#7b8993,#6b7d8b);"
+    "--text:light-dark(#15222c,#e6edf2);--quiet:light-dark(#52616d,#9fb0bd);"
+    "--accent:light-dark(#0b6868,#56cdc1);--bad:light-dark(#a1231c,#f79c95);"
+    "--busy:light-dark(#8f4604,#f7b863);--calm:light-dark(#0b5c47,#77d8af);"
+    "background:light-dark(#f4f7f8,#0f151a);color:var(--text)}"
+    "body{font:1rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif;"
+    "max-width:40rem;margin:0 auto;padding:1rem}"
+    "header{display:flex;align-items:center;gap:.5rem;margin:0 0 .8rem;font-weight:650;"
+    "color:var(--accent)}header svg{width:28px;height:28px}"
+    "main{background:var(--panel);border:1px solid var(--line);border-radius:12px;"
+    "border-top:4px solid var(--accent);padding:1rem 1.2rem 1.2rem}"
+    "h1{font-size:1.35rem;line-height:1.3;margin:.3rem 0 .4rem;overflow-wrap:anywhere}"
     "code{overflow-wrap:anywhere}li{margin:.25rem 0}p,dd{overflow-wrap:anywhere}"
-    "dt{font-size:.85rem;opacity:.75}dd{margin:0 0 .6rem}"
-    "label{display:block;margin:.9rem 0 .2rem}fieldset{border:0;padding:0;margin:.9rem 0}"
-    "fieldset label{display:inline-block;margin:.2rem 1rem .2rem 0}legend{padding:0}"
+    "p{margin:.6rem 0}a{color:var(--accent)}dl{margin:1rem 0 0}"
+    "dt,.quiet{font-size:.87rem;color:var(--quiet)}dd{margin:0 0 .6rem}"
+    "label{display:block;margin:.7rem 0 .2rem;font-size:.9rem}"
+    "fieldset{border:0;padding:0;margin:.7rem 0 0}"
+    "fieldset label{display:inline-block;margin:.2rem 1rem .2rem 0;padding:.4rem 0}"
+    "legend{padding:0;font-size:.9rem}summary{cursor:pointer;padding:.3rem 0}"
     "input[type=text],input[type=password]{font:inherit;width:100%;box-sizing:border-box;"
-    "padding:.45rem .6rem}"
-    ".button{display:inline-block;border:1px solid;border-radius:.4rem;text-decoration:none;"
-    "color:inherit;padding:.55rem 1.3rem;font-weight:600}"
-    "button{font:inherit;font-weight:600;margin:1.2rem .6rem 0 0;padding:.55rem 1.3rem}"
+    "color:inherit;background:light-dark(#f1f5f6,#1b242c);border:1px solid var(--edge);"
+    "border-radius:8px;min-height:44px;padding:.3rem .7rem}"
+    ":focus-visible{outline:2px solid var(--accent);outline-offset:2px}"
+    ".button,button{display:inline-block;box-sizing:border-box;min-height:44px;font:inherit;"
+    "font-weight:600;border:1px solid var(--edge);border-radius:8px;padding:.55rem 1.3rem;"
+    "text-decoration:none;color:var(--text);background:none;cursor:pointer}"
+    "button{margin:1rem .6rem 0 0;color:#fff;background:light-dark(#0b6868,#21827b);"
+    "border-color:transparent}"
+    ".badges{display:flex;flex-wrap:wrap;gap:.4rem}"
+    ".badge{border:1px solid;border-radius:999px;padding:0 .6rem;font-size:.82rem;"
+    "font-weight:600;color:var(--quiet)}.bad .badge:first-child{color:var(--bad)}"
+    ".busy .badge:first-child{color:var(--busy)}"
+    "main.bad{border-top-color:var(--bad)}main.busy{border-top-color:var(--busy)}"
+    "main.calm{border-top-color:var(--calm)}main.mute{border-top-color:var(--quiet)}"
     "li form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.3rem 0 1rem}"
-    "li input[type=text]{flex:1 1 10rem;width:auto}li button{margin:0}"
-    "output{display:block;margin:.6rem 0}svg{max-width:100%;height:auto}</style>"
+    "li input[type=text]{flex:1 1 10rem;width:auto}"
+    "li button{margin:0;color:var(--text);background:none;border-color:var(--edge)}"
+    "output{display:block;margin:.6rem 0}main svg{max-width:100%;height:auto}"
+    "@media(max-width:480px){main{padding:.7rem .9rem 1rem}.act button{width:100%}}"
+    "</style>"
+)
+_HEADER: Final = Markup(
+    '<header><svg viewBox="0 0 32 32" aria-hidden="true">'
+    '<rect width="32" height="32" rx="7" fill="#0b6868"/>'
+    '<path d="M5 20h5l3-9 5 13 3-8h6" fill="none" stroke="#fff" stroke-width="2.6" '
+    'stroke-linecap="round" stroke-linejoin="round"/>'
+    '<path d="M5 8h22" fill="none" stroke="#f7b863" stroke-width="2" stroke-dasharray="3 3" '
+    'stroke-linecap="round"/></svg>Linewatch</header>'
 )
 
 
-def plain_page(title: str, *content: str) -> str:
-    """Return a whole page; foreign text in `content` is escaped unless it is Markup."""
+def plain_page(title: str, *content: str, above: str = Markup(), tone: str = "") -> str:
+    """Return a whole page; foreign text in `content` is escaped unless it is Markup.
+
+    `above` stands above the title; `tone` is the kind of a badge, which colours the edge.
+    """
+    main = element("main", above, element("h1", title), *content, class_=tone or None)
     return "<!doctype html>" + element(
         "html",
         element(
@@ -55,7 +94,7 @@ def plain_page(title: str, *content: str) -> str:
             element("title", f"{title} · Linewatch"),
             _STYLE,
         ),
-        element("body", element("main", element("h1", title), *content)),
+        element("body", _HEADER, main),
         lang="en",
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import quote, unquote
+from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -10,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
+from dashboard.application.incident_words import severity_style
 from dashboard.application.signed_links import (
     SILENCED_FOR,
     LinkActions,
@@ -20,17 +23,18 @@ from dashboard.application.signed_links import (
 from dashboard.application.text import sentence
 from dashboard.domain.alerts.incident import LONGEST_NOTE
 from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import LONGEST_NAME
+from dashboard.domain.people.access import LONGEST_NAME, parse_name
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
 from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, starting_page, text_field
+from dashboard.web.session_cookie import cookie_of
 
 _QUESTIONS: Final = {
     LinkPurpose.ACKNOWLEDGE: (
         "Acknowledge this incident?",
-        "Everybody sees that you work on it; reminders and escalation stop.",
+        "Everybody sees that you work on it. Reminders and escalation stop.",
         "Acknowledge",
     ),
     LinkPurpose.SILENCE: (
@@ -59,62 +63,112 @@ _FAULTS: Final = {
         "Links in messages are valid for some days. The page Alerts does the same.",
     ),
 }
-_PAGE_ALERTS: Final = element(
-    "p", element("a", "Open the page Alerts", href="../alerts", rel="noreferrer")
-)
+_NAME: Final = "linewatch-name"
+"""The cookie that remembers under which name somebody acts by links in this browser."""
+
+_REMEMBERED_FOR: Final = 366 * 24 * 3600
 
 
-def confirm_page(subject: LinkSubject, length: str = "") -> str:
-    """Ask for confirmation; `length` is how long to silence, as the link in the message said."""
-    question, consequence, button = _QUESTIONS[subject.link.purpose]
-    if subject.done and subject.link.purpose is LinkPurpose.ACKNOWLEDGE:
-        done = element("p", element("strong", subject.done))
-        return plain_page("Acknowledged already", _about(subject), done, _PAGE_ALERTS)
-    form = element(
-        "form",
-        *_fields(subject, length if length in SILENCED_FOR else "1h"),
-        element("button", button, type="submit"),
-        method="post",
-        action="",
+def confirm_page(subject: LinkSubject, length: str = "", name: str = "") -> str:
+    """Ask for confirmation.
+
+    `length` is how long to silence, as the link in the message said; `name` is who acted by a link
+    in this browser before.
+    """
+    purpose = subject.link.purpose
+    if subject.link.incident_id is None:
+        question, consequence, _ = _QUESTIONS[purpose]
+        about = element("p", element("strong", visible(subject.title, 400)))
+        form = _form(subject, length, name)
+        return plain_page(question, about, _done(subject), element("p", consequence), form)
+    title = visible(subject.title, 400)
+    if not subject.state:
+        return plain_page(title, _further(None))
+    is_done = bool(subject.done) and purpose is LinkPurpose.ACKNOWLEDGE
+    kind, sign, word = severity_style(subject.severity)
+    return plain_page(
+        title,
+        element("p", _since(subject), class_="quiet"),
+        _done(subject),
+        Markup() if is_done else _form(subject, length, name),
+        _facts(subject),
+        _further(subject.link.incident_id),
+        above=_badges(f"{sign} {word}", capitalized(subject.state)),
+        tone=kind,
     )
-    done = element("p", element("strong", subject.done)) if subject.done else Markup()
-    preview = element("p", visible(subject.preview, 600)) if subject.preview else Markup()
-    return plain_page(question, _about(subject), done, element("p", consequence), preview, form)
 
 
-def done_page(result: LinkResult) -> str:
+def done_page(result: LinkResult, incident_id: UUID | None = None) -> str:
     """Say what was done."""
-    return plain_page(result.headline, element("p", result.text), _PAGE_ALERTS)
+    return plain_page(
+        result.headline, element("p", result.text), _further(incident_id), tone="calm"
+    )
 
 
 def fault_page(fault: LinkFault) -> str:
     """Say why a link cannot be used."""
     headline, text = _FAULTS[fault]
-    return plain_page(headline, element("p", text), _PAGE_ALERTS)
+    return plain_page(headline, element("p", text), _further(None), tone="busy")
 
 
-def _about(subject: LinkSubject) -> Markup:
-    rows = [("About", visible(subject.title, 400))]
-    if subject.state:
-        if subject.last:
-            name = "Transaction" if subject.changes == 1 else "Latest"
-            rows.append((name, visible(subject.last, 600)))
-        changes = counted(subject.changes, "change")
-        rows += [("State", f"{subject.state}, {changes}"), ("Since", subject.since)]
-    return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in rows))
+def _badges(*words: str) -> Markup:
+    return element(
+        "div", *(element("span", each, class_="badge") for each in words), class_="badges"
+    )
 
 
-def _fields(subject: LinkSubject, length: str) -> list[Markup]:
-    address = visible(subject.link.recipient.address, LONGEST_NAME)
-    fields = [text_field("name", "Your name", address, LONGEST_NAME)]
-    if subject.link.purpose is LinkPurpose.SILENCE:
-        fields.append(_length_field(length))
-    if subject.link.incident_id is not None:
-        fields.append(text_field("note", "Note (optional)", "", LONGEST_NOTE))
-    return fields
+def _since(subject: LinkSubject) -> str:
+    many = "" if subject.changes == 1 else f", {counted(subject.changes, 'change')}"
+    return f"Since {subject.since}{many}"
 
 
-def _length_field(chosen: str) -> Markup:
+def _done(subject: LinkSubject) -> Markup:
+    return element("p", element("strong", subject.done)) if subject.done else Markup()
+
+
+def _facts(subject: LinkSubject) -> Markup:
+    """Say what a silence covers or what else is acknowledged, and what was rejected last."""
+    rows = []
+    if subject.preview:
+        name = "With it" if subject.link.purpose is LinkPurpose.ACKNOWLEDGE else "What it covers"
+        rows.append((name, visible(subject.preview, 600)))
+    if subject.last:
+        name = "Transaction" if subject.changes == 1 else "Latest"
+        rows.append((name, visible(subject.last, 600)))
+    pairs = (join(element("dt", name), element("dd", value)) for name, value in rows)
+    return element("dl", *pairs) if rows else Markup()
+
+
+def _further(incident_id: UUID | None) -> Markup:
+    """Lead to the timeline of an incident, or to the page Alerts."""
+    words, place = "Open Alerts", "../alerts"
+    if incident_id is not None:
+        words, place = "Open timeline", f"../alerts?incident={incident_id}"
+    return element("p", element("a", words, href=place, rel="noreferrer", class_="button"))
+
+
+def _form(subject: LinkSubject, length: str, name: str) -> Markup:
+    """Ask who acts, for how long if that is to be said, and offer the one button."""
+    link = subject.link
+    _, consequence, button = _QUESTIONS[link.purpose]
+    usual = name or visible(link.recipient.address, LONGEST_NAME)
+    is_of_incident = link.incident_id is not None
+    note = text_field("note", "Note", "", LONGEST_NOTE)
+    return element(
+        "form",
+        text_field("name", "Your name", usual, LONGEST_NAME),
+        _length_field(length) if link.purpose is LinkPurpose.SILENCE else Markup(),
+        element("button", button, type="submit"),
+        element("p", consequence, class_="quiet") if is_of_incident else Markup(),
+        element("details", element("summary", "Add a note"), note) if is_of_incident else Markup(),
+        method="post",
+        action="",
+        class_="act",
+    )
+
+
+def _length_field(wanted: str) -> Markup:
+    chosen = wanted if wanted in SILENCED_FOR else next(iter(SILENCED_FOR))
     choices = [
         element(
             "label",
@@ -125,7 +179,7 @@ def _length_field(chosen: str) -> Markup:
                 value=each,
                 checked="" if each == chosen else None,
             ),
-            f" {each}",
+            f" {each.removesuffix('h')} h",
         )
         for each in SILENCED_FOR
     ]
@@ -170,7 +224,9 @@ async def _answer(request: Request) -> Response:
             return HTMLResponse(fault_page(link), _STATUSES[link])
         form = await read_form(request)
         length = request.query_params.get("for", "")
-        return await run_in_threadpool(_respond, links, link, form, length)
+        response = await run_in_threadpool(_respond, links, link, form, (length, _name_of(request)))
+        _remember(response, request, "" if form is None else form.get("name", ""), link)
+        return response
     except InputError as mistake:
         said = element("p", sentence(str(mistake)), " Go back and correct it.")
         return HTMLResponse(plain_page("Nothing was changed", said), 400)
@@ -180,8 +236,33 @@ async def _answer(request: Request) -> Response:
         return HTMLResponse(plain_page("Nothing was changed", said), 503)
 
 
-def _respond(links: LinkActions, link: SignedLink, form: LinkForm | None, length: str) -> Response:
+def _respond(
+    links: LinkActions, link: SignedLink, form: LinkForm | None, known: tuple[str, str]
+) -> Response:
     """Ask for confirmation where no form was sent, else act."""
     if form is None:
-        return HTMLResponse(confirm_page(links.about(link), length))
-    return HTMLResponse(done_page(links.act(link, form)))
+        return HTMLResponse(confirm_page(links.about(link), *known))
+    return HTMLResponse(done_page(links.act(link, form), link.incident_id))
+
+
+def _name_of(request: Request) -> str:
+    """Return under which name somebody acted by a link in this browser; empty for none."""
+    try:
+        return parse_name(unquote(cookie_of(request.scope, _NAME)))
+    except InputError:
+        return ""
+
+
+def _remember(response: Response, request: Request, name: str, link: SignedLink) -> None:
+    """Let the browser keep the name of who acted, unless it is the address of the recipient."""
+    if name.strip() in {"", link.recipient.address}:
+        return
+    response.set_cookie(
+        _NAME,
+        quote(name.strip(), safe=""),
+        max_age=_REMEMBERED_FOR,
+        path=PATH,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests import journeys
+from tests.browser.accessibility import barriers
+from tests.browser.page_checks import SCHEMES
 from tests.chromium import running_browser
 
 
@@ -22,6 +24,25 @@ def site() -> Iterator[journeys.Site]:
 def browser() -> Iterator[Browser]:
     with running_browser() as running:
         yield running
+
+
+def test_link_of_a_mail_has_its_one_button_on_the_first_screen_of_a_phone(
+    browser: Browser, site: journeys.Site
+) -> None:
+    size = ViewportSize(width=360, height=640)
+    with browser.new_context(viewport=size) as context:
+        page = context.new_page()
+        page.goto(site.link)
+        buttons = page.get_by_role("button")
+        expect(buttons).to_have_count(1)
+        box = buttons.bounding_box()
+
+        assert box is not None
+        assert (box["height"] >= 44, box["y"] + box["height"] <= size["height"]) == (True, True)
+        assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            assert barriers(page) == [], scheme
 
 
 def test_each_customer_is_a_paste_enter_and_copy_and_a_mail_is_two_clicks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.application.incident_words import severity_style
 from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.source_health import OperationState
 from dashboard.domain.alerts.incident import IncidentState
@@ -39,11 +40,6 @@ _VERDICTS: Final = {
 _FIRING: Final = {
     Severity.INFO.value: ("mute", "i", "Firing"),
     Severity.WARNING.value: ("busy", "!", "Firing"),
-}
-_SEVERITIES: Final = {
-    Severity.INFO: ("mute", "i", "Info"),
-    Severity.WARNING: ("busy", "!", "Warning"),
-    Severity.CRITICAL: ("bad", "▲", "Critical"),
 }
 _INCIDENTS: Final = {
     IncidentState.PENDING: ("stale", "…", "Pending"),
@@ -97,24 +93,19 @@ def simulated_badge(words: str = "Simulated") -> Markup:
 
 def severity_badge(severity: str) -> Markup:
     """Build the badge that says how urgent something is."""
-    return badge(*_style_of(severity))
+    return badge(*severity_style(severity))
 
 
 def severity_kind(severity: str) -> str:
     """Return the style of what is so urgent."""
-    return _style_of(severity)[0]
+    return severity_style(severity)[0]
 
 
 def severity_sign(severity: str) -> Markup:
     """Build the sign of a badge alone, for a line; its word is read out."""
-    kind, sign, word = _style_of(severity)
+    kind, sign, word = severity_style(severity)
     mark = element("span", sign, class_=f"lw-sign {kind}", title=word, aria_hidden="true")
     return join(mark, element("span", f"{word}:", class_="lw-sr"))
-
-
-def _style_of(severity: str) -> tuple[str, str, str]:
-    known = {each.value: style for each, style in _SEVERITIES.items()}
-    return known.get(severity, ("mute", "·", severity))
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:

@@ -74,9 +74,14 @@ async def pages(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def ask(method: str, path: str, **form: str) -> httpx.Response:
     """Open a link, or send its form."""
-    transport = httpx.ASGITransport(StrictHeaders(SignedLinks(pages)))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with browser() as client:
         return await client.request(method, path, data=form or None)
+
+
+def browser() -> httpx.AsyncClient:
+    """Return what opens links and keeps cookies."""
+    transport = httpx.ASGITransport(StrictHeaders(SignedLinks(pages)))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 def state(queries: Application) -> tuple[IncidentState, str, int]:
@@ -145,6 +150,38 @@ async def test_name_of_who_acts_is_that_of_the_recipient_unless_given(
 
     assert 'value="<ops>@example.org"' in unescape(asked.text)
     assert state(queries)[1] == OPS.address
+
+
+async def test_browser_remembers_who_acted_and_offers_the_name_for_the_next_link(
+    queries: Application,
+) -> None:
+    path = link(queries, LinkPurpose.ACKNOWLEDGE)
+    async with browser() as client:
+        await client.post(path, data={"name": "  Zoë; <b> "})
+        shown = await client.get(link(queries, LinkPurpose.SILENCE))
+        [cookie] = client.cookies.jar
+        client.cookies.clear()
+        hostile = await client.get(path, headers={"Cookie": f"{cookie.name}=%0a{'x' * 200}"})
+
+    assert 'value="Zoë; <b>"' in unescape(shown.text)
+    assert "<b>" not in shown.text
+    assert (cookie.path, cookie.has_nonstandard_attr("HttpOnly")) == ("/link/", True)
+    assert hostile.status_code == 200
+
+
+async def test_page_leads_with_severity_and_incident_and_its_one_button_comes_before_the_rest(
+    queries: Application,
+) -> None:
+    asked = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))
+    done = await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE))
+    [story] = queries.incidents.open()
+    timeline = f'href="../alerts?incident={story.incident.incident_id}"'
+
+    marks = ["! Warning", "<h1>1 rejection", "<button", "Reminders and escalation", timeline]
+    places = [asked.text.index(each) for each in marks]
+    assert places == sorted(places)
+    assert asked.text.count("<button") == 1
+    assert timeline in done.text
 
 
 async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chosen(
