@@ -203,7 +203,6 @@ def compose(
     occasion = occasion_of(notification, templates.zone, context.event, title, has_link=has_link)
     variables = {
         "text": text,
-        "headline": text.headline,
         "occasion": occasion,
         "steps": () if occasion.is_done else (*occasion.steps, *text.next_steps),
         "busy": busy,
