@@ -55,11 +55,17 @@ _LINK_JOINTS: Final = (
 """Dots, colons and at signs, and what becomes one when a program normalises text (NFKC)."""
 
 _LINK_MARK: Final = re.compile(
-    r"(?P<time>(?<!\S)\d\d(?::\d\d)+)"
-    rf"|(?<=[^\s\[\"{_LINK_JOINTS}])[{_LINK_JOINTS}]+(?=[^\s{_LINK_JOINTS}])"
+    r"(?P<plain>(?<!\S)\d\d(?::\d\d)+"
+    r"|(?<![^\s(\"“])(?:[A-Za-z](?:\.[A-Za-z])+\.?|v?\d+(?:,\d{3})*(?:\.\d+){1,2})"
+    r"[.,;!?)\"”]*:?(?!\S))"
+    rf"|(?<=[^\s\[\"{_LINK_JOINTS}])[{_LINK_JOINTS}]+(?=[^\s)\"”{_LINK_JOINTS}])"
     r"|(?<![\\\ufe68\uff3c])[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
 )
-"""What makes a link of the text around it, except in a time such as 12:30."""
+"""What makes a link of the text around it; `plain` are words that no program takes for one.
+
+These are times, abbreviations such as e.g., and numbers or versions of up to three parts: the last
+part of a host has two characters at least, unless all four are numbers.
+"""
 
 _MAIL_ADDRESS: Final = re.compile(
     r"(?!(?i:www|ftp)\.)[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,9}", re.ASCII
@@ -83,7 +89,7 @@ def unlinked(text: str, limit: int = 2000) -> str:
 
     ``https://evil.example/`` becomes ``https[:]//evil[.]example/``. A second time changes nothing.
     """
-    return _LINK_MARK.sub(lambda found: found["time"] or f"[{found[0]}]", visible(text, limit))
+    return _LINK_MARK.sub(lambda found: found["plain"] or f"[{found[0]}]", visible(text, limit))
 
 
 def unlinked_name(text: str, limit: int = 80) -> str:

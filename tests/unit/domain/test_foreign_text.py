@@ -57,7 +57,9 @@ def test_shown_text_holds_no_control_or_format_character(text: str) -> None:
         ("😀.ws and evil\u2024example", "😀[.]ws and evil[\u2024]example"),
         (r"\\host\share", r"[\\]host\share"),
         ("file:///etc tel:112", "file[:]///etc tel[:]112"),
-        ("Case 17.5 of v1.2. Next, at 12:30 ...", "Case 17[.]5 of v1[.]2. Next, at 12:30 ..."),
+        ("evil.com, t.co (x.io) e.g.evil.com", "evil[.]com, t[.]co (x[.]io) e[.]g[.]evil[.]com"),
+        ("x.y/path e.g:80 e.g.\u200bevil.co", "x[.]y/path e[.]g[:]80 e[.]g[.]\\u200bevil[.]co"),
+        ("evil.com.5 and 1.2.3.4", "evil[.]com[.]5 and 1[.]2[.]3[.]4"),
         ("a\u202eb", "a\\u202eb"),
     ],
 )
@@ -65,20 +67,39 @@ def test_mail_program_finds_no_link_in_foreign_text(foreign: str, shown: str) ->
     assert unlinked(foreign) == shown
 
 
-_LINK: Final = re.compile(
-    r"[^\s\[\]\".]\.+[^\s\[\].]|[a-z][a-z0-9+.-]*:\S|[^\s\[\]\"]@+[^\s\]]|\\\\[^\s\]\\]",
-    re.IGNORECASE,
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Case 17.5 of v1.2. Next, at 12:30 ...",
+        "too many calls, e.g., “a.k.a.” of geth 1.14.2 (i.e. 1,234.5 lines; over the limit.)",
+        "more than one word …”, so it was cut…",
+    ],
 )
-"""More than any program takes for a link: what joins names, protocols, mailboxes and shares."""
+def test_text_in_which_no_program_finds_a_link_stays_as_it_is(text: str) -> None:
+    assert unlinked(text) == text
 
-_AT_AN_END: Final = re.compile(r"(?<![^\s\[\"])[.:@]+|[.:@]+(?!\S)")
+
+_LINK: Final = re.compile(r"[a-z][a-z0-9+.-]*:\S|[^\s\[\]\"]@+[^\s\]]|\\\\[^\s\]\\]", re.IGNORECASE)
+"""More than any program takes for a link: what joins protocols, mailboxes and shares."""
+
+_AT_AN_END: Final = re.compile(r"(?<![^\s\[\"])[.:@]+|[.:@]+(?![^\s)\"”])")
 """Marks that join nothing: they begin or end a word."""
+
+_NO_PART_OF_A_HOST: Final = re.compile(r"[a-z]?|\d+", re.ASCII | re.IGNORECASE)
+"""What stands behind no dot of a host: one letter, or a number unless all parts are numbers."""
+
+
+def _is_host(word: str) -> bool:
+    first, *parts = re.split(r"\.+", word)
+    is_number = first.isdecimal() and len(parts) > 2
+    return is_number or not all(map(_NO_PART_OF_A_HOST.fullmatch, parts))
 
 
 def _has_link(text: str) -> bool:
     seen = unicodedata.normalize("NFKC", text).replace("\u3002", ".")
-    seen = _AT_AN_END.sub("", seen)
-    return _LINK.search(re.sub(r"\[[ap]\.m\.\]", "", seen)) is not None  # of one sign: \u33c2
+    seen = re.sub(r"\[[ap]\.m\.\]", "", _AT_AN_END.sub("", seen))  # of one sign: \u33c2
+    has_host = any(map(_is_host, re.split(r"[\s\[\]()\"“”,;!?/:@]+", seen)))
+    return has_host or _LINK.search(seen) is not None
 
 
 @example("0@: a:. b.@ :@a")
