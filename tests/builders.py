@@ -10,12 +10,14 @@ from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.incident import Incident, IncidentState
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
     RejectionReport,
     RejectionStage,
     SignedTransaction,
+    StatusClaim,
     StoredRejection,
 )
 
@@ -58,6 +60,22 @@ def a_record(**changes: Any) -> RejectedTransaction:  # noqa: ANN401 - any field
         "timestamp": A_MOMENT,
     }
     return RejectedTransaction(**(fields | changes))
+
+
+def a_disputed_answer(tx_hash: TxHash, **record: Any) -> ExclusionAnswer:  # noqa: ANN401 - any field
+    """Return the answer of an endpoint that has a record, beside one that has an inclusion."""
+    claim = StatusClaim("INCLUDED", tx_hash, 21_044)
+    beside = (ExclusionAnswer(tx_hash, claim=claim, endpoint="second"),)
+    answer = a_record(tx_hash=tx_hash, **record)
+    return ExclusionAnswer(tx_hash, answer, endpoint="gateway", beside=beside)
+
+
+DISPUTE: Final = (
+    "The endpoints disagree, and the rejection counts: gateway has reported a rejection since "
+    "2026-11-20 12:00:00 UTC; second has reported the transaction as included in block 21,044 "
+    "since 2026-11-20 12:00:00 UTC; only a receipt proves an inclusion."
+)
+"""What is said of such an answer, given at `A_MOMENT`."""
 
 
 def a_transaction(**changes: Any) -> SignedTransaction:  # noqa: ANN401 - any field

@@ -33,11 +33,12 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import overrun, parse_reason
 from dashboard.domain.tables import write_csv
+from dashboard.domain.tracking.statements import are_in_dispute, statements_in_words
 
 _HEADER: Final = (
     *("noticed_at", "network_id", "network", "change", "transaction", "label", "attempted_at"),
     *("sender", "nonce", "stage", "module", "count", "limit", "overrun", "block", "dated"),
-    *("first_seen_at", "reason"),
+    *("first_seen_at", "reason", "endpoints_say"),
 )
 _NAMED_IN_SUBJECT: Final = 2
 """Changes of networks whose states the subject names."""
@@ -112,11 +113,12 @@ class _Grouped:
             record = change.rejection.record
             limits = network.line_limits.at(change.rejection.dated_at)
             cause = cause_of(parse_reason(record.reason_message, limits))
-            stage = str(record.tx_rejection_stage)
+            stage = str(record.tx_rejection_stage) if record.is_staged else ""
         self.causes[Cause(visible(network.title), cause, stage)] += 1
         if len(self.lines) < FIRST_MEMBERS:
             text = self._text_of(change, network)
             said = text.subject.partition(" · ")[0]
+            said += ", endpoints disagree" if are_in_dispute(change.statements) else ""
             tx_hash = change.transition.subject.tx_hash
             short = "" if tx_hash is None else short_hash(tx_hash)
             name = name_of(change)
@@ -334,8 +336,9 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
         *(transition.began_at.isoformat(), transition.subject.network_id, network.title, said),
         *(str(tx_hash or transition.subject.kind), change.label, attempted),
     )
+    said_by = statements_in_words(change.statements)
     if change.rejection is None:
-        return (*about, *[None] * (len(_HEADER) - len(about)))
+        return (*about, *[None] * (len(_HEADER) - len(about) - 1), said_by)
     record = change.rejection.record
     limits = network.line_limits.at(change.rejection.dated_at)
     reason = parse_reason(record.reason_message, limits)
@@ -346,5 +349,5 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
         *(reason.module, reason.count, reason.limit, None if times is None else f"{times:.2f}"),
         record.block_number,
         or_unknown(None if record.timestamp is None else record.timestamp.isoformat()),
-        *(change.rejection.first_seen_at.isoformat(), record.reason_message),
+        *(change.rejection.first_seen_at.isoformat(), record.reason_message, said_by),
     )

@@ -58,7 +58,12 @@ from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
-from dashboard.store.evidence.evidence import with_ends, with_labels, with_previous
+from dashboard.store.evidence.evidence import (
+    with_ends,
+    with_labels,
+    with_previous,
+    with_statements,
+)
 from dashboard.store.gas import latest_fees
 from dashboard.store.rejections.limits_end import known_limits
 from dashboard.wire.decoding import format_timestamp
@@ -238,7 +243,7 @@ class MessageWriter:
                 changes = self._changes(notification)
                 return compose_grouped(notification, templates, changes, beside)
         with self.store.read() as connection:
-            [known] = with_ends(connection, with_labels(connection, [notification.first]))
+            [known] = _known(connection, [notification.first])
             is_of_changes = notification.is_of_changes
             context = MessageContext(
                 with_previous(connection, known),
@@ -293,7 +298,7 @@ class MessageWriter:
         named = FIRST_MEMBERS
         while part := list(islice(members, _PORTION)):
             with self.store.read() as connection:
-                known = with_ends(connection, with_labels(connection, part))
+                known = _known(connection, part)
                 known[:named] = [with_previous(connection, each) for each in known[:named]]
             named = 0
             yield from known
@@ -304,6 +309,11 @@ class MessageWriter:
         with self.store.read() as connection:
             found = last_changes(connection, notification.notification_id)
         return iter(found or [notification.first])
+
+
+def _known(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
+    """Return the changes with what stands behind them, but for the records before."""
+    return with_statements(connection, with_ends(connection, with_labels(connection, changes)))
 
 
 def _event(connection: Connection, notification: Notification) -> IncidentEvent | None:

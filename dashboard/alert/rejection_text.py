@@ -28,6 +28,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     parse_reason,
 )
+from dashboard.domain.tracking.statements import statements_in_words
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""
@@ -42,6 +43,10 @@ _HEADLINES: Final = {
 }
 _UNKNOWN: Final = "a rejection was recorded"
 _NOT_KEPT: Final = "The previous record is no longer stored, so the two cannot be compared."
+_ACCEPTED: Final = (
+    "Another node may accept what one refuses. Within some minutes a chain can still be "
+    "reorganised, and the block with it."
+)
 _NOTHING: Final = "–"
 
 
@@ -65,7 +70,11 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
     happened = "now has another record" if change.is_changed_record else "was rejected"
     kicker = "Record changed" if change.is_changed_record else "Rejected"
     limits = _ended(change, context)
-    explained = ("" if reason is None else explain(reason), "" if limits is None else limits.note)
+    explained = (
+        "" if reason is None else explain(reason),
+        "" if limits is None else limits.note,
+        statements_in_words(change.statements),
+    )
     is_lost = change.is_changed_record and change.previous is None
     return IncidentText(
         headline=said[0].upper() + said[1:],
@@ -101,8 +110,7 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
         f"a node rejected it before{failed}.",
         page="lookup",
         rows=(*_identity(change), *rows, *_record_rows(change, context)),
-        explanation="Another node may accept what one refuses. Within some minutes a chain can "
-        "still be reorganised, and the block with it.",
+        explanation=" ".join(filter(None, (_ACCEPTED, statements_in_words(change.statements)))),
         changed=(("Status", before, f"included in {block}{failed}"),),
         kicker=f"Included on {context.network}",
         subject=f"{said[0].upper()}{said[1:]} · {name_of(change)} · {context.network}",
@@ -181,7 +189,7 @@ def _preheader(
     if changed:
         return " · ".join(f"{label} {before} → {now}" for label, before, now in changed)
     said = [_figures(reason)]
-    if change.rejection is not None:
+    if change.rejection is not None and change.rejection.record.is_staged:
         said.append(f"stage {change.rejection.record.tx_rejection_stage}")
     if change.attempted_at is not None:
         said.append(f"attempted {moment_in(change.attempted_at, context.zone)}")

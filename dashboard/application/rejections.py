@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -25,7 +27,7 @@ from dashboard.application.rejection_timeline import (
 )
 from dashboard.application.text import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown
 from dashboard.domain.rejections.reasons import (
     LineLimits,
@@ -37,6 +39,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
 )
 from dashboard.domain.rejections.search import RejectionFilter, parse_search
+from dashboard.domain.tracking.statements import Statement, statements_in_words
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.counts import (
@@ -53,6 +56,7 @@ from dashboard.store.rejections.search import (
     search,
     unparsed_reasons,
 )
+from dashboard.store.tracking.statements import statements_among
 from dashboard.wire.exclusion import encode_record
 
 MOST_EXPORTED: Final = 20_000
@@ -215,6 +219,15 @@ class Rejections(ApplicationSubject):
         with self._context.store.read_recent() as connection:
             return search(connection, wanted, limit, before=before)
 
+    def file(self, wanted: RejectionFilter, shown: Shown) -> str:
+        """Write the latest `MOST_EXPORTED` that fit in a time as CSV."""
+        within = self.window(shown).within(wanted)
+        with self._context.store.read_recent() as connection:
+            found = search(connection, within, MOST_EXPORTED)
+            hashes = list(dict.fromkeys(each.record.tx_hash for each in found))
+            said = statements_among(connection, hashes)
+        return rejection_file(self._context, said).csv(found)
+
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
         """Return the tables of module limits: those of the networks first, then the public ones."""
         own = (table for each in self._context.networks for table in each.line_limits.tables)
@@ -302,9 +315,19 @@ def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
     )
 
 
-def rejection_file(context: ApplicationContext) -> Listing[StoredRejection]:
-    """Return what a file holds of each rejection: the reason in words and as it was sent."""
+def rejection_file(
+    context: ApplicationContext,
+    said: Mapping[tuple[TxHash, NetworkId], Sequence[Statement]] = MappingProxyType({}),
+) -> Listing[StoredRejection]:
+    """Return what a file holds of each rejection: the reason in words and as it was sent.
+
+    `said` is what exclusion endpoints say of transactions.
+    """
     reason_of = context.reason_of
+
+    def endpoints_say(each: StoredRejection) -> str:
+        return statements_in_words(said.get((each.record.tx_hash, each.network_id), ()))
+
     return Listing(
         "rejections",
         (
@@ -323,6 +346,7 @@ def rejection_file(context: ApplicationContext) -> Listing[StoredRejection]:
             Column("dated_by_the_node", lambda each: or_unknown(_dated(each))),
             Column("first_seen_here", lambda each: moment(each.first_seen_at)),
             Column("block_number", lambda each: each.record.block_number),
+            Column("endpoints_say", endpoints_say),
         ),
     )
 

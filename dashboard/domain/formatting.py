@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
@@ -133,6 +134,12 @@ def capitalized(text: str) -> str:
 def counted(many: int, one: str, several: str = "") -> str:
     """Print a number and what there is of it: ``1 row``, ``1,200 rows``; by default with an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Name one or several: ``a``, ``a and b``, ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def short_hash(tx_hash: TxHash) -> str:

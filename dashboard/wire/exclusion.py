@@ -61,9 +61,6 @@ _SAVED: Final = msgspec.json.Decoder(_SavedJson)
 LONGEST_ADDED: Final = 16_000
 """Characters that are kept of members that are not part of an answer."""
 
-LONGEST_STATUS: Final = 200
-"""Characters that are kept of a status."""
-
 _OF_RECORD: Final = frozenset(
     {"txHash", "from", "nonce", "txRejectionStage", "reasonMessage", "timestamp", "blockNumber"}
 )
@@ -91,8 +88,8 @@ def _said(raw: bytes | Raw, answer: _AnswerJson) -> RejectedTransaction | Status
         return _record(answer, None, _added(raw, (_OF_RECORD | {"status"}) - foreign))
     if answer.status is None:
         raise WireError("it has neither a txRejectionStage nor a status")
-    tx_hash, word = _parsed(parse_tx_hash, answer.tx_hash), answer.status[:LONGEST_STATUS]
-    return StatusClaim(word, tx_hash, block or None, _added(raw, _OF_STATUS))
+    tx_hash = _parsed(parse_tx_hash, answer.tx_hash)
+    return StatusClaim(answer.status, tx_hash, block or None, _added(raw, _OF_STATUS))
 
 
 def _record(answer: _AnswerJson, block: int | None, added: str) -> RejectedTransaction:

@@ -14,6 +14,7 @@ from dashboard.domain.formatting import moment
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.tracking.statements import Statement
 from dashboard.errors import InputError
 
 Group: TypeAlias = tuple[tuple[str, str], ...]
@@ -274,6 +275,7 @@ class NotifiedChange:
     `label` and `attempted_at` are as the transaction is tracked: foreign text, and None if
     nobody knows when it was sent.
     `ended` is what ended the condition of a network that this opened, None while it lasts.
+    `statements` are what exclusion endpoints say of the transaction, if that is more than a record.
     """
 
     transition: Transition
@@ -283,6 +285,7 @@ class NotifiedChange:
     label: str = ""
     attempted_at: datetime | None = None
     ended: Transition | None = None
+    statements: tuple[Statement, ...] = ()
 
     @property
     def is_changed_record(self) -> bool:

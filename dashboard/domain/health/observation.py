@@ -12,7 +12,6 @@ from typing import Final, overload
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
-    RejectionStage,
     StatusClaim,
 )
 
@@ -96,8 +95,7 @@ class ExclusionAnswer:
             return AnswerShape.STATUS
         if self.record is None:
             return None
-        is_staged = self.record.tx_rejection_stage is not RejectionStage.UNKNOWN
-        return AnswerShape.RECORD if is_staged else AnswerShape.STATUS
+        return AnswerShape.RECORD if self.record.is_staged else AnswerShape.STATUS
 
 
 class ExclusionAnswers(Sequence[ExclusionAnswer]):

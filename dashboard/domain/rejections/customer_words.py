@@ -10,6 +10,7 @@ from dashboard.domain.markup import unlinked
 from dashboard.domain.rejections.exclusion import REPORTING_DELAY, EndedLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun
+from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
 
 _RECENT: Final = " The newest blocks can still be replaced, so look again in 15 minutes."
@@ -38,11 +39,17 @@ _WAIT: Final = (
 
 
 def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
-    """Say what happened, in one to three plain sentences; `network` is one name, or several."""
-    say = _ANSWERS.get(kind)
-    if say is None:
-        return f"It is not known yet what happened to this transaction on {network}."
-    return say(evidence, network)
+    """Say what happened, and what endpoints report beside that, in plain sentences.
+
+    `network` is one name, or several.
+    """
+    say = _ANSWERS.get(kind, _not_known)
+    reported = statements_in_words(evidence.statements)
+    return " ".join(filter(None, (say(evidence, network), reported)))
+
+
+def _not_known(_: Evidence, network: str) -> str:
+    return f"It is not known yet what happened to this transaction on {network}."
 
 
 def _rejected(evidence: Evidence, network: str) -> str:
@@ -83,10 +90,10 @@ def _cannot_tell(_: Evidence, network: str) -> str:
 
 def _cannot_check(evidence: Evidence, network: str) -> str:
     since = evidence.failing_since
-    silent = "cannot be asked at the moment"
+    silent = f"{network} cannot be asked at the moment"
     if since is not None:
-        silent = f"has not answered since {moment(since)}"
-    return f"It is not known yet what happened to this transaction: {network} {silent}."
+        silent = f"no answer has come from {network} since {moment(since)}"
+    return f"It is not known yet what happened to this transaction: {silent}."
 
 
 def _not_in_a_block(end: FollowUp | None) -> str:
@@ -117,7 +124,7 @@ def _no_record(evidence: Evidence, network: str) -> str:
     before = "" if answered_at is None else f" in the seven days before {moment(answered_at)}"
     said = f"No rejection of this transaction by {network} is on record{before}."
     since = evidence.failing_since
-    silent = "" if since is None else f" Since {moment(since)} {network} has not answered."
+    silent = "" if since is None else f" No answer has come from {network} since {moment(since)}."
     not_seen = _not_in_a_block(evidence.follow_up)
     return f"{said}{silent}{not_seen} That does not prove that it was accepted{_late(evidence)}"
 
@@ -127,8 +134,8 @@ def _no_limits(evidence: Evidence, network: str) -> str:
     older = "" if evidence.attempted_at else " if it was sent after that"
     not_seen = _not_in_a_block(evidence.follow_up)
     return (
-        f"{network} has had no line limits{since}, so it does not reject this transaction for "
-        f"them{older}.{not_seen} That does not prove that it was accepted."
+        f"There have been no line limits on {network}{since}, so this transaction is not rejected "
+        f"for them{older}.{not_seen} That does not prove that it was accepted."
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
-from dashboard.domain.formatting import moment
+from dashboard.domain.formatting import listed, moment
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 
 QUERYABLE_WINDOW: Final = timedelta(days=7)
@@ -70,21 +70,29 @@ class RejectedTransaction:
     @property
     def is_whole(self) -> bool:
         """Whether it says all that a record of the exclusion API has to say."""
-        return (
-            None not in {self.sender, self.nonce, self.timestamp}
-            and self.tx_rejection_stage in WIRE_STAGES
-        )
+        return None not in {self.sender, self.nonce, self.timestamp} and self.is_staged
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the stage is known."""
+        return self.tx_rejection_stage in WIRE_STAGES
 
     def in_words(self, seen_at: datetime | None) -> str:
-        """Say where and when it was rejected, and what of that upstream does not say."""
-        is_staged, dated = self.tx_rejection_stage in WIRE_STAGES, self.timestamp
-        where = f" at the {self.tx_rejection_stage} stage" if is_staged else ""
-        when = "" if dated is None else f", dated {moment(dated)}"
-        if dated is None and seen_at is not None:
+        """Say where and when it was rejected, and what of that is not known."""
+        where = f" at the {self.tx_rejection_stage} stage" if self.is_staged else ""
+        when = "" if self.timestamp is None else f", dated {moment(self.timestamp)}"
+        if self.timestamp is None and seen_at is not None:
             when = f", first seen {moment(seen_at)}"
-        unsaid = [*(() if is_staged else ["at which stage"]), *(() if dated else ["when"])]
-        remark = f"; upstream does not say {' and '.join(unsaid)}" if unsaid else ""
-        return f"Rejected{where}{when}{remark}."
+        known = {
+            "stage": self.is_staged,
+            "sender": self.sender is not None,
+            "nonce": self.nonce is not None,
+            "date": self.timestamp is not None,
+        }
+        unknown = [name for name, is_known in known.items() if not is_known]
+        are = "is" if len(unknown) == 1 else "are"
+        remark = f" The {listed(unknown)} {are} not known." if unknown else ""
+        return f"Rejected{where}{when}.{remark}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ def explain(reason: Reason) -> str:
     if reason.rule is not None:
         return f"This is not about line limits: {words_of(reason.rule).means}."
     if not reason.text:
-        return "The upstream gave no reason."
+        return "The network gave no reason."
     return "The network gave a reason that Linewatch does not know; it is shown as sent."
 
 
@@ -308,9 +308,9 @@ _UNKNOWN: Final = (
     "send another transaction with nonce {nonce}; a transfer of zero to the sender itself will do."
 )
 _NO_NONCE: Final = (
-    "Upstream names no nonce: if later transactions of the sender stay pending, find the nonce of "
-    "this one where it was sent, and send another transaction with it; a transfer of zero to the "
-    "sender itself will do."
+    "The nonce of this transaction is not known here. If later transactions of the sender stay "
+    "pending, look the nonce up where this one was sent, and send another transaction with it; a "
+    "transfer of zero to the sender itself will do."
 )
 _STUCK: Final = (
     "At {at} the node expected nonce {nonce} next from this sender, which is the nonce of this "

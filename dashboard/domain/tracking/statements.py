@@ -8,12 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from dashboard.domain.formatting import moment
+from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.health.observation import ExclusionAnswer
-from dashboard.domain.markup import visible
+from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.rejections.exclusion import INCLUDED, StatusClaim
 
 _LONGEST_WORD: Final = 40
+"""Characters of a status in a sentence."""
 
 
 class Said(StrEnum):
@@ -45,19 +46,26 @@ class Statement:
             said = Said.REJECTED
         return cls(answer.endpoint, said, at, at, answer.claim)
 
+    @property
+    def long_status(self) -> str:
+        """The whole status, which is foreign text, if a sentence shortens it; else nothing."""
+        status = "" if self.claim is None else self.claim.status
+        return status if len(status) > _LONGEST_WORD else ""
+
     def in_words(self) -> str:
-        """Say it in a part of a sentence; the status, which is foreign text, is made visible."""
-        who = visible(self.endpoint) or "upstream"
-        if self.said is Said.REJECTED:
-            said = "that it was rejected"
-        elif self.claim is None:
-            said = "that no rejection is on record"
-        elif self.claim.status == INCLUDED:
-            block = self.claim.block_number
-            said = "that it is included" + (f" in block {block:,}" if block else "")
-        else:
-            said = f"“{visible(self.claim.status, _LONGEST_WORD)}”"
-        return f"{who} has said since {moment(self.said_at)} {said}"
+        """Say it in a part of a sentence, in which the status is shortened and makes no link."""
+        who = visible(self.endpoint) or "the exclusion API"
+        return f"{who} has reported {self._reported} since {moment(self.said_at)}"
+
+    @property
+    def _reported(self) -> str:
+        if self.claim is None:
+            return "a rejection" if self.said is Said.REJECTED else "no rejection"
+        if self.claim.status != INCLUDED:
+            return f"the status “{unlinked(self.claim.status, _LONGEST_WORD)}”"
+        block = self.claim.block_number
+        where = "" if block is None else f" in block {block:,}"
+        return f"the transaction as included{where}"
 
 
 def are_in_dispute(statements: Sequence[Statement]) -> bool:
@@ -66,14 +74,15 @@ def are_in_dispute(statements: Sequence[Statement]) -> bool:
 
 
 def statements_in_words(statements: Sequence[Statement]) -> str:
-    """Say who said what and when; empty if that adds nothing to a record or its absence."""
+    """Say in one sentence who reports what, and since when; empty if a record says all of it.
+
+    Pages, messages, texts for customers and files all say it so.
+    """
+    claims = {each.claim.status for each in statements if each.claim is not None}
     is_disputed = are_in_dispute(statements)
-    if not is_disputed and all(each.claim is None for each in statements):
+    if not claims and not is_disputed:
         return ""
+    dispute = "The endpoints disagree, and the rejection counts: " if is_disputed else ""
+    proof = "; only a receipt proves an inclusion" if INCLUDED in claims else ""
     said = "; ".join(each.in_words() for each in statements)
-    proof = ""
-    if any(each.claim is not None and each.claim.status == INCLUDED for each in statements):
-        proof = " An upstream's word for an inclusion proves less than a receipt does."
-    dispute = "Upstreams disagree, and the rejection counts: " if is_disputed else ""
-    sentence = f"{dispute}{said}.{proof}"
-    return sentence[0].upper() + sentence[1:]
+    return f"{capitalized(f'{dispute}{said}{proof}')}."

@@ -209,7 +209,7 @@ class Verdict:
     """A verdict and the sentences that say what it rests on and what follows from it.
 
     The sentences hold no upstream text except a failure's own message, which is safe to show, and
-    a status, made visible.
+    a status, shortened and without links.
     """
 
     kind: VerdictKind
@@ -368,7 +368,7 @@ def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
         f"{moment(window_start)}. An older one could not be seen."
     )
     if evidence.failing_since is not None:
-        rests_on += f" Since {moment(evidence.failing_since)} the API gives no answer."
+        rests_on += f" The API has given no answer since {moment(evidence.failing_since)}."
     rests_on += _no_receipt(evidence)
     follows = _late_report(evidence, answered_at)
     return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, follows)

@@ -68,7 +68,8 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     if context.is_tracked:
         tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")
     dated = dated_apart(stored)
-    title = f"{reason_words(reason)} Stage {record.tx_rejection_stage}, seen {moment(seen_at)}"
+    stage = f"Stage {record.tx_rejection_stage}" if record.is_staged else "Stage not known"
+    title = f"{reason_words(reason)} {stage}, seen {moment(seen_at)}"
     return element(
         "div",
         element("b", breakable(named)) if reason.module else element("span", named),
@@ -87,7 +88,7 @@ def dated_apart(stored: StoredRejection) -> str:
     if stored.is_dated_ahead:
         return "dated ahead, by a wrong clock"
     if stored.record.timestamp is None:
-        return "time unknown"
+        return "date not known"
     ahead = stored.record.timestamp - stored.first_seen_at
     if abs(ahead) < _SAME_TIME:
         return ""
@@ -203,7 +204,7 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
     dated = dated_apart(stored)
     claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
-    said = "date unknown" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
+    said = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
     at = f"{seen_at:%H:%M:%S}" if seen_at.date() == now.date() else f"{seen_at:%d %b %H:%M}"
     title = f"{reason_words(reason)} Seen {moment(seen_at)}, {said}"
     return element(

@@ -18,7 +18,6 @@ from dashboard.application.rejection_timeline import PERIODS, Shown, many_reject
 from dashboard.application.rejections import (
     MOST_EXPORTED,
     RejectionSummary,
-    rejection_file,
     rejection_filter,
 )
 from dashboard.application.text import moment
@@ -272,12 +271,8 @@ def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None
 
 
 def _download(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
-    def write() -> str:
-        found = queries.rejections.page(chosen.wanted, chosen.shown, 1, MOST_EXPORTED)
-        return rejection_file(queries.context).csv(found)
-
     file_button(
-        write,
+        lambda: queries.rejections.file(chosen.wanted, chosen.shown),
         f"rejections-{queries.now():%Y%m%dT%H%M%SZ}.csv",
         "csv",
         note=f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None,

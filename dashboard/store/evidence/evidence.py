@@ -114,6 +114,20 @@ def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> li
     return found
 
 
+def with_statements(
+    connection: Connection, changes: Sequence[NotifiedChange]
+) -> list[NotifiedChange]:
+    """Return the changes with what exclusion endpoints say of their transactions."""
+    hashes = [each.transition.subject.tx_hash for each in changes]
+    said = statements_among(connection, [each for each in hashes if each is not None])
+    return [
+        each
+        if tx_hash is None
+        else replace(each, statements=said.get((tx_hash, each.transition.subject.network_id), ()))
+        for tx_hash, each in zip(hashes, changes, strict=True)
+    ]
+
+
 def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedChange:
     """Return a changed record with the one before, if that is still kept."""
     if not change.is_changed_record:

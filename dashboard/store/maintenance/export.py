@@ -8,9 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
 
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.errors import InputError
 from dashboard.store.maintenance.export_files import Column, Field, Form, field, moment_field
 from dashboard.store.schema import (
@@ -19,6 +20,7 @@ from dashboard.store.schema import (
     coverage_gaps,
     credit_ledger,
     deliveries,
+    endpoint_statements,
     estimated_base_fees,
     fee_percentiles,
     fee_rollups,
@@ -30,7 +32,8 @@ from dashboard.store.schema import (
     tracked_hashes,
     transitions,
 )
-from dashboard.store.schema.columns import Exact, milliseconds_of
+from dashboard.store.schema.columns import Exact, escape, milliseconds_of
+from dashboard.store.tracking.statements import statements_among
 
 _AT_ONCE: Final = 10_000
 """Rows of one batch: some megabytes."""
@@ -49,6 +52,7 @@ class ExportKind(StrEnum):
     DELIVERIES = "deliveries"
     CREDITS = "credits"
     COVERAGE_GAPS = "coverage-gaps"
+    ENDPOINT_STATEMENTS = "endpoint-statements"
     AUDIT = "audit"
 
 
@@ -64,13 +68,17 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows of a kind come from; `dated` bounds them, `order` is that of an index."""
+    """Where the rows of a kind come from; `dated` bounds them, `order` is that of an index.
+
+    If they are `about_hashes`, a last column says what exclusion endpoints report of each.
+    """
 
     fields: tuple[Field, ...]
     rows: FromClause
     dated: ColumnElement[Any]
     network: ColumnElement[Any] | None
     order: tuple[ColumnElement[Any], ...]
+    about_hashes: bool = False
 
 
 def export(
@@ -82,18 +90,41 @@ def export(
     """
     source = _SOURCES[wanted.kind]()
     conditions = list(_conditions(source, wanted))
+    fields = (*source.fields, *(_SAID if source.about_hashes else ()))
     query = (
-        select(*(each.value.label(each.name) for each in source.fields))
+        select(*(each.value.label(each.name) for each in fields))
         .select_from(source.rows)
         .where(*conditions)
         .order_by(*source.order)
     )
-    return source.fields, _batches(connection, query)
+    batches = _batches(connection, query)
+    if source.about_hashes:
+        names = [each.name for each in fields]
+        places = (names.index("tx_hash"), names.index("network_id"))
+        batches = (_with_statements(connection, each, *places) for each in batches)
+    return fields, batches
 
 
 def _batches(connection: Connection, query: Any) -> Iterator[Sequence[Column]]:  # noqa: ANN401 - a selection of any columns
     result = connection.execute(query, execution_options={"yield_per": _AT_ONCE})
     return (list(zip(*rows, strict=True)) for rows in result.partitions())
+
+
+_SAID: Final = (field("endpoints_say", literal(""), Form.TEXT),)
+"""The column of what endpoints say, empty as the database gives it."""
+
+
+def _with_statements(
+    connection: Connection, columns: Sequence[Column], hash_place: int, network_place: int
+) -> Sequence[Column]:
+    """Fill the last column in: the sentence that pages and messages have of a hash, on a network.
+
+    It is empty if records say all of it.
+    """
+    pairs = list(zip(map(TxHash, columns[hash_place]), columns[network_place], strict=True))
+    said = statements_among(connection, list(dict.fromkeys(tx_hash for tx_hash, _ in pairs)))
+    words = {pair: escape(statements_in_words(each)) for pair, each in said.items()}
+    return [*columns[:-1], [words.get(pair, "") for pair in pairs]]
 
 
 def _conditions(source: Source, wanted: ExportRequest) -> Iterator[ColumnElement[bool]]:
@@ -159,7 +190,8 @@ def _rejections() -> Source:
         field("recipient", signed.recipient),
     )
     rows = rejections.outerjoin(signed_transactions, signed.tx_hash == column.tx_hash)
-    return Source(fields, rows, column.first_seen_at, column.network_id, (column.rejection_id,))
+    order = (column.rejection_id,)
+    return Source(fields, rows, column.first_seen_at, column.network_id, order, about_hashes=True)
 
 
 def _tracked() -> Source:
@@ -179,7 +211,8 @@ def _tracked() -> Source:
     rows = tracked_hashes.join(cohorts, cohorts.c.cohort_id == tracked.cohort_id)
     rows = rows.join(polled_cohorts, asked.cohort_id == tracked.cohort_id)
     order = (tracked.tracked_id, asked.network_id)
-    return Source(fields, rows, cohorts.c.tracked_at, asked.network_id, order)
+    dated = cohorts.c.tracked_at
+    return Source(fields, rows, dated, asked.network_id, order, about_hashes=True)
 
 
 def _notifications() -> Source:
@@ -211,5 +244,6 @@ _SOURCES: Final[dict[ExportKind, Callable[[], Source]]] = {
     ExportKind.DELIVERIES: lambda: _plain(deliveries, "attempted_at"),
     ExportKind.CREDITS: lambda: _plain(credit_ledger, "hour"),
     ExportKind.COVERAGE_GAPS: lambda: _plain(coverage_gaps, "begins_at"),
+    ExportKind.ENDPOINT_STATEMENTS: lambda: _plain(endpoint_statements, "said_at"),
     ExportKind.AUDIT: lambda: _plain(audit_log, "at"),
 }

@@ -67,10 +67,11 @@ def statements_among(
 ) -> Mapping[tuple[TxHash, NetworkId], tuple[Statement, ...]]:
     """Return what is known of each hash on each network, the endpoints by name."""
     column = endpoint_statements.c
-    query = select(endpoint_statements).where(column.tx_hash.in_(hashes)).order_by(column.endpoint)
     found: defaultdict[tuple[TxHash, NetworkId], tuple[Statement, ...]] = defaultdict(tuple)
-    for row in connection.execute(query):
-        found[row.tx_hash, row.network_id] += (_statement(row),)
+    for some in portions(hashes):
+        query = select(endpoint_statements).where(column.tx_hash.in_(some))
+        for row in connection.execute(query.order_by(column.endpoint)):
+            found[row.tx_hash, row.network_id] += (_statement(row),)
     return found
 
 

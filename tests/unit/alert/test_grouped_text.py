@@ -19,10 +19,12 @@ from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.statements import Statement
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    a_disputed_answer,
     a_hash,
     a_notification,
     a_record,
@@ -92,11 +94,13 @@ def of_records(*before: State | None) -> Message:
 def with_another_record() -> Message:
     """Return the message in which one record is another now, at another stage."""
     change = rejected(1, MMU, before=State.REJECTED, label="Case 1742", attempted_at=A_MOMENT)
+    answer = a_disputed_answer(a_hash(3))
+    disputed = tuple(Statement.of(each, A_MOMENT) for each in (answer, *answer.beside))
     late = a_record(tx_rejection_stage=RejectionStage.SEQUENCER, reason_message=MMU)
     changes = [
         replace(change, previous=rejected(1).rejection),
         rejected(2, rejection=a_rejection(record=late)),
-        rejected(3),
+        rejected(3, statements=disputed),
     ]
     return written(changes)
 

@@ -24,12 +24,15 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.save import save_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    DISPUTE,
     GWEI,
+    a_disputed_answer,
     a_hash,
     a_notification,
     a_transition,
@@ -55,6 +58,20 @@ def test_message_names_label_and_attempt(store: Store) -> None:
 
     assert message.subject == "ADD over its limit 1.14 × · Case 1742 · Linea"
     assert "Attempted      2026-11-20 11:59:51 UTC" in message.text
+
+
+def test_message_says_that_endpoints_disagree(store: Store) -> None:
+    with store.write() as connection:
+        record_lookup(connection, A_NETWORK, A_MOMENT, [a_disputed_answer(a_hash())])
+    reject(store, 1, 2)
+    expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
+    [many] = notifications(store)
+
+    alone, several = map(MessageWriter(store, TEMPLATES).write, (a_notification(), many))
+
+    assert DISPUTE in " ".join(alone.text.split())
+    assert ", endpoints disagree" in several.text
+    assert DISPUTE in several.attachments[0].content.decode()
 
 
 def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:

@@ -26,7 +26,16 @@ from dashboard.domain.rejections.reasons import (
     LineLimits,
     ModuleLimits,
 )
-from tests.builders import A_MOMENT, A_NETWORK, a_record, a_rejection, a_transition, seconds
+from dashboard.domain.tracking.statements import Statement
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_disputed_answer,
+    a_record,
+    a_rejection,
+    a_transition,
+    seconds,
+)
 from tests.golden_texts import GoldenTexts
 
 TABLE = ModuleLimits("the table of Linea", "", "", {"MMU": 2_097_152})
@@ -35,6 +44,8 @@ AFTER_LIMITS = RejectionContext(
     "Linea", LineLimits((TABLE,), LimitsEnd(A_MOMENT - timedelta(days=1))), UTC
 )
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
+ANSWER = a_disputed_answer(TX_HASH)
+DISPUTED = tuple(Statement.of(each, A_MOMENT) for each in (ANSWER, *ANSWER.beside))
 LINEA = RejectionContext("Linea", NO_TABLES, UTC)
 IN_ZURICH = RejectionContext("Linea", NO_TABLES, ZoneInfo("Europe/Zurich"))
 
@@ -106,6 +117,7 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "reason that nobody knows": describe_rejection(a_change(rejection=unknown), LINEA),
         "nothing but a reason": describe_rejection(a_change(rejection=bare), LINEA),
         "no more than a reason before": changed_record(bare, unknown),
+        "endpoints disagree": describe_rejection(a_change(statements=DISPUTED), LINEA),
         "reason with a share": describe_rejection(
             a_change(rejection=version(r"see \\host\share")), LINEA
         ),

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
-from dashboard.domain.rejections.exclusion import EndedLimits
+from dashboard.domain.rejections.exclusion import EndedLimits, StatusClaim
 from dashboard.domain.rejections.reasons import parse_reason
+from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.domain.tracking.verdict import (
     Evidence,
     FollowUp,
@@ -25,6 +26,8 @@ REJECTED = replace(ASKED, records=(a_record(),))
 DONE = FollowUp(A_MOMENT, Inclusion(21_044, bytes(32), is_successful=True), settled_at=A_MOMENT)
 REVERTED = replace(DONE, inclusion=Inclusion(7, bytes(32), is_successful=False), settled_at=None)
 OVER = "Transaction line count for module ADD=600000 is above the limit 524288"
+
+CLAIM = StatusClaim("INCLUDED", block_number=21_044)
 
 KINDS = VerdictKind
 ANSWERS = {
@@ -49,6 +52,10 @@ ANSWERS = {
     "no rejection within two hours": (
         KINDS.NO_REJECTION_ON_RECORD,
         replace(ASKED, attempted_at=A_MOMENT - HOUR),
+    ),
+    "no rejection, and an endpoint reports an inclusion": (
+        KINDS.NO_REJECTION_ON_RECORD,
+        replace(ASKED, statements=(Statement("gateway", Said.STATUS, A_MOMENT, A_MOMENT, CLAIM),)),
     ),
     "no rejection after two hours": (
         KINDS.NO_REJECTION_ON_RECORD,

@@ -16,9 +16,10 @@ from tests.builders import A_MOMENT, a_hash, a_record
 
 REJECTED = ExclusionAnswer(a_hash(), a_record(), endpoint="first")
 NOTHING = ExclusionAnswer(a_hash(), endpoint="second")
-SINCE = "has said since 2026-11-20 12:00:00 UTC"
-INCLUDED = f"{SINCE} that it is included"
-NO_PROOF = " An upstream's word for an inclusion proves less than a receipt does."
+SINCE = "since 2026-11-20 12:00:00 UTC"
+NO_PROOF = "only a receipt proves an inclusion"
+DISAGREE = "The endpoints disagree, and the rejection counts: first has reported a rejection"
+LONG = f"SEE https://evil.example {'!' * 40}"
 
 
 def claims(status: str, block_number: int | None = None) -> ExclusionAnswer:
@@ -33,23 +34,41 @@ def claims(status: str, block_number: int | None = None) -> ExclusionAnswer:
         ([NOTHING], ""),
         ([REJECTED], ""),
         ([NOTHING, NOTHING], ""),
+        ([REJECTED, NOTHING], f"{DISAGREE} {SINCE}; second has reported no rejection {SINCE}."),
         (
-            [REJECTED, NOTHING],
+            [REJECTED, claims("INCLUDED", 31)],
             (
-                f"Upstreams disagree, and the rejection counts: first {SINCE} that it was "
-                f"rejected; second {SINCE} that no rejection is on record."
+                f"{DISAGREE} {SINCE}; second has reported the transaction as included in block 31 "
+                f"{SINCE}; {NO_PROOF}."
             ),
         ),
-        ([claims("PENDING")], f"Second {SINCE} “PENDING”."),
-        ([claims("INCLUDED")], f"Second {INCLUDED}.{NO_PROOF}"),
-        ([claims("INCLUDED", 21_044)], f"Second {INCLUDED} in block 21,044.{NO_PROOF}"),
-        ([ExclusionAnswer(a_hash(), claim=StatusClaim("X"))], f"Upstream {SINCE} “X”."),
+        ([claims("PENDING")], f"Second has reported the status “PENDING” {SINCE}."),
+        (
+            [claims("INCLUDED")],
+            f"Second has reported the transaction as included {SINCE}; {NO_PROOF}.",
+        ),
+        (
+            [claims(LONG)],
+            f"Second has reported the status “SEE https[:]//evil[.]example {'!' * 15}…” {SINCE}.",
+        ),
+        (
+            [ExclusionAnswer(a_hash(), claim=StatusClaim("X"))],
+            f"The exclusion API has reported the status “X” {SINCE}.",
+        ),
     ],
 )
 def test_who_said_what_is_told_where_it_adds_something(
     answers: list[ExclusionAnswer], said: str
 ) -> None:
     assert statements_in_words([Statement.of(each, A_MOMENT) for each in answers]) == said
+
+
+def test_status_that_a_sentence_shortens_is_at_hand_whole() -> None:
+    answers = (NOTHING, claims("PENDING"), claims(LONG))
+
+    found = [Statement.of(each, A_MOMENT).long_status for each in answers]
+
+    assert found == ["", "", LONG]
 
 
 @pytest.mark.parametrize(

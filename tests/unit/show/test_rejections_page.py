@@ -21,16 +21,16 @@ from dashboard.application.rejection_timeline import (
     trend_words,
     window_of,
 )
-from dashboard.application.rejections import Rejections, rejection_file
+from dashboard.application.rejections import Rejections
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
-from tests.builders import A_NETWORK, a_hash, a_record, an_address
+from tests.builders import A_NETWORK, DISPUTE, a_disputed_answer, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
@@ -195,10 +195,10 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
     with store.write() as connection:
         save_record(connection, A_NETWORK, hostile, NOW)
+        record_lookup(connection, A_NETWORK, NOW, [a_disputed_answer(a_hash(77))])
     context = ApplicationContext(store, (SIMULATED,), lambda: NOW)
-    rejections = Rejections(context).page(RejectionFilter(), DAY, 1, 100)
 
-    written = rejection_file(context).csv(rejections)
+    written = Rejections(context).file(RejectionFilter(), DAY)
     rows = list(csv.DictReader(StringIO(written, newline="")))
 
     reasons = {row["tx_hash"]: row["reason_as_sent"] for row in rows}
@@ -207,6 +207,8 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert reasons[str(tx_hash(3))].startswith(HOSTILE[:60])
     assert {row["is_simulated"] for row in rows} == {"yes"}
     assert rows[0]["sender"] == str(an_address())
+    said = {row["tx_hash"]: row["endpoints_say"] for row in rows}
+    assert (said[str(a_hash(77))], {*said.values()}) == (DISPUTE, {DISPUTE, ""})
 
 
 def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Application) -> None:

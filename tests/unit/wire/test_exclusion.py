@@ -20,7 +20,6 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.errors import WireError
 from dashboard.wire.exclusion import (
     LONGEST_ADDED,
-    LONGEST_STATUS,
     decode_hash_param,
     decode_record,
     decode_saved,
@@ -185,10 +184,10 @@ def test_any_other_status_is_no_rejection_and_its_word_is_kept(word: str) -> Non
     assert json.loads(claim.added).keys() == {"from", "reasonMessage"}
 
 
-def test_status_may_name_nothing_and_a_long_one_is_cut() -> None:
+def test_status_may_name_nothing_and_a_long_one_is_kept_whole() -> None:
     assert decode_record(b'{"txHash":null,"status":"PENDING"}') == StatusClaim("PENDING")
     claim = decode_record(json.dumps({"status": "x" * 5000}).encode())
-    assert claim == StatusClaim("x" * LONGEST_STATUS)
+    assert claim == StatusClaim("x" * 5000)
 
 
 def test_record_with_a_stage_counts_whatever_its_status_says() -> None:

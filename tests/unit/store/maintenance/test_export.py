@@ -27,6 +27,8 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    DISPUTE,
+    a_disputed_answer,
     a_hash,
     a_record,
     a_report,
@@ -74,6 +76,7 @@ def test_rejection_is_exported_with_all_that_is_known_of_it(store: Store) -> Non
         save_record(connection, A_NETWORK, a_record(nonce=2**64 - 2), A_MOMENT + seconds(7200))
         report = a_report(tx_hash=a_hash(2), reason_message="=cmd\r\n\0", overflows=(overflow,))
         save_report(connection, report, ANOTHER_NETWORK, A_MOMENT + seconds(1))
+        record_lookup(connection, A_NETWORK, A_MOMENT, [a_disputed_answer(a_hash())])
 
     polled, reported = exported(store, ExportRequest(ExportKind.REJECTIONS))
 
@@ -88,6 +91,12 @@ def test_rejection_is_exported_with_all_that_is_known_of_it(store: Store) -> Non
     assert reported["reason_message"] == "'=cmd\\u000d\\u000a\\u0000"
     assert reported["overflows"] == '[["HUB", 5, 4]]'
     assert reported["network_id"] == str(ANOTHER_NETWORK)
+    assert (polled["endpoints_say"], reported["endpoints_say"]) == (DISPUTE, "")
+    said = exported(store, ExportRequest(ExportKind.ENDPOINT_STATEMENTS))
+    assert [(each["endpoint"], each["said"], each["status"]) for each in said] == [
+        ("gateway", "rejected", ""),
+        ("second", "status", "INCLUDED"),
+    ]
 
 
 def test_fees_are_exported_as_whole_wei(full_store: Store) -> None:

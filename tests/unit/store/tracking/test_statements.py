@@ -75,9 +75,8 @@ def test_disagreement_is_kept_with_who_said_what_and_when_until_they_agree(store
     )
     assert verdict.kind is VerdictKind.REJECTED
     assert verdict.rests_on.endswith(
-        "Upstreams disagree, and the rejection counts: first has said since 2026-11-20 12:00:00 "
-        "UTC that no rejection is on record; second has said since 2026-11-20 12:00:00 UTC that it "
-        "was rejected."
+        "The endpoints disagree, and the rejection counts: first has reported no rejection since "
+        "2026-11-20 12:00:00 UTC; second has reported a rejection since 2026-11-20 12:00:00 UTC."
     )
     assert statements(store)[0] == Statement("first", Said.REJECTED, at_last, at_last)
     with store.read() as connection:
@@ -108,8 +107,8 @@ def test_status_is_kept_word_for_word_and_replaced_by_the_next(store: Store) -> 
     verdict = conclude(evidence)
     assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
     assert verdict.rests_on.endswith(
-        "Upstream has said since 2026-11-20 14:00:00 UTC that it is included in block 31. An "
-        "upstream's word for an inclusion proves less than a receipt does."
+        "The exclusion API has reported the transaction as included in block 31 since "
+        "2026-11-20 14:00:00 UTC; only a receipt proves an inclusion."
     )
     assert [each.said for each in statements(store)] == [Said.NOTHING]
 
