@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.text import moment
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.formatting import listed
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import TxHash
@@ -23,8 +24,9 @@ from dashboard.domain.rejections.answer_template import (
     fill_in,
 )
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
-from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown
+from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import Reason, explain, overrun
+from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -100,7 +102,7 @@ class AnswerContext:
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """The same verdict of one network or, where none has anything to report, of several."""
+    """What one network answers, or several that answer the same; `finding` is that of one."""
 
     finding: NetworkFinding
     networks: str
@@ -121,7 +123,7 @@ class FindingGroup:
         return None if self.newest is None else self.finding.reason_of(self.newest)
 
     def plain(self) -> str:
-        """Say what happened, in words for a customer; it holds no foreign text."""
+        """Say what happened, in words for a customer; a status in it is shortened and unlinked."""
         return plain_answer(self.kind, self.finding.evidence, self.networks)
 
     def cause(self) -> str:
@@ -136,16 +138,40 @@ class FindingGroup:
 
 
 def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
-    """Return what is to be said, the most telling first.
+    """Return what is to be said, the most telling first, in the order of `VerdictKind`.
 
-    Networks with the same verdict are one group; of these the answer that is oldest speaks. The
-    order is that of `VerdictKind`.
+    Networks that answer the same are one group, for which the oldest of these answers speaks.
     """
-    found = summary.conclusive_findings()
-    groups: dict[VerdictKind, list[NetworkFinding]] = {}
-    for each in found:
-        groups.setdefault(each.verdict.kind, []).append(each)
-    return tuple(_group(groups[kind]) for kind in VerdictKind if kind in groups)
+    groups: dict[Hashable, list[NetworkFinding]] = {}
+    for each in summary.conclusive_findings():
+        groups.setdefault(_answer_of(each), []).append(each)
+    order = list(VerdictKind)
+    return tuple(sorted(map(_group, groups.values()), key=lambda each: order.index(each.kind)))
+
+
+def _answer_of(finding: NetworkFinding) -> Hashable:
+    """Return what makes an answer another one; when a network was asked does not."""
+    known, kind, end = finding.evidence, finding.verdict.kind, finding.evidence.follow_up
+    return (
+        kind,
+        tuple(
+            (each.record, each.dated_at, each.is_dated_ahead, finding.reason_of(each))
+            for each in finding.versions[:1]
+        ),
+        None if end is None else (end.inclusion, end.next_nonce, end.settled_at is None),
+        None if finding.versions else (known.failing_since, known.failure),
+        known.limits_ended_at if kind is VerdictKind.NO_LINE_LIMITS else known.ended_limits,
+        statements_in_words(known.statements),
+    )
+
+
+def next_steps(groups: Sequence[FindingGroup]) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """Return what the sender can do after the leading verdict.
+
+    Networks are named only if what to do differs between them.
+    """
+    leading = [(each.networks, each.steps()) for each in groups if each.kind is groups[0].kind]
+    return leading if len({steps for _, steps in leading}) > 1 else [("", leading[0][1])]
 
 
 def leading_verdict(summary: TransactionSummary) -> VerdictKind | None:
@@ -156,8 +182,7 @@ def leading_verdict(summary: TransactionSummary) -> VerdictKind | None:
 
 def _group(findings: Sequence[NetworkFinding]) -> FindingGroup:
     oldest = min(findings, key=lambda each: each.evidence.last_answered_at or _NEVER_ANSWERED)
-    *others, last = [_named(each) for each in findings]
-    return FindingGroup(oldest, f"{', '.join(others)} and {last}" if others else last)
+    return FindingGroup(oldest, listed([_named(each) for each in findings]))
 
 
 def _named(finding: NetworkFinding) -> str:
@@ -174,30 +199,40 @@ def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContex
     if not groups:
         return f"Transaction {summary.tx_hash}\n\nNo network is configured that could be asked."
     template = context.templates.choose(voice, groups[0].kind)
-    return fill_in(template, _values(summary, groups, context))
+    steps = dict(next_steps(groups))
+    apart = [
+        (each.networks, _values_of(each, steps.get(each.networks, steps.get("", ()))))
+        for each in groups
+    ]
+    return fill_in(template, _values(summary, groups, context), apart)
 
 
 def _values(
     summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
 ) -> Mapping[str, str]:
-    main = groups[0]
-    rests_on = (
-        unlinked(f"{each.finding.verdict.rests_on} {_follows(each)}".strip()) for each in groups
-    )
+    """Return what is said once, whatever networks answer."""
     return {
         "hash": str(summary.tx_hash),
         "case_id": unlinked(context.case_id_of(summary)),
         "network": "; ".join(each.networks for each in groups),
         "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
         "answer": "\n".join(each.plain() for each in groups),
-        "cause": main.cause(),
-        "next_steps": _numbered(main.steps()),
-        "details": "\n".join(rests_on),
-        "technical_steps": _numbered(main.finding.next_steps()),
         "link": context.link(summary.tx_hash),
         "as_of": moment(_as_of(groups) or context.now),
-        **_record_values(main),
-        "block": _block(main.newest, main.finding.evidence.follow_up),
+    }
+
+
+def _values_of(group: FindingGroup, steps: Sequence[str]) -> Mapping[str, str]:
+    """Return what networks may answer differently."""
+    finding = group.finding
+    rests_on = f"{finding.verdict.rests_on} {_follows(group)}".strip()
+    return {
+        "cause": group.cause(),
+        "next_steps": _numbered(steps),
+        "details": unlinked(rests_on),
+        "technical_steps": _numbered(finding.next_steps()),
+        **_record_values(group),
+        "block": _block(group.newest, finding.evidence.follow_up),
     }
 
 
@@ -219,24 +254,19 @@ def _record_values(group: FindingGroup) -> Mapping[str, str]:
     newest, reason = group.newest, group.reason
     if newest is None or reason is None:
         return {}
-    factor = overrun(reason)
+    record, factor = newest.record, overrun(reason)
     return {
         "explanation": explain(reason),
-        "stage": newest.record.tx_rejection_stage.value,
-        "rejected_at": _dated(newest),
+        "stage": str(record.tx_rejection_stage) if record.is_staged else "",
+        "rejected_at": "" if record.timestamp is None else moment(record.timestamp),
         "reason": unlinked(reason.text),
         "module": reason.module or "",
         "count": "" if reason.count is None else f"{reason.count:,}",
         "limit": "" if reason.limit is None else f"{reason.limit:,}",
         "overrun": "" if factor is None else f"{factor:,.2f}",
-        "sender": or_unknown(newest.record.sender),
-        "nonce": or_unknown(newest.record.nonce),
+        "sender": "" if record.sender is None else str(record.sender),
+        "nonce": "" if record.nonce is None else str(record.nonce),
     }
-
-
-def _dated(newest: StoredRejection) -> str:
-    at = newest.record.timestamp
-    return f"unknown, first seen {moment(newest.first_seen_at)}" if at is None else moment(at)
 
 
 def _block(newest: StoredRejection | None, end: FollowUp | None) -> str:

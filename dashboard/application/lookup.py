@@ -181,6 +181,11 @@ class LookedUp(NamedTuple):
         """The leading group; None where no network can be asked."""
         return self.groups[0] if self.groups else None
 
+    @property
+    def leading(self) -> Sequence[FindingGroup]:
+        """All groups with the leading verdict, which networks may give for different reasons."""
+        return [each for each in self.groups if each.kind is self.groups[0].kind]
+
 
 def lookup_form(summaries: Sequence[TransactionSummary], context: AnswerContext) -> dict[str, Any]:
     """Return all that is known of the transactions, with both texts, as plain values."""
@@ -208,7 +213,7 @@ def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
             Column("verdict", lambda each: each.main.kind.value if each.main else None),
             Column("network", lambda each: "; ".join(group.networks for group in each.groups)),
             Column("answer", lambda each: " ".join(group.plain() for group in each.groups)),
-            Column("cause", lambda each: each.main.cause() if each.main else None),
+            Column("cause", lambda each: _of_each(each, lambda group: group.cause() or None)),
             _record_column("module", lambda _, reason: reason.module),
             _record_column("stage", lambda stored, _: stored.record.tx_rejection_stage.value),
             _record_column(
@@ -231,13 +236,20 @@ def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
 def _record_column(name: str, say: Callable[[StoredRejection, Reason], Cell]) -> Column[LookedUp]:
     """Return a column about the newest record; empty where there is none."""
 
-    def text(each: LookedUp) -> Cell:
-        main = each.main
-        if main is None or main.newest is None or main.reason is None:
+    def text(group: FindingGroup) -> Cell:
+        if group.newest is None or group.reason is None:
             return None
-        return say(main.newest, main.reason)
+        return say(group.newest, group.reason)
 
-    return Column(name, text)
+    return Column(name, lambda each: _of_each(each, text))
+
+
+def _of_each(looked_up: LookedUp, say: Callable[[FindingGroup], Cell]) -> Cell:
+    """Return what all networks have in common, else what each has, in their order."""
+    said = [say(each) for each in looked_up.groups]
+    if len(set(said)) < 2:  # noqa: PLR2004 - nothing, or one for all
+        return said[0] if said else None
+    return "; ".join("" if each is None else str(each) for each in said)
 
 
 def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:

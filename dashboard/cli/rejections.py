@@ -7,6 +7,7 @@ from datetime import datetime
 
 import click
 
+from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.rejections import Rejections, rejection_listing
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
@@ -69,7 +70,8 @@ def rejections(  # noqa: PLR0913 - one for each option
 ) -> None:
     """List the rejections that are stored.
 
-    The latest arrival comes first. With --exit-code the status is 3 where there are any.
+    The latest arrival comes first, and a last line says if line limits ended, or soon will. With
+    --exit-code the status is 3 where there are any.
     """
     found_by = parse_search(searched)
     with open_installation() as here:
@@ -87,6 +89,8 @@ def rejections(  # noqa: PLR0913 - one for each option
             until=until,
         )
         found = Rejections(here.source).latest(wanted, limit)
-        print_list(rejection_listing(here.source), found, output)
+        listed = [each for each in here.source.networks if network_id in {None, each.network_id}]
+        ends = LineLimitEnds(here.source).sentences(listed)
+        print_list(rejection_listing(here.source), found, output, after=ends)
     if sets_exit_status and found:
         sys.exit(FOUND)

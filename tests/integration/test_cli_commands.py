@@ -111,6 +111,20 @@ def test_network_that_left_the_configuration_still_tells_what_is_stored(tmp_path
     assert all(f"network {A_NETWORK}" in each.stdout for each in told)
 
 
+def test_list_and_look_up_say_that_line_limits_ended(tmp_path: Path) -> None:
+    ended = new_installation(
+        tmp_path / "home", LINEWATCH_DEVNET_LINE_LIMITS_END="2026-01-02 03:04Z"
+    )
+    tell_story(ended)
+
+    listed = ended.run("rejections", "--module", "NONE")
+    looked_up = ended.run("lookup", "--stored", str(a_hash(99)))
+
+    said = ["No such rejection is stored.", "No line limits since 2026-01-02 03:04:00 UTC."]
+    assert listed.stdout.splitlines() == said
+    assert said[1] in looked_up.stdout
+
+
 def test_fees_are_whole_wei_in_texts(installation: Installation) -> None:
     (network,) = _json(installation.run("fees", "--json"))["networks"]
 

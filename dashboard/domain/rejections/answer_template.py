@@ -2,12 +2,13 @@
 
 A template is plain text with placeholders such as ``{hash}``. It has neither conditions nor loops:
 a line that names something unknown is left out, and so is a paragraph that has no other line left.
+If networks answer differently, a line is written for each of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,11 +36,11 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "answer": "what happened, in one or two plain sentences",
     "cause": "why it was rejected, in plain words",
     "next_steps": "what the customer can do next, numbered",
-    "details": "what the verdict rests on, and what follows",
+    "details": "what the verdict rests on, what is not known, and what follows",
     "explanation": "why it was rejected, in the words of the field",
     "technical_steps": "what the sender can do next, with the nonce, numbered",
-    "stage": "where it was rejected: SEQUENCER, RPC, P2P or unknown",
-    "rejected_at": "when it was rejected, by the node's clock; if unknown, when it was first seen",
+    "stage": "where it was rejected: SEQUENCER, RPC or P2P",
+    "rejected_at": "when it was rejected, by the node's clock",
     "reason": "the reason as the network sent it, its links broken",
     "module": "the prover module that went over its limit",
     "count": "lines that it needs in that module",
@@ -84,8 +85,10 @@ Case {case_id}
 
 {explanation}
 Module {module}: {count} lines needed, {limit} allowed, {overrun} times the limit
-Sender {sender}, nonce {nonce}
-Stage {stage}, dated {rejected_at}
+Sender {sender}
+Nonce {nonce}
+Stage {stage}
+Dated {rejected_at}
 Block {block}
 Reason as sent: {reason}
 
@@ -158,26 +161,46 @@ def _brace_mistake(found: re.Match[str]) -> str:
     return f"names {shown}, which stands for nothing: write one of {', '.join(PLACEHOLDERS)}"
 
 
-def fill_in(template: str, values: Mapping[str, str]) -> str:
+def fill_in(
+    template: str,
+    values: Mapping[str, str],
+    apart: Sequence[tuple[str, Mapping[str, str]]] = (("", {}),),
+) -> str:
     """Fill a template in; values are never read as templates, whatever they hold.
 
-    A line that names something without a value is left out. So is a paragraph whose lines with
-    placeholders are all left out. The text is truncated to `LONGEST_ANSWER`.
+    `apart` are values of networks that answer differently, each after its name: a line is written
+    for each network that has all that it names, after the name, but once if all have the same.
+    A line that nobody has values for is left out. So is a paragraph whose lines with placeholders
+    are all left out. The text is truncated to `LONGEST_ANSWER`.
     """
-    filled = (_paragraph(each, values) for each in re.split(r"\n[ \t]*\n", template))
+    each_one = [(network, {**values, **own}) for network, own in apart]
+    filled = (_paragraph(each, each_one) for each in re.split(r"\n[ \t]*\n", template))
     text = "\n\n".join(each for each in filled if each)
     return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
 
 
-def _paragraph(text: str, values: Mapping[str, str]) -> str:
+def _paragraph(text: str, apart: Sequence[tuple[str, Mapping[str, str]]]) -> str:
     lines = text.strip("\n").splitlines()
-    named = [_names(line) for line in lines]
-    kept = [
-        line for line, names in zip(lines, named, strict=True) if all(values.get(n) for n in names)
-    ]
-    if any(named) and not any(map(_names, kept)):
+    named = [line for line in lines if _names(line)]
+    filled = {line: list(_lines(line, apart)) for line in lines}
+    if named and not any(filled[line] for line in named):
         return ""
-    return "\n".join(_filled_line(line, values) for line in kept)
+    return "\n".join(each for line in lines for each in filled[line])
+
+
+def _lines(line: str, apart: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    found = [
+        (network, _filled_line(line, values))
+        for network, values in apart
+        if all(values.get(name) for name in _names(line))
+    ]
+    texts = {text for _, text in found}
+    if len(texts) == 1 and len(found) == len(apart):
+        yield texts.pop()
+        return
+    for network, text in found:
+        blank = "\n" if "\n" in text else " "
+        yield f"{network}:{blank}{text}"
 
 
 def _names(line: str) -> list[str]:
@@ -204,6 +227,7 @@ _HEAD: Final = (
     "# `text` is for every verdict; a key with the name of a verdict takes its place there:",
     f"# {', '.join(VERDICT_KEYS)}.",
     "# A line that names something unknown is left out, and a paragraph with no other line.",
+    "# If networks answer differently, a line is written for each of them, after its name.",
     "# Write {{ and }} for braces. What may be named:",
 )
 

@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application import application
+from dashboard.application.answers import FindingGroup
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
 from dashboard.application.lookup import AT_ONCE, LookedUp
@@ -330,14 +331,19 @@ def _transaction(each: LookedUp) -> Markup:
 
 
 def _why(each: LookedUp) -> Markup:
-    """Name the module and the overrun in few words."""
-    if each.main is None or each.main.reason is None:
+    """Name the module and the overrun in few words, where networks differ of each."""
+    causes = dict.fromkeys(_cause(group) for group in each.leading if group.reason is not None)
+    return Markup("; ".join(causes))
+
+
+def _cause(group: FindingGroup) -> Markup:
+    reason = group.reason
+    if reason is None:
         return Markup()
-    reason = each.main.reason
     factor = overrun(reason)
     times = Markup() if factor is None else element("small", f" {factor:,.1f}× the limit")
     named = name_of((reason.kind, reason.module))
-    return join(element("span", breakable(named), title=each.main.cause()), times)
+    return join(element("span", breakable(named), title=group.cause()), times)
 
 
 _ROWS: Final[Listing[LookedUp]] = Listing(
@@ -347,7 +353,9 @@ _ROWS: Final[Listing[LookedUp]] = Listing(
         Column("Verdict", lambda each: verdict_badge(each.main.kind) if each.main else "–"),
         Column(
             "Network",
-            lambda each: each.main.networks if each.main else "no network can be asked",
+            lambda each: (
+                "; ".join(group.networks for group in each.leading) or "no network can be asked"
+            ),
         ),
         Column("Why", _why),
     ),

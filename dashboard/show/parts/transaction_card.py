@@ -9,7 +9,13 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.application.answers import AnswerContext, FindingGroup, answer_text, finding_groups
+from dashboard.application.answers import (
+    AnswerContext,
+    FindingGroup,
+    answer_text,
+    finding_groups,
+    next_steps,
+)
 from dashboard.application.application import Application
 from dashboard.application.sharing import Sharing
 from dashboard.application.text import moment, sentence, short_hash
@@ -61,7 +67,8 @@ def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
         return
     first, *others = groups
     head = element("header", name, class_="lw-card-head")
-    st.html(join(head, _said(first, case, tracked), *map(_said, others), _steps(first.steps())))
+    steps = (_steps(what, networks) for networks, what in next_steps(groups))
+    st.html(join(head, _said(first, case, tracked), *map(_said, others), *steps))
 
 
 def _said(group: FindingGroup, *marks: Markup) -> Markup:
@@ -76,10 +83,11 @@ def _said(group: FindingGroup, *marks: Markup) -> Markup:
     return join(head, element("p", group.plain(), class_="lw-lede lw-said"), why)
 
 
-def _steps(steps: Sequence[str]) -> Markup:
+def _steps(steps: Sequence[str], networks: str) -> Markup:
     if not steps:
         return Markup()
-    label = element("p", "What the sender can do", class_="lw-label lw-spaced")
+    title = f"What the sender can do{' on ' if networks else ''}{networks}"
+    label = element("p", title, class_="lw-label lw-spaced")
     return join(label, element("ol", *(element("li", each) for each in steps), class_="lw-steps"))
 
 
@@ -100,7 +108,9 @@ def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
     st.html(join(head, rests_on, follows))
     for each in finding.evidence.statements:
         if each.claim is not None:
-            quoted(f"What {each.endpoint or 'upstream'} added to its status", each.claim.added)
+            endpoint = visible(each.endpoint) or "the exclusion API"
+            quoted(f"The status as {endpoint} sent it", each.long_status)
+            quoted(f"What {endpoint} added to its status", each.claim.added)
     for number, version in enumerate(finding.versions):
         steps = finding.next_steps() if number == 0 and is_first else ()
         version_in_full(version, finding.reason_of(version), now, steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -14,14 +14,19 @@ import pytest
 from dashboard.application.answers import AnswerContext, answer_text, finding_groups
 from dashboard.application.application import Application
 from dashboard.application.lookup import lookup_csv, lookup_json
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import ListedTransaction
 from dashboard.errors import InputError, StoreError
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.wiring.page_settings import StoredAnswerFile
-from tests.browser.seeded_store import SIMULATED, tx_hash
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
+from tests.builders import a_disputed_answer, a_hash, a_record
+from tests.golden_texts import GoldenTexts
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
@@ -55,6 +60,40 @@ def test_networks_with_the_same_verdict_are_named_together(queries: Application)
         "not checked yet",
         "no rejection on record",
     ]
+
+
+def test_networks_that_reject_for_different_reasons_each_have_their_say(
+    queries: Application, store: Store, golden: GoldenTexts
+) -> None:
+    tx, hour = a_hash(77), timedelta(hours=1)
+    bare = {"tx_rejection_stage": RejectionStage.UNKNOWN, "timestamp": None, "nonce": None}
+    with store.write() as connection:
+        record_lookup(connection, SIMULATED.network_id, NOW, [a_disputed_answer(tx)])
+        save_record(connection, SIMULATED.network_id, a_record(tx_hash=tx), NOW)
+        cheap = a_record(tx_hash=tx, reason_message="too cheap, e.g. 0 wei", **bare)
+        save_record(connection, SILENT.network_id, cheap, NOW - hour)
+    summaries = queries.summaries([tx])
+    context = AnswerContext(NOW)
+
+    texts = {f"for the {each}": answer_text(summaries[0], each, context) for each in Voice}
+    [row] = csv.DictReader(StringIO(lookup_csv(summaries, context)))
+    row["customer_text"] = row["customer_text"][:20]
+    cells = "\n".join(f"{name}: {cell}" for name, cell in row.items())
+
+    golden.check("different_answers", {**texts, "in a file": cells})
+
+
+def test_networks_that_answer_the_same_have_one_say(queries: Application, store: Store) -> None:
+    with store.write() as connection:
+        for number, network_id in enumerate((SIMULATED.network_id, SILENT.network_id)):
+            at = NOW + timedelta(minutes=number)
+            save_record(connection, network_id, a_record(tx_hash=a_hash(77)), at)
+            record_lookup(connection, network_id, at, [ExclusionAnswer(a_hash(77))])
+    [summary] = queries.summaries([a_hash(77)])
+
+    [group] = finding_groups(summary)
+
+    assert group.networks == "Devnet (simulated network) and Linea"
 
 
 def test_what_is_not_known_leads_before_no_rejection_on_record(queries: Application) -> None:

@@ -210,6 +210,19 @@ def test_template_is_filled_in_line_by_line(
     assert fill_in(template, values) == filled
 
 
+def test_line_is_written_for_each_network_that_answers_differently() -> None:
+    template = "{hash}\nWhy: {cause}\nStage {stage}\nBlock {block}\n\nTo do:\n{next_steps}"
+    first = {"cause": "gas", "stage": "RPC", "next_steps": "1. Wait\n2. Ask"}
+    second = {"cause": "size", "stage": "RPC", "block": "7"}
+
+    text = fill_in(template, {"hash": "0x1"}, [("A", first), ("B and C", second)])
+
+    assert text == (
+        "0x1\nA: Why: gas\nB and C: Why: size\nStage RPC\nB and C: Block 7\n\n"
+        "To do:\nA:\n1. Wait\n2. Ask"
+    )
+
+
 @pytest.mark.parametrize(
     ("template", "line", "said"),
     [

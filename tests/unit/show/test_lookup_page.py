@@ -15,14 +15,20 @@ from dashboard.application.context import PageSettings
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.paste import read_lookup
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
+from dashboard.store.evidence.record_answers import (
+    AnswersNotSaved,
+    UnsavedAnswers,
+    record_lookup,
+    save_record,
+)
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
-from tests.builders import a_hash, a_record
+from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
 from tests.unit.show.page_runs import open_page, run_script, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -35,6 +41,21 @@ def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
 
     assert "2,402 lines in the prover module HUB" in words
     assert "Transaction line count for module HUB=2402 is above the limit 70" in words
+
+
+def test_answer_tells_what_endpoints_report_and_holds_a_long_status_whole(store: Store) -> None:
+    status = f"SEE https://evil.example/{'x' * 60}"
+    claim = ExclusionAnswer(a_hash(78), claim=StatusClaim(status), endpoint="second")
+    with store.write() as connection:
+        record_lookup(connection, SIMULATED.network_id, NOW, [a_disputed_answer(a_hash(77)), claim])
+        save_record(connection, SIMULATED.network_id, a_record(tx_hash=a_hash(77)), NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
+
+    disputed, claimed = (words_of(open_page(queries, str(a_hash(each)))) for each in (77, 78))
+
+    assert disputed.count(DISPUTE) == 3  # the answer, its facts, the text to pass on
+    assert "reported the status “SEE https[:]//evil[.]example/xxxxxxxxxxxxxxx…” since" in claimed
+    assert status in claimed
 
 
 def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
