@@ -14,7 +14,6 @@ from dashboard.application.attention import (
     Attention,
     absent_worker,
     health_troubles,
-    needed_attention,
 )
 from dashboard.application.context import (
     NO_SETTINGS,
@@ -36,7 +35,7 @@ from dashboard.application.network_status import (
     conclude_status,
     read_all_figures,
 )
-from dashboard.application.overview import Overview
+from dashboard.application.overview import Overview, needed_attention
 from dashboard.application.people import People
 from dashboard.application.recipients import Recipients
 from dashboard.application.rejections import Rejections

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -28,7 +28,7 @@ from dashboard.application.health import (
     is_mail_late,
 )
 from dashboard.application.listing import Json
-from dashboard.application.network_status import NetworkProfile, NetworkStatus
+from dashboard.application.network_status import NetworkProfile
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.source_health import (
     OPERATION_NAMES,
@@ -40,14 +40,12 @@ from dashboard.application.source_health import (
     source_name,
 )
 from dashboard.application.text import age, moment, moment_near, names_of, sentence, size, span
-from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.markup import visible
-from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing
 from dashboard.store.health import MailState
@@ -59,16 +57,16 @@ _SEVERAL: Final = 3
 
 
 class Remedy(StrEnum):
-    """Where a person goes with it, as the link says it."""
+    """What a person opens to deal with it."""
 
-    INCIDENT = "Open the incident"
-    DEAD = "Open the notifications"
-    PENDING = "See what is pending"
-    HELD = "See what is held"
-    RECIPIENTS = "See the recipients"
-    SOURCES = "See what fails"
-    STORAGE = "See the storage"
-    WORKER = "See the worker"
+    INCIDENT = "incident"
+    DEAD = "dead notifications"
+    PENDING = "pending notifications"
+    HELD = "held notifications"
+    RECIPIENTS = "recipients"
+    SOURCES = "sources"
+    STORAGE = "storage"
+    WORKER = "worker"
 
     @property
     def is_on_alerts(self) -> bool:
@@ -137,57 +135,20 @@ def health_troubles(health: Health, now: datetime) -> list[Attention]:
     return most_urgent_first(found)
 
 
-def needed_attention(
-    titled: Sequence[tuple[Incident, str]],
-    troubles: Sequence[Attention],
-    statuses: Sequence[NetworkStatus],
-    now: datetime,
-) -> list[Attention]:
-    """Return what needs attention on some networks, the most urgent first.
-
-    `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
-    Linewatch itself. What the verdict of a single network says already is not said again.
-    """
-    profiles = {each.profile.network_id: each.profile for each in statuses}
-    said = statuses[0].activity_reason if len(statuses) == 1 else ""
-    unassigned = [_unassigned(incident, title, profiles, now) for incident, title in titled]
-    of_networks = [
-        replace(each, text="") if each.text and each.text.rstrip(".") in said else each
-        for each in troubles
-        if each.network is not None and each.network.network_id in profiles
-    ]
-    installation = [each for each in troubles if each.network is None]
-    return most_urgent_first([*installation, *unassigned, *of_networks])
-
-
-def _unassigned(
-    incident: Incident, title: str, profiles: dict[NetworkId, NetworkProfile], now: datetime
-) -> Attention:
-    network_id = incident.network_id
-    return Attention(
-        f"{visible(title, _LONGEST_TITLE)}:",
-        f"open since {moment_near(incident.opened_at, now)}, unassigned.",
-        Remedy.INCIDENT,
-        None if network_id is None else profiles.get(network_id),
-        incident.incident_id,
-        severity=incident.severity,
-    )
-
-
 def absent_worker(health: Health) -> Attention | None:
     """Return that no worker runs, or that nobody knows; None where one does."""
     if health.worker is None or health.worker.holders:
         return None
     if health.storage is not None and health.storage.is_space_low:
         return Attention(
-            "Whether a worker runs is not known.",
-            "A worker writes that it runs into the store, and the disk may be too full for it.",
+            "Worker status unknown: the disk may be too full to record it.",
+            "",
             Remedy.WORKER,
             severity=Severity.CRITICAL,
         )
     return Attention(
-        "No worker runs.",
-        "Nothing is asked and nothing is sent; what is shown grows old.",
+        "Monitoring stopped: the worker is not running.",
+        "Nothing is polled and nothing is sent.",
         Remedy.WORKER,
         advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
         "log if it ends.",
@@ -199,7 +160,7 @@ def _worker_and_disk(health: Health) -> Iterator[Attention]:
     if health.storage is not None and health.storage.is_space_low:
         free = size(health.storage.space.free_on_disk or 0)
         yield Attention(
-            f"The disk of the store has {free} free.",
+            f"Low disk space: {free} free on the disk of the store.",
             "",
             Remedy.STORAGE,
             advice=FREE_SPACE_ADVICE,

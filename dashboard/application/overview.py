@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
 
+from dashboard.application.attention import Attention, Remedy, most_urgent_first
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_parts
 from dashboard.application.line_limits import LineLimitEnds
-from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
-from dashboard.application.text import names_of, since_when
+from dashboard.application.network_status import (
+    Activity,
+    NetworkFigures,
+    NetworkProfile,
+    NetworkStatus,
+)
+from dashboard.application.text import moment_near, since_when
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.rule import URGENCY
 from dashboard.domain.fees.spells import UsualFee, UsualSpells
 from dashboard.domain.formatting import capitalized, counted, span
 from dashboard.domain.health.coverage import Watched, WatchedTime
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
@@ -52,6 +63,7 @@ _STATES: Final = (SubjectKind.BUSYNESS, SubjectKind.GAS_API, SubjectKind.EXCLUSI
 _MOST_NAMED: Final = 5
 _READ_AT_ONCE: Final = 40
 _MOST_READ: Final = 200
+_LONGEST_TITLE: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,48 +242,109 @@ def _by_step(
     return {int(step): float(mean) for step, mean in line_between(connection, key, *between)}
 
 
-def network_summary(statuses: Sequence[NetworkStatus]) -> str:
-    """Say which networks need attention, the worst first, or that none does.
+def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
+    """Say which networks need attention, the worst by its name, or that none does.
 
-    Of several, one whose fees fail is not named again as stale, which follows from that.
+    Of several, one whose fees fail is not counted again as stale, which follows from that.
     """
     if not statuses:
         return "No network is configured."
-    silent = [
-        f"{each.profile.name} ({', '.join(each.figures.failing_sources())})"
-        for each in statuses
-        if each.figures.failures
-    ]
-    needing = {
-        "Stale": [
-            each
-            for each in _with_activity(Activity.STALE, statuses)
-            if len(statuses) == 1 or each.figures.gas_failure() is None
-        ],
-        "Busy": _with_activity(Activity.BUSY, statuses),
-        "Not known yet": [
-            each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
-        ],
-    }
-    problems = [f"No answer from: {', '.join(silent)}."] if silent else []
-    every = _names(statuses)
-    problems += [
-        f"{words}: {names_of(_names(found), every)}." for words, found in needing.items() if found
-    ]
-    if problems:
-        return " ".join(problems)
-    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
-    if not is_all_calm:
+    parts = [*_failing_words(statuses, now)]
+    is_one = len(statuses) == 1
+    stale = [each for each in statuses if each.activity is Activity.STALE]
+    for word, found in (
+        ("stale", [each for each in stale if is_one or each.figures.gas_failure() is None]),
+        ("busy", [each for each in statuses if each.activity is Activity.BUSY]),
+        ("not known yet", [each for each in statuses if _is_unknown(each)]),
+    ):
+        if found:
+            others = " others" * bool(parts)
+            who = found[0].profile.name if len(found) == 1 else f"{len(found)}{others}"
+            parts.append(f"{who} {word}")
+    if parts:
+        return f"{' · '.join(parts)}."
+    if any(each.activity is not Activity.CALM for each in statuses):
         return "No network is busy or stale."
-    return f"{every[0]} is calm." if len(every) == 1 else "Every network is calm."
+    return f"{statuses[0].profile.name} is calm." if is_one else f"All {len(statuses)} calm."
 
 
-def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
-    return [status for status in statuses if status.activity is activity]
+def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator[str]:
+    """Name the network that has failed for the longest time, and count the others."""
+    failing = [each for each in statuses if each.figures.failures]
+    if not failing:
+        return
+
+    def since(status: NetworkStatus) -> datetime:
+        return min(each.failing_since for each in status.figures.failures)
+
+    longest = min(failing, key=since)
+    sources = " and ".join(longest.figures.failing_sources()).replace("the ", "")
+    yield f"{longest.profile.name}: {sources} down {span(now - since(longest))}"
+    if others := len(failing) - 1:
+        yield counted(others, "other failing", "others failing")
 
 
-def _names(statuses: Sequence[NetworkStatus]) -> list[str]:
-    return [status.profile.name for status in statuses]
+def _is_unknown(status: NetworkStatus) -> bool:
+    return status.profile.has_gas and status.activity is Activity.UNKNOWN
+
+
+def needed_attention(
+    titled: Sequence[tuple[Incident, str]],
+    troubles: Sequence[Attention],
+    statuses: Sequence[NetworkStatus],
+    now: datetime,
+) -> list[Attention]:
+    """Return what needs attention on some networks, the most urgent first.
+
+    `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
+    Linewatch itself. Several incidents of rejections on a network are one line. What the verdict
+    of a single network says already is not said again.
+    """
+    profiles = {each.profile.network_id: each.profile for each in statuses}
+    said = statuses[0].activity_reason if len(statuses) == 1 else ""
+    groups: defaultdict[object, list[tuple[Incident, str]]] = defaultdict(list)
+    for incident, title in titled:
+        is_rejection = incident.kind == RuleKind.REJECTED
+        groups[incident.network_id if is_rejection else incident.incident_id].append(
+            (incident, title)
+        )
+    unassigned = [_unassigned(each, profiles, now) for each in groups.values()]
+    of_networks = [
+        replace(each, text="") if each.text and each.text.rstrip(".") in said else each
+        for each in troubles
+        if each.network is not None and each.network.network_id in profiles
+    ]
+    installation = [each for each in troubles if each.network is None]
+    return most_urgent_first([*installation, *unassigned, *of_networks])
+
+
+def _unassigned(
+    group: Sequence[tuple[Incident, str]],
+    profiles: Mapping[NetworkId, NetworkProfile],
+    now: datetime,
+) -> Attention:
+    """Say of one incident what it is; of several of rejections, how many by how many modules."""
+    incident, title = group[0]
+    opened = moment_near(min(each.opened_at for each, _ in group), now)
+    network = None if incident.network_id is None else profiles.get(incident.network_id)
+    severity = max((each.severity for each, _ in group), key=lambda each: URGENCY.get(each, 0))
+    if len(group) == 1:
+        name, text = f"{visible(title, _LONGEST_TITLE)}:", f"open since {opened}, unassigned."
+        found = incident.incident_id
+        return Attention(name, text, Remedy.INCIDENT, network, found, severity=severity)
+    modules = {dict(each.group).get(Dimension.MODULE) for each, _ in group} - {None, ""}
+    many = counted(sum(each.transitions for each, _ in group), "rejection")
+    by = f", {counted(len(modules), 'module')}" if modules else ""
+    where = "" if network is None else f"{visible(network.name, _LONGEST_TITLE)}: "
+    text = f"{len(group):,} incidents since {opened}."
+    headline = f"{where}{many} unassigned{by}:"
+    return Attention(headline, text, Remedy.INCIDENT, network, severity=severity)
+
+
+def severities(needed: Sequence[Attention]) -> dict[NetworkId, str]:
+    """Return how urgent the worst is that needs attention on each network."""
+    ranked = reversed(most_urgent_first(needed))
+    return {each.network.network_id: each.severity for each in ranked if each.network is not None}
 
 
 def verdict_in_words(
@@ -311,9 +384,11 @@ _RANKS: Final = {
 }
 
 
-def worst_first(status: NetworkStatus, rejections: int) -> tuple[int, int, str]:
-    """Return the place of a network in a list: first failing, stale, busy."""
+def worst_first(
+    status: NetworkStatus, rejections: int, severity: str = ""
+) -> tuple[int, int, int, str]:
+    """Return the place of a network in a list: by severity, then first failing, stale, busy."""
     rank = 0 if status.figures.failures else _RANKS[status.activity]
     if rank == _RANKS[Activity.CALM] and rejections:
         rank -= 1
-    return rank, -rejections, status.profile.name
+    return -URGENCY.get(severity, -1), rank, -rejections, status.profile.name

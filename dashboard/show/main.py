@@ -21,10 +21,10 @@ from dashboard.show.parts.frame import (
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.list_page import OPEN
 from dashboard.show.parts.lookup import PARAMETERS, TX, search
-from dashboard.show.parts.network_rows import WALL
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED
+from dashboard.show.parts.wall import WALL
 
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(

@@ -1,6 +1,6 @@
-// Keys that Streamlit has no option for: "/" goes to the search in the header, Shift chooses many rows; in a field for
-// transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there for the next.
-// A large paste goes in at once, and one beside the field goes into it, such as after a press on Copy.
+// Keys that Streamlit has no option for: "/" goes to the search in the header, Escape leaves the wall, Shift chooses
+// many rows; in a field for transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there
+// for the next. A large paste goes in at once, and one beside the field goes into it, such as after a press on Copy.
 (() => {
   const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea';
   const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
@@ -13,6 +13,7 @@
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target;
+    if (event.key === 'Escape') document.querySelector('.st-key-wall-bar .stPageLink a')?.click();
     if (event.key === '/' && !isTyping(field)) {
       const search = document.querySelector(SEARCH);
       if (search) { event.preventDefault(); typeIn(search); want(SEARCH); }

@@ -46,7 +46,9 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
 def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts")
 
-    page.locator("[class*='st-key-entry-incident-warning']").first.get_by_text("Story").click()
+    page.locator("[class*='st-key-entry-incident-warning']").first.get_by_role(
+        "link", name="Open"
+    ).click()
 
     expect(
         page.get_by_role("heading", name="38 rejections by HUB on Devnet at SEQUENCER")

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.page_checks import SIZE, visit
+from tests.browser.page_checks import SIZE, texts_cut, visit
 from tests.browser.seeded_store import tx_hash
 from tests.browser.site import BROKEN, SECRET
 from tests.chromium import SETTLED
+
+BEYOND_THE_WALL = """
+() => [...document.querySelectorAll('.lw-wall, .lw-wall *, .st-key-wall-bar a')].filter((e) => {
+  const box = e.getBoundingClientRect(), tile = e.closest('.lw-wall-tile')?.getBoundingClientRect();
+  const edge = tile ?? { right: innerWidth, bottom: innerHeight };
+  return box.right > edge.right + 1 || box.bottom > edge.bottom + 1;
+}).map((e) => e.textContent).concat(
+  document.querySelector('[data-testid=stMain]').scrollHeight > innerHeight ? ['scrolls'] : [])
+"""
 
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
@@ -37,6 +47,21 @@ def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> N
     assert lowest is not None
     assert last is not None
     assert max(each["y"] + each["height"] for each in (lowest, last)) < SIZE["height"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (3840, 2160)])
+def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
+    page: Page, site: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, f"{site}/?wall=1")
+
+    assert page.evaluate(BEYOND_THE_WALL) == []
+    assert texts_cut(page) == []
+    page.keyboard.press("Escape")
+
+    expect(page.locator("h1")).to_have_text("Overview")
+    page.set_viewport_size(SIZE)
 
 
 def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
@@ -162,7 +187,7 @@ def test_network_of_the_address_is_named_and_changed_and_stays_from_page_to_page
         page.get_by_role("option", name=name, exact=True).click()
         count = 0 if name == "All networks" else 1
         expect(page.locator(".lw-card-head h2")).to_have_count(count)
-    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+    expect(page.locator("h1 + p")).to_contain_text("Linea stale.")
     page.get_by_role("link", name="Health", exact=True).click()
 
     expect(page.locator("h1")).to_have_text("Health")

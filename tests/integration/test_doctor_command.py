@@ -26,10 +26,15 @@ def test_installation_without_a_worker_is_told_what_helps(tmp_path: Path) -> Non
     found = json.loads(installation.run("doctor", "--json").stdout)
 
     assert said.returncode == 3
-    assert "No worker runs. Nothing is asked and nothing is sent" in said.stdout
+    assert (
+        "Monitoring stopped: the worker is not running. Nothing is polled and nothing is sent"
+        in said.stdout
+    )
     assert "last backup" in said.stdout
     assert "linewatch.sqlite" in said.stdout
-    assert [each["what"] for each in found["troubles"]] == ["No worker runs."]
+    assert [each["what"] for each in found["troubles"]] == [
+        "Monitoring stopped: the worker is not running."
+    ]
     assert found["isWell"] is False
     assert found["backedUpAt"] is not None
 
@@ -83,7 +88,7 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
         "Mine gas endpoint: no answer: cannot connect.",
         "The address in pages.public_url: no answer: cannot connect.",
         "days ahead of those of its servers",
-        "No worker runs.",
+        "Monitoring stopped: the worker is not running.",
         "SQLite 3.",
     ):
         assert each in said.stdout

@@ -12,14 +12,13 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
-from dashboard.domain.markup import Markup, element, join
-from dashboard.show.parts.badges import badge, severity_sign
-from dashboard.show.parts.frame import NETWORK, in_line, link
+from dashboard.domain.markup import Markup, element, join, plain_label
+from dashboard.show.parts.badges import badge, severity_sign, sign_label
+from dashboard.show.parts.frame import NETWORK, OPEN, in_line, link
 from dashboard.show.parts.incident_list import INCIDENT
 
-MOST: Final = 4
-"""Lines that are shown; the others are counted."""
-
+MOST: Final = 12
+"""Lines that are shown on Overview."""
 
 _ADDRESSES: Final = {
     Remedy.DEAD: {"section": "Deliveries", "state": "Dead"},
@@ -29,43 +28,46 @@ _ADDRESSES: Final = {
 }
 
 
-def attention_list(
-    needed: Sequence[Attention],
-    *,
-    here: str = "",
-    most: int = MOST,
-    with_advice: bool = False,
-) -> None:
-    """Show the most urgent, and fold the others; each links the page that helps, if not `here`."""
-
-    def line(place: int, each: Attention) -> None:
-        page = "alerts" if each.remedy.is_on_alerts else "health"
-        _line(place, each, None if page == here else page, with_advice=with_advice)
-
+def attention_line(needed: Sequence[Attention]) -> None:
+    """Say in one line how much needs attention, and the worst of it; it opens to all of it."""
     if not needed:
         calm = badge("calm", "✓", "Nothing needs attention now")
         st.html(element("p", calm, class_="lw-calm-line"))
         return
-    for place, each in enumerate(needed[:most]):
-        line(place, each)
-    if len(needed) > most:
-        with st.expander(f"{len(needed) - most:,} more", key="attention-more"):
-            for place, each in enumerate(needed[most:], start=most):
-                line(place, each)
+    worst, others = needed[0], needed[MOST:]
+    if len(needed) == 1:
+        _line(0, worst, "")
+        return
+    said = plain_label(worst.headline.rstrip(":."), _LONGEST_LABEL)
+    label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
+    with st.expander(label, key="attention-all", on_change="rerun") as shown:
+        if shown.open:
+            attention_list(needed[:MOST])
+            if others:
+                link("alerts", f"{len(others):,} more on Alerts")
 
 
-def _line(place: int, needed: Attention, page: str | None, *, with_advice: bool) -> None:
+def attention_list(
+    needed: Sequence[Attention], *, here: str = "", with_advice: bool = False
+) -> None:
+    """Show each in a line with a link to the page that helps, if that is not `here`."""
+    for place, each in enumerate(needed):
+        _line(place, each, here, with_advice=with_advice)
+
+
+def _line(place: int, needed: Attention, here: str, *, with_advice: bool = False) -> None:
+    page = "alerts" if needed.remedy.is_on_alerts else "health"
     with in_line(f"attention-{place}"):
         advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
         sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
         st.html(element("p", sign, " ", headline, " ", needed.text, " ", advice))
-        if page is None:
+        if page == here:
             return
         address = dict(_ADDRESSES.get(needed.remedy, {}))
         address |= {} if needed.network is None else {NETWORK: needed.network.name}
         if needed.incident_id is not None:
             address[INCIDENT] = str(needed.incident_id)
-        link(page, needed.remedy, address)
+        link(page, OPEN, address)
 
 
 def _with_code(advice: str) -> Markup:
@@ -77,6 +79,7 @@ def _with_code(advice: str) -> Markup:
 SEEN: Final = "seen"
 """The parameter of the address that says when one last looked, in seconds since 1970."""
 
+_LONGEST_LABEL: Final = 140
 _LONGEST: Final = timedelta(days=7)
 _SECONDS: Final = re.compile(r"\d{1,11}", re.ASCII)
 _LAST_LOOK: Final = "last_look"

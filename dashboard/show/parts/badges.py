@@ -41,6 +41,7 @@ _FIRING: Final = {
     Severity.INFO.value: ("mute", "i", "Firing"),
     Severity.WARNING.value: ("busy", "!", "Firing"),
 }
+_SIGN_COLOURS: Final = {"busy": "#b3661a", "bad": "#d0453c"}
 _INCIDENTS: Final = {
     IncidentState.PENDING: ("stale", "…", "Pending"),
     IncidentState.FIRING: ("bad", "!", "Firing"),
@@ -106,6 +107,12 @@ def severity_sign(severity: str) -> Markup:
     kind, sign, word = severity_style(severity)
     mark = element("span", sign, class_=f"lw-sign {kind}", title=word, aria_hidden="true")
     return join(mark, element("span", f"{word}:", class_="lw-sr"))
+
+
+def sign_label(severity: str) -> str:
+    """Return the same for the label of a widget, in colours that read on light and on dark."""
+    kind, sign, word = severity_style(severity)
+    return f':color[{sign} {word}:]{{foreground="{_SIGN_COLOURS.get(kind, "#7a8894")}"}}'
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:

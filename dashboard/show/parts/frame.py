@@ -45,6 +45,10 @@ def page_at(path: str) -> st.Page:
     return st.Page(view_at(path).page, title=TITLES[path], url_path=path, default=not path)
 
 
+OPEN: Final = "Open"
+"""What a link is called that only leads elsewhere."""
+
+
 def link(path: str, label: str, parameters: Mapping[str, str] | None = None) -> None:
     """Lead to a page, with these parameters in its address."""
     st.page_link(page_at(path), label=label, icon="", query_params=dict(parameters or {}))

@@ -28,8 +28,8 @@ from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
-from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.frame import link, section
+from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
+from dashboard.show.parts.frame import OPEN, in_line, link, section
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -81,7 +81,7 @@ def _row(queries: Application, story: IncidentStory) -> None:
 
 def story_link(incident: Incident) -> None:
     """Link to the story of an incident."""
-    link("alerts", "Story", {INCIDENT: str(incident.incident_id)})
+    link("alerts", OPEN, {INCIDENT: str(incident.incident_id)})
 
 
 def incident_markup(queries: Application, story: IncidentStory) -> Markup:
@@ -109,11 +109,8 @@ def _owner(story: IncidentStory) -> Markup:
 
 def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
     incident = story.incident
-    if incident.resolved_at is None:
-        since = moment_near(incident.opened_at, now)
-        yield f"since {since} ({span(now - incident.opened_at)})"
-    else:
-        yield f"{moment(incident.opened_at)} for {span(incident.resolved_at - incident.opened_at)}"
+    since = moment_near(incident.opened_at, now)
+    yield f"since {since} ({span(now - incident.opened_at)})"
     if size := size_words(incident):
         yield size
     yield f"rule {visible(incident.rule, LONGEST_NAME)}"
@@ -137,8 +134,23 @@ def finished_incidents_part(queries: Application, network_id: NetworkId | None) 
             return
         offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
         for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
-            with entry(f"over-{each.incident.incident_id}", incident_markup(queries, each)):
+            with in_line(f"over-{each.incident.incident_id}"):
+                st.html(_over(queries, each.incident))
                 story_link(each.incident)
+
+
+def _over(queries: Application, incident: Incident) -> Markup:
+    """Build the line of an incident that ended: what it was, how long it lasted, since when."""
+    ended = incident.resolved_at or incident.changed_at
+    opened = incident.opened_at
+    return element(
+        "div",
+        severity_sign(incident.severity),
+        element("b", visible(queries.incidents.title_of(incident), LONGEST_TITLE)),
+        element("span", span(ended - opened)),
+        element("time", f"{opened:%d %b %H:%M}", title=moment(opened)),
+        class_="lw-over",
+    )
 
 
 def _filter(queries: Application) -> FinishedFilter:

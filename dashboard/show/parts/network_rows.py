@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 import streamlit as st
 
-from dashboard.application.attention import Attention
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, above_usual, lasting
@@ -19,7 +17,7 @@ from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
-from dashboard.show.parts.badges import network_badges, severity_kind
+from dashboard.show.parts.badges import network_badges, severity_sign
 from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.pictures import sparkline
@@ -38,6 +36,7 @@ class NetworkRow:
     line: DayLine | None = None
     hourly: HourlyRejections | None = None
     week: UsualWeek | None = None
+    severity: str = ""
 
     @property
     def name(self) -> str:
@@ -56,10 +55,11 @@ def network_rows_head() -> None:
     st.html(list_head(_NOW, "lw-net", "Fee of 24 h, busy below"))
 
 
-def row_markup(row: NetworkRow) -> Markup:
-    """Build what a row shows."""
+def row_markup(row: NetworkRow, severity: str = "") -> Markup:
+    """Build what a row shows; `severity` is that of the worst that needs attention there."""
     stale = " is-stale" if row.is_stale else ""
-    return join(list_row(_NOW, row, f"lw-net{stale}"), day_picture(row))
+    cells = list_row(_NOW, replace(row, severity=severity), f"lw-net{stale}")
+    return join(cells, day_picture(row))
 
 
 def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> None:
@@ -100,6 +100,13 @@ def day_picture(row: NetworkRow) -> Markup:
     busy = row.line.busy_share
     said = "how busy is not known" if busy is None else f"busy for {share(busy)}"
     return sparkline(row.line, f"{what} of the last 24 h; {said}.")
+
+
+def _name(row: NetworkRow) -> Markup:
+    """Name a network, after the sign of how urgent it is."""
+    sign = severity_sign(row.severity) if row.severity else Markup()
+    mark = element("span", sign, class_="lw-net-sign")
+    return join(mark, element("b", visible(row.status.profile.name, _LONGEST_NAME)))
 
 
 def _state(row: NetworkRow) -> Markup:
@@ -153,7 +160,7 @@ def _medium(row: NetworkRow) -> Markup:
 def _rejections(row: NetworkRow) -> Markup:
     hourly = row.hourly
     if hourly is None:
-        return element("small", "not asked")
+        return element("small", "–", title="No exclusion endpoint is configured.", class_="lw-none")
     count = element("b", f"{hourly.count:,}") if hourly.count else Markup("0")
     if hourly.ended_at is not None and not hourly.count:
         return element(
@@ -202,10 +209,7 @@ _AGAINST_USUAL: Final = Column("Against usual", _against_usual)
 _NOW: Final[Listing[NetworkRow]] = Listing(
     "networks",
     (
-        Column(
-            "Network",
-            lambda each: element("b", visible(each.status.profile.name, _LONGEST_NAME)),
-        ),
+        Column("Network", _name),
         Column("State, for", _state),
         _FEE_NOW,
         _AGAINST_USUAL,
@@ -228,62 +232,3 @@ _COSTS: Final[Listing[NetworkRow]] = Listing(
     ),
 )
 """What Fees says of each network among others."""
-
-
-WALL: Final = "wall"
-"""The parameter of the address that shows the wall: `?wall=1`."""
-
-
-def wall(
-    rows: Sequence[NetworkRow], needed: Sequence[Attention], summary: str, now: datetime
-) -> None:
-    """Show a tile for each network, in the order given, and what needs attention above."""
-    said = needed[0].headline.removesuffix(":") if needed else "Nothing needs attention now."
-    urgency = f"lw-wall-{severity_kind(needed[0].severity)}" if needed else None
-    more = len(needed) - 1
-    others = element("a", f"{more:,} more", href=".", target="_self")
-    rest = join(" · ", others) if more > 0 else ""
-    head = element(
-        "header",
-        element("h1", summary),
-        element("p", said, rest, class_=urgency),
-        element("p", moment(now), class_="lw-end"),
-    )
-    tiles = element("div", *map(_tile, rows), class_="lw-wall-tiles")
-    st.html(element("div", head, tiles, class_="lw-wall"))
-
-
-def _tile(row: NetworkRow) -> Markup:
-    """Build what a row shows, large: the same cells in another order."""
-    status = row.status
-    difference = above_usual(status.figures, row.usual)
-    kind = "failing" if status.figures.failures else status.activity.name.lower()
-    return element(
-        "section",
-        element(
-            "div",
-            element("h2", status.profile.name),
-            network_badges(status),
-            element("span", lasting(status, row.now)),
-            class_="lw-card-head",
-        ),
-        element("p", fee_markup(row), class_="lw-wall-fee"),
-        element("p", "" if difference is None else difference_in_words(difference)),
-        day_picture(row),
-        element(
-            "p",
-            element("span", _counted_rejections(row)),
-            element("span", age_markup(row), class_="lw-end"),
-            class_="lw-row",
-        ),
-        class_=f"lw-wall-tile is-{kind}{' is-old' if row.is_stale else ''}",
-    )
-
-
-def _counted_rejections(row: NetworkRow) -> str:
-    if row.hourly is None:
-        return "rejections not asked"
-    if row.hourly.ended_at is not None and not row.hourly.count:
-        return "no line limits"
-    more = "" if row.hourly.watched.is_whole else " or more"
-    return f"{row.hourly.count:,}{more} rejected in 1 h"

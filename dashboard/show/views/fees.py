@@ -60,7 +60,7 @@ def _live() -> None:
     with store_errors_shown("Fees"):
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
-        heading("Fees", f"{network_summary(statuses)} As of {moment(now)}.")
+        heading("Fees", f"{network_summary(statuses, now)} As of {moment(now)}.")
         if not statuses:
             no_network()
             return

@@ -83,7 +83,7 @@ def _attention(troubles: Sequence[Attention]) -> None:
     if troubles:
         with st.container(key="card-attention", gap="small"):
             section("What is wrong")
-            attention_list(troubles, here="health", most=len(troubles), with_advice=True)
+            attention_list(troubles, here="health", with_advice=True)
 
 
 def _sources(queries: Application, now: datetime) -> None:

@@ -12,17 +12,23 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.attention import Attention
 from dashboard.application.context import TtlCache
 from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
-from dashboard.application.overview import RejectedAgain, network_summary, worst_first
+from dashboard.application.overview import (
+    RejectedAgain,
+    network_summary,
+    severities,
+    worst_first,
+)
 from dashboard.application.text import moment
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
-from dashboard.show.parts.attention_list import attention_list, last_look
+from dashboard.show.parts.attention_list import attention_line, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.frame import (
@@ -44,12 +50,10 @@ from dashboard.show.parts.list_page import (
 )
 from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import (
-    WALL,
     NetworkRow,
     network_row,
     network_rows_head,
     row_markup,
-    wall,
 )
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import (
@@ -58,6 +62,7 @@ from dashboard.show.parts.rejection_table import (
     line_markup,
     rejection_line,
 )
+from dashboard.show.parts.wall import WALL, wall
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8
@@ -90,37 +95,34 @@ def _live() -> None:
         chosen = chosen_networks(queries.networks)
         now, known = queries.statuses_as_of()
         statuses = [each for each in known if each.profile in chosen]
+        needed = queries.needed_attention(statuses, now)
         if st.query_params.get(WALL) == "1" and statuses:
-            ranked = _ranked(queries, statuses)
-            rows = [_row(queries, each, now) for each in ranked]
-            wall(rows, queries.needed_attention(statuses, now), network_summary(statuses), now)
-            link("", "Leave the wall")
+            ranked = _ranked(queries, statuses, needed)
+            wall([_row(queries, each, now) for each in ranked], needed, now)
             return
-        summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
-        absent = queries.absent_worker() if summary else None
-        first = f"{absent.headline} " if absent is not None else ""
-        heading("Overview", f"{first}{summary}As of {moment(now)}.")
+        summary = "" if len(statuses) == 1 else f"{network_summary(statuses, now)} "
+        heading("Overview", f"{summary}As of {moment(now)}.")
         if not statuses:
             no_network()
             return
+        with store_errors_shown():
+            attention_line(needed)
         limits_notes(queries.line_limits.sentences([each.profile for each in statuses]))
         with store_errors_shown():
             last_look(queries, now)
         if len(statuses) == 1:
             _one(queries, statuses[0], now)
         else:
-            _many(queries, statuses, now)
+            _many(queries, statuses, needed, now)
         with st.container(key="links-wall"):
             link("", "Wall mode", {WALL: "1"})
 
 
 def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
-    """Show one network: verdict, what needs attention, chart, and the newest rejections beside."""
+    """Show one network: verdict, chart, and the newest rejections beside."""
     profile = status.profile
     with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)
-        with store_errors_shown():
-            _attention(queries, [status], now)
     chart, newest = st.columns([8, 5], gap="medium")
     card = chart.container(key=f"card-network-{profile.network_id}", gap="small")
     with card, store_errors_shown():
@@ -129,42 +131,49 @@ def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
         _rejections(queries, [profile], now)
 
 
-def _many(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    """Show one row for each network, the worst first, and below what needs attention."""
+def _many(
+    queries: Application,
+    statuses: Sequence[NetworkStatus],
+    needed: Sequence[Attention],
+    now: datetime,
+) -> None:
+    """Show one row for each network, the worst first, and below the newest rejections."""
     counts = {each: found.count for each, found in queries.overview.hourly().items()}
-    ranked = _ranked(queries, statuses)
+    ranked, urgent = _ranked(queries, statuses, needed), severities(needed)
     with st.container(key="card-networks", gap=None):
         shown = _filtered(ranked, counts)
         network_rows_head()
         for status in shown:
             is_open = opened() == str(status.profile.network_id)
-            network_row(status.profile, _drawn_row(queries, status, now), is_open=is_open)
+            severity = urgent.get(status.profile.network_id, "")
+            drawn = _drawn_row(queries, status, now, severity)
+            network_row(status.profile, drawn, is_open=is_open)
             if is_open:
                 _opened(queries, status, now)
         if not shown:
             empty("No network matches now", "Choose All to see every network.")
-    attention, newest = st.columns(2, gap="medium")
-    with attention, st.container(key="card-attention", gap="small"):
-        section("What needs attention")
-        with store_errors_shown():
-            _attention(queries, statuses, now)
-    with newest, st.container(key="card-rejections", gap=None), store_errors_shown():
+    with st.container(key="card-rejections", gap=None), store_errors_shown():
         _rejections(queries, [each.profile for each in statuses], now)
 
 
-def _ranked(queries: Application, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+def _ranked(
+    queries: Application, statuses: Sequence[NetworkStatus], needed: Sequence[Attention]
+) -> list[NetworkStatus]:
     """Put the worst first."""
-    hourly = queries.overview.hourly()
-    counts = {each: found.count for each, found in hourly.items()}
-    return sorted(
-        statuses, key=lambda each: worst_first(each, counts.get(each.profile.network_id, 0))
-    )
+    counts = {each: found.count for each, found in queries.overview.hourly().items()}
+    urgent = severities(needed)
+
+    def place(status: NetworkStatus) -> tuple[int, int, int, str]:
+        network_id = status.profile.network_id
+        return worst_first(status, counts.get(network_id, 0), urgent.get(network_id, ""))
+
+    return sorted(statuses, key=place)
 
 
-def _drawn_row(queries: Application, status: NetworkStatus, now: datetime) -> Markup:
+def _drawn_row(queries: Application, status: NetworkStatus, now: datetime, severity: str) -> Markup:
     """Return what the row shows: one for all who look at the same moment."""
-    key = ("row", status.profile.network_id, now)
-    return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now)))
+    key = ("row", status.profile.network_id, now, severity)
+    return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now), severity))
 
 
 @lru_cache(maxsize=1)
@@ -212,12 +221,6 @@ def _opened(queries: Application, status: NetworkStatus, now: datetime) -> None:
 def _verdict(queries: Application, status: NetworkStatus, now: datetime) -> None:
     incidents = queries.incidents.count_open(status.profile.network_id)
     verdict(status, queries.overview.usual(status), incidents, now)
-
-
-def _attention(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    """Show what needs attention, with the way to the page that helps."""
-    needed = queries.needed_attention(statuses, now)
-    attention_list(needed)
 
 
 def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> None:

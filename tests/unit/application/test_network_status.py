@@ -19,6 +19,7 @@ from dashboard.application.network_status import (
 from dashboard.application.overview import network_summary
 from dashboard.domain.alerts.condition import Condition, State
 from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.formatting import span
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.stored_fees import FeeBounds
@@ -162,13 +163,10 @@ def test_activity_follows_from_what_is_known(
 @pytest.mark.parametrize(
     ("operations", "named"),
     [
-        ([Operation.EXCLUSION_STATUS], "Net (the exclusion API)"),
-        ([Operation.BUSY_THRESHOLD, Operation.SUGGESTED_GAS_FEES], "Net (the gas API)"),
-        ([Operation.TRANSACTION_RECEIPT], "Net (the network's node)"),
-        (
-            [Operation.EXCLUSION_STATUS, Operation.BASE_FEE_HISTORY],
-            "Net (the exclusion API, the gas API)",
-        ),
+        ([Operation.EXCLUSION_STATUS], "exclusion API"),
+        ([Operation.BUSY_THRESHOLD, Operation.SUGGESTED_GAS_FEES], "gas API"),
+        ([Operation.TRANSACTION_RECEIPT], "network's node"),
+        ([Operation.EXCLUSION_STATUS, Operation.BASE_FEE_HISTORY], "exclusion API and gas API"),
     ],
 )
 def test_answer_names_each_api_that_gives_no_answer(
@@ -179,13 +177,13 @@ def test_answer_names_each_api_that_gives_no_answer(
     calm = conclude_status(figures(9), NOW)
     unanswered = conclude_status(replace(figures(9), failures=silent), NOW)
 
-    assert network_summary([calm, unanswered]) == f"No answer from: {named}."
+    assert network_summary([calm, unanswered], NOW) == f"Net: {named} down {span(PERIOD)}."
 
 
 def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
     without_gas = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
 
-    assert network_summary([without_gas]) == "No network is busy or stale."
+    assert network_summary([without_gas], NOW) == "No network is busy or stale."
 
 
 def test_longest_failure_of_each_kind_is_told_apart() -> None:
@@ -208,12 +206,11 @@ def test_overview_names_the_worst_first() -> None:
     calm = conclude_status(figures(9), NOW)
     stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
 
-    assert network_summary([busy, stale]) == "Stale: Net. Busy: Net."
-    assert network_summary([stale] * 3) == "Stale: all 3 networks."
-    assert network_summary([*_named(stale, "A", "B", "C"), calm]) == (
-        "Stale: all 4 networks but Net."
+    assert network_summary([busy, stale], NOW) == "Net stale · Net busy."
+    assert network_summary([stale] * 3, NOW) == "3 stale."
+    assert (
+        network_summary([*_named(stale, "A"), calm, busy, busy], NOW) == "A stale · 2 others busy."
     )
-    assert network_summary([*_named(stale, "A"), calm, busy]) == "Stale: A. Busy: Net."
 
 
 def test_network_that_fails_is_not_named_again_as_stale() -> None:
@@ -223,8 +220,10 @@ def test_network_that_fails_is_not_named_again_as_stale() -> None:
 
     calm, failing = conclude_status(figures(9), NOW), conclude_status(old, NOW)
 
-    assert network_summary([calm, failing]) == "No answer from: Net (the gas API)."
-    assert network_summary([failing]) == "No answer from: Net (the gas API). Stale: Net."
+    down = f"Net: gas API down {span(PERIOD)}"
+    assert network_summary([calm, failing], NOW) == f"{down}."
+    assert network_summary([failing], NOW) == f"{down} · Net stale."
+    assert network_summary([failing, failing, failing], NOW) == f"{down} · 2 others failing."
 
 
 def _named(status: NetworkStatus, *names: str) -> list[NetworkStatus]:
@@ -238,8 +237,8 @@ def test_overview_calls_all_calm_only_if_all_are() -> None:
     calm = conclude_status(figures(9), NOW)
     flat = conclude_status(figures(*[7] * 30, threshold=7), NOW)
 
-    assert network_summary([calm]) == "Net is calm."
-    assert network_summary([calm, flat]) == "No network is busy or stale."
+    assert network_summary([calm], NOW) == "Net is calm."
+    assert network_summary([calm, flat], NOW) == "No network is busy or stale."
 
 
 def test_source_of_fees_is_named_by_who_told_them() -> None:

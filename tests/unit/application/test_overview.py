@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.attention import (
-    Attention,
-    Remedy,
-    health_troubles,
-    needed_attention,
-)
+from dashboard.application.attention import Attention, Remedy, health_troubles
 from dashboard.application.health import WorkerHealth
 from dashboard.application.network_status import NetworkStatus
-from dashboard.application.overview import LINE_STEPS, UsualNow, verdict_in_words, worst_first
+from dashboard.application.overview import (
+    LINE_STEPS,
+    UsualNow,
+    needed_attention,
+    severities,
+    verdict_in_words,
+    worst_first,
+)
 from dashboard.application.source_health import NetworkHealth, OperationHealth
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
@@ -133,6 +135,7 @@ def test_most_urgent_comes_first_and_good_tidings_need_nobody(
     for number, severity in enumerate(severities):
         incident = an_incident(
             incident_id=an_id(number),
+            kind="changed",
             severity=severity,
             group=(("network", str(SIMULATED.network_id)), ("label", str(number))),
             opened_at=NOW - number * MINUTE,
@@ -150,6 +153,33 @@ def test_most_urgent_comes_first_and_good_tidings_need_nobody(
     ]
     assert [each.severity for each in shown] == ["critical"] * 2 + ["warning"] * 4
     assert [each.severity for each in troubles] == ["critical"] + ["warning"] * 2
+
+
+def test_rejections_of_a_network_are_one_line_as_urgent_as_the_worst(
+    statuses: tuple[NetworkStatus, ...],
+) -> None:
+    network = ("network", str(SIMULATED.network_id))
+    rejected = [
+        an_incident(
+            incident_id=an_id(number),
+            kind="rejected",
+            severity=severity,
+            group=(network, ("module", module)),
+            opened_at=NOW - number * MINUTE,
+            transitions=number + 1,
+        )
+        for number, (module, severity) in enumerate(
+            (("HUB", "warning"), ("ADD", "critical"), ("", "info"), ("HUB", "warning"))
+        )
+    ]
+
+    [needed] = needed_attention([(each, "x") for each in rejected], [], statuses, NOW)
+
+    assert needed.headline == "Devnet: 10 rejections unassigned, 2 modules:"
+    assert needed.text == "4 incidents since 11:57:00 UTC."
+    assert (needed.severity, needed.incident_id) == ("critical", None)
+    assert severities([needed]) == {SIMULATED.network_id: "critical"}
+    assert worst_first(statuses[0], 0, "critical") < worst_first(statuses[1], 9, "warning")
 
 
 def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(
@@ -173,7 +203,7 @@ def test_trouble_of_another_network_is_not_shown_with_this_one(
 
     needed = needed_attention([], troubles, [statuses[0]], NOW)
 
-    assert [each.headline for each in needed] == ["No worker runs."]
+    assert [each.headline for each in needed] == ["Monitoring stopped: the worker is not running."]
 
 
 def test_what_the_verdict_says_already_is_not_said_again(

@@ -90,7 +90,7 @@ def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: Appli
 def test_stale_fees_are_said_to_be_stale(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea"))
 
-    assert "Stale: Linea." in words
+    assert "Linea stale." in words
     assert "Stale: suggested 6 min ago." in words
 
 
@@ -271,7 +271,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     assert "The base fee never moves here: 7 wei." in words
     assert "3.000 gwei is above 1.000 gwei, the 90th percentile of its last 24 h." in words
     assert "Priority fee, last 1 h" in words
-    assert "Busy: Flat." in words
+    assert "Flat busy." in words
     assert "Flat fee" in words
     assert "How long it was busy is not known: nobody watched then." in words
 

@@ -91,7 +91,9 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: Application) -> N
     words = words_of(visit("health", queries))
 
     assert "3 things are wrong. As of 2026-11-20 12:00:00 UTC." in words
-    assert words.index("No worker runs.") < words.index("Linea: the gas API has not answered since")
+    assert words.index("Monitoring stopped") < words.index(
+        "Linea: the gas API has not answered since"
+    )
     assert "Start <code>linewatch worker</code>, or <code>linewatch up</code> for" in words
     assert "since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
@@ -219,7 +221,7 @@ def test_worker_is_named_by_its_process(queries: Application, store: Store) -> N
     words = words_of(visit("health", queries))
 
     assert "process 77 on host-1" in words
-    assert "No worker runs" not in words
+    assert "Monitoring stopped" not in words
 
 
 def test_late_mail_says_what_the_server_said(queries: Application, store: Store) -> None:

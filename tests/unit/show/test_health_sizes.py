@@ -27,7 +27,7 @@ from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.upkeep import record_size
 from tests.browser.seeded_store import SILENT, SIMULATED
-from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -103,9 +103,15 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
 @pytest.mark.parametrize(
     ("free", "said"),
     [
-        (199, ["The disk of the store has 199 bytes free.", "Whether a worker runs is not known."]),
-        (200, ["No worker runs."]),
-        (None, ["No worker runs."]),
+        (
+            199,
+            [
+                "Low disk space: 199 bytes free on the disk of the store.",
+                "Worker status unknown: the disk may be too full to record it.",
+            ],
+        ),
+        (200, ["Monitoring stopped: the worker is not running."]),
+        (None, ["Monitoring stopped: the worker is not running."]),
     ],
 )
 def test_lease_that_ran_out_proves_nothing_while_space_is_low(
@@ -126,7 +132,7 @@ def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: 
         store, (SIMULATED, SILENT), None, lambda: NOW, settings=PageSettings(low_space)
     )
 
-    words = words_of(visit(page, queries))
+    words = words_of(visit_in(None, page, queries, {"attention-all": True}))
 
     assert ("when it is full nothing more is stored" in words) is bool(low_space)
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
@@ -16,13 +17,14 @@ from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import WIRE_STAGES
 from dashboard.domain.tracking.transaction_cost import CoinPrice
+from dashboard.show.parts.wall import split
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
-from tests.unit.show.page_runs import open_page, visit, words_of
+from tests.unit.show.page_runs import open_page, visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUIET = NetworkProfile(
@@ -38,20 +40,26 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     page = open_page(Application(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
-    assert "No answer from: Linea (the gas API, the exclusion API). Busy: Devnet. As of" in words
+    assert "Linea: gas API and exclusion API down 5 min · Devnet busy. As of" in words
     assert "stale, 6 min ago" in words
     assert "Simulated data." in words
 
 
+def said_first(page: AppTest) -> str:
+    """Return the heading of a page, and what its first line of all that needs attention says."""
+    return "".join((words_of(page), *(each.label for each in page.get("expander"))))
+
+
 @pytest.mark.parametrize("name", ["overview", "alerts"])
 def test_page_says_first_that_no_worker_runs(store: Store, name: str) -> None:
+    said = "the worker is not running"
     queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
-    assert "<p>No worker runs. " in words_of(visit(name, queries))
+    assert said in said_first(visit(name, queries))
 
     with store.write() as connection:
         acquire(connection, WORKER_LEASE, "a", timedelta(minutes=1))
     queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
-    assert "No worker runs. " not in words_of(visit(name, queries))
+    assert said not in said_first(visit(name, queries))
 
 
 def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None:
@@ -145,7 +153,7 @@ def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: St
 
     assert ["Failing" in each for each in rows] == [True, False, False]
     assert re.search(r'title="No answer from [^"]*the gas API', rows[0])
-    assert wall.count('class="lw-wall-tile is-failing is-old"') == 1
+    assert wall.count('class="lw-wall-tile is-failing needs-busy is-old"') == 1
     assert wall.count("Failing") == 1
 
 
@@ -215,8 +223,28 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
     assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
     assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
     assert "stale, 6 min ago" in words
-    assert 'No worker runs. · <a href="." target="_self">2 more</a>' in words
+    assert re.search(r'<h1 class="lw-wall-bad">3 need attention</h1>.*Monitoring stopped', words)
+    assert "not asked" not in words
     assert len(page.button) == 0
+
+
+@pytest.mark.parametrize(
+    ("tiles", "widest", "lines"),
+    [
+        (0, None, []),
+        (1, None, [1]),
+        (3, None, [3]),
+        (4, None, [2, 2]),
+        (12, None, [4, 4, 4]),
+        (7, 7, [7]),
+        (9, 7, [4, 5]),
+        (40, None, [8, 8, 8, 8, 8]),
+    ],
+)
+def test_wall_splits_its_tiles_into_lines_of_one_length(
+    tiles: int, widest: int | None, lines: list[int]
+) -> None:
+    assert [len(each) for each in split(range(tiles), widest)] == lines
 
 
 def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> None:
@@ -244,7 +272,8 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
     with empty_store.write() as connection:
         save_gas(connection, GasObservation(QUIET.network_id, asked_at, failures=failures))
 
-    words = words_of(open_page(Application(empty_store, (QUIET,), None, lambda: NOW)))
+    queries = Application(empty_store, (QUIET,), None, lambda: NOW)
+    words = words_of(visit_in(None, "overview", queries, {"attention-all": True}))
 
     assert "Quiet: the gas API has not answered since 11:59:00 UTC (1 min ago)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
@@ -262,10 +291,11 @@ def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path)
 
 def test_warning_and_what_is_critical_have_their_own_signs(store: Store) -> None:
     queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
-    words = words_of(visit("overview", queries))
+    page = visit("overview", queries)
+    [line] = [each for each in page.get("expander") if "attention" in each.label]
+    words = words_of(visit_in(None, "overview", queries, {"attention-all": True}))
 
-    assert re.search(r'lw-sign bad".*?Critical:</span> <strong>No worker runs', words)
+    assert "Critical:" in line.label
+    assert "**3 need attention** · Monitoring stopped" in line.label
+    assert re.search(r'lw-sign bad".*?Critical:</span> <strong>Monitoring stopped', words)
     assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: the gas API', words)
-    assert '<p class="lw-wall-bad">No worker runs.' in words_of(
-        visit("overview", queries, wall="1")
-    )

@@ -1,0 +1,130 @@
+"""The wall: one screen for across the room, with a tile for each network, larger if more urgent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Final, TypeVar
+
+import streamlit as st
+
+from dashboard.application.attention import Attention
+from dashboard.application.network_status import Activity
+from dashboard.application.overview import above_usual, lasting
+from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.markup import Markup, element, join, visible
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
+from dashboard.show.parts.frame import in_line, link
+from dashboard.show.parts.network_rows import NetworkRow, age_markup, day_picture, fee_markup
+
+WALL: Final = "wall"
+"""The parameter of the address that shows the wall: `?wall=1`."""
+
+MOST_TILES: Final = 40
+_LONGEST_NAME: Final = 40
+_LONGEST_HEADLINE: Final = 120
+_WIDEST: Final = 7
+"""Tiles beside each other in the lines of those that are calm, below larger ones."""
+
+_PER_LINE: Final = 0.7
+"""Makes tiles on a wide screen some one and a half times as wide as they are high."""
+
+_Tile = TypeVar("_Tile")
+
+
+def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime) -> None:
+    """Show how much needs attention, the worst of it and the clock; below, a tile for each network.
+
+    `rows` come in the order given, the worst first.
+    """
+    with in_line("wall-bar", "content"):
+        link("", "Leave the wall")
+    whys = {each.network.network_id: each for each in reversed(needed) if each.network is not None}
+    shown = rows[:MOST_TILES]
+    urgent = [each for each in shown if _is_urgent(each, whys)]
+    calm = [each for each in shown if not _is_urgent(each, whys)]
+    lines = [_line(each, whys, "lw-wall-line is-urgent") for each in split(urgent)]
+    widest = _WIDEST if urgent else None
+    lines += [_line(each, whys, "lw-wall-line") for each in split(calm, widest)]
+    more = len(rows) - len(shown)
+    rest = element("p", f"{more:,} more, none of them worse", class_="lw-wall-rest")
+    st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
+
+
+def split(tiles: Sequence[_Tile], widest: int | None = None) -> list[Sequence[_Tile]]:
+    """Split tiles into lines of nearly one length, the first ones the shorter.
+
+    There are as many lines as suit a wide screen, or as few as `widest` tiles in each allow.
+    """
+    if not tiles:
+        return []
+    many = round(math.sqrt(len(tiles) * _PER_LINE)) if widest is None else 0
+    lines = max(1, many, 0 if widest is None else -(-len(tiles) // widest))
+    edges = [len(tiles) * each // lines for each in range(lines + 1)]
+    return [tiles[begin:end] for begin, end in pairwise(edges)]
+
+
+def _is_urgent(row: NetworkRow, whys: Mapping[NetworkId, Attention]) -> bool:
+    status = row.status
+    is_calm = status.activity in {Activity.CALM, Activity.FLAT_FEE}
+    return status.profile.network_id in whys or bool(status.figures.failures) or not is_calm
+
+
+def _head(needed: Sequence[Attention], now: datetime) -> Markup:
+    worst = needed[0] if needed else None
+    kind = "calm" if worst is None else severity_kind(worst.severity)
+    count = "Nothing needs attention" if worst is None else f"{len(needed):,} need attention"
+    said = "" if worst is None else visible(worst.headline.rstrip(":."), _LONGEST_HEADLINE)
+    sign = Markup() if worst is None else severity_sign(worst.severity)
+    return element(
+        "header",
+        element("h1", count, class_=f"lw-wall-{kind}"),
+        element("p", sign, " ", said, class_=f"lw-wall-worst lw-wall-{kind}"),
+        element("time", f"{now:%H:%M:%S} UTC"),
+    )
+
+
+def _line(rows: Sequence[NetworkRow], whys: Mapping[NetworkId, Attention], class_: str) -> Markup:
+    tiles = (_tile(each, whys.get(each.status.profile.network_id)) for each in rows)
+    return element("div", *tiles, class_=class_)
+
+
+def _tile(row: NetworkRow, why: Attention | None) -> Markup:
+    """Build a tile; `why` is the worst that needs attention there. What is fresh needs no age."""
+    status, difference = row.status, above_usual(row.status.figures, row.usual)
+    kind = "failing" if status.figures.failures else status.activity.name.lower()
+    severity = "" if why is None else f" needs-{severity_kind(why.severity)}"
+    name = visible(status.profile.name, _LONGEST_NAME)
+    head = join(network_badges(status), element("span", lasting(status, row.now)))
+    reason = Markup()
+    if why is not None:
+        said = visible(why.headline.rstrip(":."), _LONGEST_HEADLINE).removeprefix(f"{name}: ")
+        reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
+    foot = (rejected_words(row), age_markup(row) if row.is_stale else "")
+    inner = element(
+        "div",
+        element("h2", name),
+        element("p", head, class_="lw-row"),
+        reason,
+        element("p", fee_markup(row), class_="lw-wall-fee"),
+        element("p", difference_in_words(difference), class_="lw-wall-usual")
+        if difference is not None
+        else Markup(),
+        day_picture(row),
+        element("p", *(element("span", each) for each in foot if each), class_="lw-row"),
+    )
+    old = " is-old" if row.is_stale else ""
+    return element("section", inner, class_=f"lw-wall-tile is-{kind}{severity}{old}")
+
+
+def rejected_words(row: NetworkRow) -> str:
+    """Count the rejections of the last hour; empty where nobody asks for them, or there is none."""
+    if row.hourly is None:
+        return ""
+    if row.hourly.ended_at is not None and not row.hourly.count:
+        return "no line limits"
+    more = "" if row.hourly.watched.is_whole else " or more"
+    return f"{row.hourly.count:,}{more} rejected in 1 h" if row.hourly.count or more else ""
