@@ -47,7 +47,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
 
 def said_first(page: AppTest) -> str:
     """Return the heading of a page, and what its first line of all that needs attention says."""
-    return "".join((words_of(page), *(each.label for each in page.get("expander"))))
+    return "".join((words_of(page), *(each.label for each in page.expander)))
 
 
 @pytest.mark.parametrize("name", ["overview", "alerts"])
@@ -292,7 +292,7 @@ def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path)
 def test_warning_and_what_is_critical_have_their_own_signs(store: Store) -> None:
     queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
     page = visit("overview", queries)
-    [line] = [each for each in page.get("expander") if "attention" in each.label]
+    [line] = [each for each in page.expander if "attention" in each.label]
     words = words_of(visit_in(None, "overview", queries, {"attention-all": True}))
 
     assert "Critical:" in line.label
