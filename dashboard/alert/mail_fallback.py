@@ -101,7 +101,7 @@ def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
     many = counted(trouble.pending, "mail is", "mails are")
     return _message(
         _FAILING,
-        f"Mail fails since {moment(outage.since)}",
+        f"Mail has failed since {moment(outage.since)}",
         (
             f"No mail was accepted since {moment(outage.since)}; {many} pending.",
             f"The mail server's answer: {unlinked(trouble.answer)}",

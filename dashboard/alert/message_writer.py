@@ -42,7 +42,7 @@ from dashboard.domain.fees.spells import BusyContext
 from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.incidents import incident_events_of
@@ -156,7 +156,7 @@ def _member(member: NotifiedChange, networks: NetworkNames) -> dict[str, object]
         "network": _network(subject.network_id, networks),
         "transaction": None
         if subject.tx_hash is None
-        else _transaction(str(subject.tx_hash), member.rejection),
+        else _transaction(str(subject.tx_hash), member),
     }
 
 
@@ -171,7 +171,8 @@ def _network(network_id: NetworkId, networks: NetworkNames) -> object:
     }
 
 
-def _transaction(tx_hash: str, rejection: StoredRejection | None) -> dict[str, object]:
+def _transaction(tx_hash: str, member: NotifiedChange) -> dict[str, object]:
+    rejection = member.rejection
     if rejection is None:
         return {"hash": tx_hash}
     record = rejection.record
@@ -184,6 +185,7 @@ def _transaction(tx_hash: str, rejection: StoredRejection | None) -> dict[str, o
         "timestamp": None if record.timestamp is None else format_timestamp(record.timestamp),
         "blockNumber": record.block_number,
         "firstSeenAt": format_timestamp(rejection.first_seen_at),
+        "endpointsSay": statements_in_words(member.statements) or None,
     }
 
 
@@ -231,6 +233,8 @@ class MessageWriter:
             if notification.recipient.channel not in self.programs:
                 return message
             members = self._all_members(notification)
+            with self.store.read() as connection:
+                members = with_statements(connection, members)
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
         return replace(message, payload=payload_of(notification, message, self.templates, members))

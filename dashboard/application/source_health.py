@@ -180,20 +180,21 @@ class OperationHealth:
 
 def endpoint_words(name: str, state: EndpointState, now: datetime) -> str:
     """Say how an exclusion endpoint answers; empty for a lone one of which nothing is known."""
-    shape = "" if state.shape is None else _SHAPES[state.shape]
+    answers = "" if state.shape is None else f"its answers are {_SHAPES[state.shape]}"
     if not name:
-        return f"It answers with {shape}" if shape else ""
-    said = "not asked yet"
+        return capitalized(answers)
     if state.failure is not None and state.failing_since is not None:
-        said = f"fails since {moment(state.failing_since)}: {state.failure.message}"
-    elif state.answered_at is not None:
-        said = f"answered {age(state.answered_at, now)}"
-    return f"{name}: {said}; {shape or 'null so far'}"
+        said = f"{name} has not answered since {moment(state.failing_since)}"
+        return f"{said}: {state.failure.message}{answers and '; '}{answers}"
+    if state.answered_at is None:
+        return f"{name} has not been asked yet"
+    answers = answers or "so far, all its answers are null"
+    return f"{name} answered {age(state.answered_at, now)}; {answers}"
 
 
 _SHAPES: Final = {
     AnswerShape.RECORD: "records",
-    AnswerShape.STATUS: "a status, without stage, nonce and time",
+    AnswerShape.STATUS: "statuses, without stage, nonce and date",
 }
 
 
@@ -227,8 +228,8 @@ class NetworkHealth:
         ]
         if found and exclusion is not None and exclusion.failure is not None:
             found.append(
-                "Since it gives no answer, the circuit is open: one request tries it every 15 s at "
-                "most, and everything that is due follows the first answer."
+                "It gives no answer, so the circuit is open: one request goes out every 15 s at "
+                "most, and after the first answer everything that is due."
             )
         return found
 

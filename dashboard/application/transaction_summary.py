@@ -12,6 +12,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import Reason, advise, parse_reason
+from dashboard.domain.tracking.statements import renewed
 from dashboard.domain.tracking.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.connection import Connection
@@ -137,7 +138,13 @@ def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime)
         known = replace(known, failing_since=since, failure=answer.failure)
         return replace(finding, evidence=known, verdict=conclude(known))
     first = known.first_answered_at or at
-    known = replace(known, first_answered_at=first, last_answered_at=at, failing_since=None)
+    known = replace(
+        known,
+        first_answered_at=first,
+        last_answered_at=at,
+        failing_since=None,
+        statements=renewed(known.statements, answer, at),
+    )
     if answer.record is not None and answer.record not in known.records:
         seen = StoredRejection(0, known.network_id, answer.record, at)
         versions = (seen, *versions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -66,6 +66,20 @@ class Statement:
         block = self.claim.block_number
         where = "" if block is None else f" in block {block:,}"
         return f"the transaction as included{where}"
+
+
+def renewed(
+    known: Sequence[Statement], answer: ExclusionAnswer, at: datetime
+) -> tuple[Statement, ...]:
+    """Return what endpoints say after an answer and those beside it, by their names."""
+    said = {each.endpoint: each for each in known}
+    for each in (answer, *answer.beside):
+        if each.failure is None:
+            new, before = Statement.of(each, at), said.get(each.endpoint)
+            if before is not None and (before.said, before.claim) == (new.said, new.claim):
+                new = replace(new, said_at=before.said_at)
+            said[each.endpoint] = new
+    return tuple(said[name] for name in sorted(said))
 
 
 def are_in_dispute(statements: Sequence[Statement]) -> bool:

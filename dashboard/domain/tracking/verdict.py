@@ -221,7 +221,7 @@ _REVERTED: Final = (
     "Its execution was reverted: the fee was paid and the nonce used, but nothing else happened."
 )
 _CAN_STILL_CHANGE: Final = (
-    " The newest blocks of a chain can still be replaced; this is looked at again."
+    " The newest blocks of a chain can still be replaced; Linewatch checks this again."
 )
 _CANNOT_TELL: Final = Verdict(
     VerdictKind.CANNOT_TELL,
@@ -334,7 +334,7 @@ def _unanswered(evidence: Evidence) -> Verdict:
     return Verdict(
         VerdictKind.CANNOT_CHECK,
         f"The exclusion API has given no answer since {moment(evidence.failing_since)}.{why}",
-        "Nothing is known of this hash until the API answers; a tracked hash is then asked again.",
+        "Nothing is known of this hash until the API answers; if tracked, it is asked about again.",
     )
 
 

@@ -96,7 +96,7 @@ def test_outage_is_reported_once_and_its_end_also_by_another_process(scene: Scen
     assert (early, meanwhile) == ([], ["mail.failing"])
     assert scene.second.types() == ["mail.failing", "mail.working"]
     [(message, headers), _] = scene.second.got
-    assert message.subject == "Mail fails since 2026-11-20 12:00:00 UTC"
+    assert message.subject == "Mail has failed since 2026-11-20 12:00:00 UTC"
     assert "2 mails are pending" in message.text
     assert r"421 out of\u001b[2J order" in message.text
     assert headers.to == "pager"

@@ -67,11 +67,16 @@ def test_message_says_that_endpoints_disagree(store: Store) -> None:
     expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     [many] = notifications(store)
 
-    alone, several = map(MessageWriter(store, TEMPLATES).write, (a_notification(), many))
+    writer = MessageWriter(store, TEMPLATES, programs={"mail"})
+    alone, several = map(writer.write, (a_notification(), many))
 
     assert DISPUTE in " ".join(alone.text.split())
     assert ", endpoints disagree" in several.text
     assert DISPUTE in several.attachments[0].content.decode()
+    data = several.payload["data"]
+    assert isinstance(data, dict)
+    said = [each["transaction"]["endpointsSay"] for each in data["members"]]
+    assert said == [DISPUTE, None]
 
 
 def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:

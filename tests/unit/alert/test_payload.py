@@ -88,6 +88,7 @@ def known_of(record: RejectedTransaction) -> dict[str, object]:
         "timestamp": "2026-11-20T12:00:00Z",
         "blockNumber": None,
         "firstSeenAt": "2026-11-20T12:00:03Z",
+        "endpointsSay": None,
     }
 
 

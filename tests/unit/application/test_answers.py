@@ -14,18 +14,23 @@ import pytest
 from dashboard.application.answers import AnswerContext, answer_text, finding_groups
 from dashboard.application.application import Application
 from dashboard.application.lookup import lookup_csv, lookup_json
+from dashboard.application.transaction_summary import with_unsaved
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import ListedTransaction
-from dashboard.errors import InputError, StoreError
+from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import (
+    UnsavedAnswers,
+    record_lookup,
+    save_record,
+)
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
-from tests.builders import a_disputed_answer, a_hash, a_record
+from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
 from tests.golden_texts import GoldenTexts
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -81,6 +86,17 @@ def test_networks_that_reject_for_different_reasons_each_have_their_say(
     cells = "\n".join(f"{name}: {cell}" for name, cell in row.items())
 
     golden.check("different_answers", {**texts, "in a file": cells})
+
+
+def test_answer_that_could_not_be_stored_tells_what_endpoints_report(
+    queries: Application,
+) -> None:
+    answer, full = a_disputed_answer(a_hash(78)), StoreUnavailable("its disk is full")
+    unsaved = UnsavedAnswers(SIMULATED.network_id, NOW, [answer], full)
+
+    [summary] = with_unsaved(queries.summaries([a_hash(78)]), [unsaved])
+
+    assert DISPUTE in answer_text(summary, Voice.CUSTOMER, AnswerContext(NOW))
 
 
 def test_networks_that_answer_the_same_have_one_say(queries: Application, store: Store) -> None:

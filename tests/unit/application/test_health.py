@@ -7,14 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.source_health import Spending, spending_in_words
+from dashboard.application.source_health import Spending, endpoint_words, spending_in_words
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.health.observation import Spent
+from dashboard.domain.health.observation import AnswerShape, Failure, FailureKind, Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import gaps_until, save_coverage
 from dashboard.store.monitoring.upkeep import record_credits
+from dashboard.store.tracking.statements import EndpointState
 from tests.browser.seeded_store import SILENT, SIMULATED
+from tests.builders import A_MOMENT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -88,3 +90,38 @@ def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: Appl
 )
 def test_costs_are_said_in_words(spent: Spent, planned: int, words: str) -> None:
     assert spending_in_words(Spending(spent, spent), spent.credits, planned) == words
+
+
+DOWN = Failure(FailureKind.UNAVAILABLE, "no answer within 3 s")
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "words"),
+    [
+        ("", EndpointState(), ""),
+        ("", EndpointState(AnswerShape.RECORD), "Its answers are records"),
+        ("gateway", EndpointState(), "gateway has not been asked yet"),
+        (
+            "gateway",
+            EndpointState(answered_at=A_MOMENT),
+            "gateway answered just now; so far, all its answers are null",
+        ),
+        (
+            "gateway",
+            EndpointState(AnswerShape.STATUS, A_MOMENT),
+            "gateway answered just now; its answers are statuses, without stage, nonce and date",
+        ),
+        (
+            "gateway",
+            EndpointState(AnswerShape.RECORD, None, A_MOMENT, DOWN),
+            (
+                "gateway has not answered since 2026-11-20 12:00:00 UTC: no answer within 3 s; its "
+                "answers are records"
+            ),
+        ),
+    ],
+)
+def test_how_an_endpoint_answers_is_said_in_words(
+    name: str, state: EndpointState, words: str
+) -> None:
+    assert endpoint_words(name, state, A_MOMENT) == words

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.domain.health.observation import (
     AnswerShape,
     ExclusionAnswer,
     ExclusionAnswers,
+    Failure,
+    FailureKind,
     not_null,
 )
 from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
-from dashboard.domain.tracking.statements import Statement, statements_in_words
-from tests.builders import A_MOMENT, a_hash, a_record
+from dashboard.domain.tracking.statements import Said, Statement, renewed, statements_in_words
+from tests.builders import A_MOMENT, a_hash, a_record, seconds
 
 REJECTED = ExclusionAnswer(a_hash(), a_record(), endpoint="first")
 NOTHING = ExclusionAnswer(a_hash(), endpoint="second")
@@ -61,6 +65,25 @@ def test_who_said_what_is_told_where_it_adds_something(
     answers: list[ExclusionAnswer], said: str
 ) -> None:
     assert statements_in_words([Statement.of(each, A_MOMENT) for each in answers]) == said
+
+
+def test_statement_lasts_until_its_endpoint_says_something_else() -> None:
+    later, failure = A_MOMENT + seconds(9), Failure(FailureKind.UNAVAILABLE, "no answer")
+    first = renewed((), replace(REJECTED, beside=(claims("PENDING"),)), A_MOMENT)
+    silent = ExclusionAnswer(a_hash(), failure=failure, endpoint="second")
+
+    same = renewed(first, replace(REJECTED, beside=(silent,)), later)
+    other = renewed(first, replace(REJECTED, beside=(NOTHING,)), later)
+
+    assert [(each.endpoint, each.said) for each in first] == [
+        ("first", Said.REJECTED),
+        ("second", Said.STATUS),
+    ]
+    assert [(each.said_at, each.last_said_at) for each in same] == [
+        (A_MOMENT, later),
+        (A_MOMENT, A_MOMENT),
+    ]
+    assert (other[1].said, other[1].said_at) == (Said.NOTHING, later)
 
 
 def test_status_that_a_sentence_shortens_is_at_hand_whole() -> None:
