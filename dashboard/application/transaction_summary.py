@@ -99,9 +99,18 @@ class TransactionSummary:
         )
 
     def conclusive_findings(self) -> tuple[NetworkFinding, ...]:
-        """Return the findings with a rejection or an inclusion; where none has, all of them."""
-        conclusive = tuple(each for each in self.findings if each.verdict.kind in _CONCLUSIVE)
-        return conclusive or self.findings
+        """Return the findings that tell of an end, and those of which an endpoint reports a status.
+
+        If none tells of a rejection or another end, return all of them.
+        """
+        if all(each.verdict.kind not in _CONCLUSIVE for each in self.findings):
+            return self.findings
+        return tuple(
+            each
+            for each in self.findings
+            if each.verdict.kind in _CONCLUSIVE
+            or any(said.claim is not None for said in each.evidence.statements)
+        )
 
 
 def with_unsaved(

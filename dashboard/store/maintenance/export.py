@@ -119,12 +119,12 @@ def _with_statements(
 ) -> Sequence[Column]:
     """Fill the last column in: the sentence that pages and messages have of a hash, on a network.
 
-    It is empty if records say all of it.
+    There is none if records say all of it.
     """
     pairs = list(zip(map(TxHash, columns[hash_place]), columns[network_place], strict=True))
     said = statements_among(connection, list(dict.fromkeys(tx_hash for tx_hash, _ in pairs)))
-    words = {pair: escape(statements_in_words(each)) for pair, each in said.items()}
-    return [*columns[:-1], [words.get(pair, "") for pair in pairs]]
+    words = {pair: escape(statements_in_words(each)) or None for pair, each in said.items()}
+    return [*columns[:-1], list(map(words.get, pairs))]
 
 
 def _conditions(source: Source, wanted: ExportRequest) -> Iterator[ColumnElement[bool]]:

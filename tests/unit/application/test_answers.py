@@ -18,7 +18,7 @@ from dashboard.application.transaction_summary import with_unsaved
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
-from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
 from dashboard.domain.tracking.paste import ListedTransaction
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -86,6 +86,24 @@ def test_networks_that_reject_for_different_reasons_each_have_their_say(
     cells = "\n".join(f"{name}: {cell}" for name, cell in row.items())
 
     golden.check("different_answers", {**texts, "in a file": cells})
+
+
+def test_inclusion_that_an_endpoint_reports_stands_beside_a_rejection_elsewhere(
+    queries: Application, store: Store
+) -> None:
+    tx, claim = a_hash(79), StatusClaim("INCLUDED", block_number=31)
+    with store.write() as connection:
+        save_record(connection, SIMULATED.network_id, a_record(tx_hash=tx), NOW)
+        record_lookup(connection, SILENT.network_id, NOW, [ExclusionAnswer(tx, claim=claim)])
+
+    [summary] = queries.summaries([tx])
+
+    assert [str(each.kind) for each in finding_groups(summary)] == [
+        "rejected",
+        "no rejection on record",
+    ]
+    text = answer_text(summary, Voice.CUSTOMER, AnswerContext(NOW))
+    assert "The exclusion API has reported the transaction as included in block 31" in text
 
 
 def test_answer_that_could_not_be_stored_tells_what_endpoints_report(
