@@ -6,10 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
+
+from anyio.to_thread import run_sync
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
@@ -22,9 +25,11 @@ from dashboard.domain.tracking.verdict import (
     InclusionAnswer,
     InclusionQuestion,
 )
+from dashboard.poll.block_follower import BlockFollower, BlockReader, InclusionAsker
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_inclusion
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.tracking.follow_ups import (
@@ -144,18 +149,13 @@ _RULES: Final = PollRules(
 )
 
 
-class InclusionAsker(Protocol):
-    """Answers what became of hashes, in order; trouble is a failure in the answer."""
-
-    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]: ...
-
-
 class InclusionPoll(
     PollLoop[ScheduledHashes, InclusionQuestion, InclusionAnswer, dict[TxHash, FollowUp]]
 ):
     """Asks about hashes; intervals count from the moment of tracking, not of sending.
 
-    So the first questions, which come often, find what had ended before it was tracked.
+    So the first questions, which come often, find what had ended before it was tracked. With
+    `blocks`, most later ones are answered by the blocks that came since.
     """
 
     name = "inclusion"
@@ -169,10 +169,12 @@ class InclusionPoll(
         schedule: ReceiptQueue,
         clocks: Clocks,
         new_id: Callable[[], UUID],
+        blocks: BlockReader | None = None,
     ) -> None:
         """Read and ask nothing yet; `new_id` gives ids that nobody else has."""
         super().__init__(store, schedule, clocks)
-        self._asker = asker
+        self._follower = None if blocks is None else BlockFollower(asker, blocks, clocks.elapsed)
+        self._asker = self._follower or asker
         self._schedule = schedule
         self._new_id = new_id
         self._last_watch_id = 0
@@ -187,13 +189,21 @@ class InclusionPoll(
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
         """Return a question for each hash, with sender and nonce where a rejection names them."""
-        hashes = [tx_hash for each in due for tx_hash in each.hashes]
+        return self._questions_about([tx_hash for each in due for tx_hash in each.hashes])
+
+    def _questions_about(self, hashes: Sequence[TxHash]) -> list[InclusionQuestion]:
         with self.store.read() as connection:
             return inclusion_questions(connection, self.store.network_id, hashes)
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Ask the node."""
-        return await self._asker.ask(questions)
+        """Ask the node; and at once, beside the schedule, about what new blocks name."""
+        answers = await self._asker.ask(questions)
+        if self._follower is not None:
+            for some in portions(sorted(self._follower.take_named()), _RULES.largest_tick):
+                more, asked_at = await run_sync(self._questions_about, some), self.clocks.now()
+                found = await self._asker.ask(more)
+                await run_sync(partial(self.record, asked_at, more, found))
+        return answers
 
     def record(
         self,

@@ -21,12 +21,13 @@ from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
+from dashboard.poll.block_follower import BlockReader, InclusionAsker
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
 from dashboard.poll.retention_rounds import RetentionRounds
@@ -60,8 +61,8 @@ class WatchedNetwork:
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
     between its blocks, where known. `cadence` is how often it is asked about transactions,
     `after_limits` about those first seen after its line limits ended, None for never; `blocks`
-    dates the block with which they end. `meter` counts what all of its clients ask; `budget` is
-    what its exclusion endpoint allows.
+    dates the block with which they end, `new_blocks` tells what is included. `meter` counts what
+    all of its clients ask; `budget` is what its exclusion endpoint allows.
     """
 
     network_id: NetworkId
@@ -75,6 +76,7 @@ class WatchedNetwork:
     cadence: CadencePolicy = field(default_factory=CadencePolicy)
     after_limits: CadencePolicy | None = SELDOM
     blocks: BlockAsker | None = None
+    new_blocks: BlockReader | None = None
     meter: Meter = field(default_factory=Meter)
     budget: BudgetKeeper | None = None
 
@@ -149,7 +151,7 @@ def _measured_rules(worker: PollingWorker) -> MeasuredRules:
 
 
 def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:
-    network_id, clocks = network.network_id, worker.clocks
+    network_id, clocks, new_id = network.network_id, worker.clocks, worker.new_id
     store = NetworkStore(worker.store, network_id, term, network.meter)
     periods = network.gas_periods
     conditions = Conditions(
@@ -158,7 +160,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         periods.threshold_period,
         worker.rules,
         clocks,
-        worker.new_id,
+        new_id,
         network.limits_end,
     )
     coverage = CoverageWatch(network_id, network.watched, worker.clocks)
@@ -170,7 +172,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
     if network.exclusion is not None:
         schedule = ExclusionQueue(network.cadence, network.after_limits, -clocks.offset)
         exclusion = ExclusionPoll(
-            network.exclusion, store, schedule, clocks, conditions, worker.new_id, network.budget
+            network.exclusion, store, schedule, clocks, conditions, new_id, network.budget
         )
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion_tick, exclusion.tick)
     end = network.limits_end
@@ -178,8 +180,8 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         ending = EndBlockPoll(network.blocks, store, end.block_number, clocks)
         yield Job(f"end of line limits of {network_id}", EndBlockPoll.period, ending.tick)
     if network.inclusion is not None:
-        receipts = ReceiptQueue(FOLLOW_UP_CADENCE)
-        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, worker.new_id)
+        receipts, blocks = ReceiptQueue(FOLLOW_UP_CADENCE), network.new_blocks
+        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, new_id, blocks)
         yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:
         gas_archive = GasArchive(

@@ -17,8 +17,8 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
+from dashboard.poll.block_follower import InclusionAsker
 from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
-from dashboard.poll.inclusion import InclusionAsker
 from dashboard.poll.lease import record_metered
 from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection

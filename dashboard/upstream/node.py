@@ -32,15 +32,18 @@ from dashboard.upstream.endpoint import (
 from dashboard.wire.jsonrpc import RpcReply, decode_replies, decode_reply, encode_batch, encode_call
 from dashboard.wire.node import (
     BlockHeader,
+    BlockTransactions,
     FeeHistory,
     Receipt,
     decode_block,
+    decode_block_transactions,
     decode_fee_history,
     decode_quantity,
     decode_receipt,
 )
 
 Answer = TypeVar("Answer")
+Block = TypeVar("Block", BlockHeader, BlockTransactions)
 
 BLOCK_ALLOWANCE: Final = 256 * 1024
 """Bytes for one block or receipt: 70 for each transaction's hash in it, some hundred for a log."""
@@ -70,10 +73,35 @@ class NodeClient:
 
     async def blocks(self, numbers: Sequence[int]) -> list[BlockHeader]:
         """Return the headers of all these blocks, in this order, asked in one batch."""
+        return await self._blocks(numbers, decode_block)
+
+    async def _blocks(
+        self, numbers: Sequence[int], decode: Callable[[Raw], Block | None]
+    ) -> list[Block]:
         params = [[hex(number), False] for number in numbers]
         limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(numbers)
         replies = await self._ask_all("eth_getBlockByNumber", params, limit)
-        return [self._header(reply, number) for reply, number in zip(replies, numbers, strict=True)]
+        found = []
+        for reply, number in zip(replies, numbers, strict=True):
+            block = None if reply is None else self._result(reply, decode)
+            if block is None or block.number != number:
+                name = self.endpoint.name
+                raise UpstreamUnreadable(f"{name}: did not answer with block {number}")
+            found.append(block)
+        return found
+
+    async def newest_transactions(self) -> BlockTransactions:
+        """Return which transactions the newest block holds."""
+        params: list[Any] = ["latest", False]
+        decode = decode_block_transactions
+        head = await self._call("eth_getBlockByNumber", params, decode, _BLOCK_LIMIT)
+        if head is None:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: it has no newest block")
+        return head
+
+    async def transactions_of(self, numbers: Sequence[int]) -> list[BlockTransactions]:
+        """Return which transactions all these blocks hold, in this order, asked in one batch."""
+        return await self._blocks(numbers, decode_block_transactions)
 
     async def fee_history(
         self, block_count: int, newest: int, percentiles: Sequence[int]
@@ -153,12 +181,6 @@ class NodeClient:
     def _take_ids(self, how_many: int) -> int:
         first, self._next_id = self._next_id, self._next_id + how_many
         return first
-
-    def _header(self, reply: RpcReply | None, number: int) -> BlockHeader:
-        header = None if reply is None else self._result(reply, decode_block)
-        if header is None or header.number != number:
-            raise UpstreamUnreadable(f"{self.endpoint.name}: did not answer with block {number}")
-        return header
 
     def _receipt(self, reply: RpcReply | None, tx_hash: TxHash) -> Receipt | None:
         receipt = self._answered(reply, decode_receipt)

@@ -40,6 +40,16 @@ class BlockHeader:
     gas_limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class BlockTransactions:
+    """Which transactions a block holds, and what it follows."""
+
+    number: int
+    hash: bytes
+    parent_hash: bytes
+    tx_hashes: frozenset[TxHash]
+
+
 class _HeaderJson(msgspec.Struct, rename="camel"):
     number: str
     hash: str
@@ -50,8 +60,19 @@ class _HeaderJson(msgspec.Struct, rename="camel"):
     base_fee_per_gas: str | None = None
 
 
+class _TransactionsJson(msgspec.Struct, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    transactions: list[str]
+
+
 _QUANTITY: Final = msgspec.json.Decoder(str)
 _HEADER: Final[msgspec.json.Decoder[_HeaderJson | None]] = msgspec.json.Decoder(_HeaderJson | None)
+
+_TRANSACTIONS: Final[msgspec.json.Decoder[_TransactionsJson | None]] = msgspec.json.Decoder(
+    _TransactionsJson | None
+)
 
 
 def decode_quantity(raw: bytes | Raw) -> int:
@@ -83,6 +104,21 @@ def _block(header: _HeaderJson) -> BlockHeader:
         base_fee_per_gas=None if base_fee is None else parse_fee(base_fee),
         gas_used=parse_number(header.gas_used),
         gas_limit=parse_number(header.gas_limit),
+    )
+
+
+def decode_block_transactions(raw: bytes | Raw) -> BlockTransactions | None:
+    """Read the hashes in a block's answer; None where the node has no such block."""
+    block = read(_TRANSACTIONS, raw, "block")
+    return None if block is None else named("block", _transactions, block)
+
+
+def _transactions(block: _TransactionsJson) -> BlockTransactions:
+    return BlockTransactions(
+        number=parse_number(block.number),
+        hash=parse_block_hash(block.hash),
+        parent_hash=parse_block_hash(block.parent_hash),
+        tx_hashes=frozenset(map(parse_tx_hash, block.transactions)),
     )
 
 

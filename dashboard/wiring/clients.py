@@ -21,14 +21,15 @@ from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.poll.block_follower import InclusionAsker
 from dashboard.poll.exclusion import ExclusionAsker
-from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import ExclusionSettings, PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import transports_of
+from dashboard.upstream.blocks import BlockStream
 from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
 from dashboard.upstream.exclusion import ExclusionClient
@@ -184,6 +185,11 @@ class Clients:
         nodes = self.nodes(network)
         endpoints = network.endpoints
         return BlockClient(nodes, network.network_id, endpoints.block_time) if nodes else None
+
+    def new_blocks(self, network: Network) -> BlockStream | None:
+        """Return what reads which transactions new blocks hold, if there are nodes."""
+        nodes = self.nodes(network)
+        return BlockStream(nodes, network.network_id) if nodes else None
 
     def follower(self, network: Network, fees: FeePolicy) -> FailoverFollower | None:
         """Return the follower that reads fees from the nodes of the network, if there are any."""

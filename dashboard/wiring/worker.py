@@ -124,6 +124,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         cadence=cadence_of(network, settings),
         after_limits=after_limits(network),
         blocks=clients.blocks(network),
+        new_blocks=clients.new_blocks(network),
         meter=clients.meters[network.network_id],
         budget=clients.budget(network),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -17,23 +18,21 @@ from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic, TrafficRunner
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.cadence import calls_between
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import SETTLES_AFTER, Verdict, VerdictKind, conclude
-from dashboard.poll.inclusion import (
-    FOLLOW_UP_CADENCE,
-    InclusionAsker,
-    InclusionPoll,
-    ReceiptQueue,
-)
+from dashboard.poll.block_follower import BlockReader, InclusionAsker
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
+from dashboard.upstream.blocks import BlockStream
 from dashboard.upstream.endpoint import Charge, Endpoint
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import InclusionClient, NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
-from tests.builders import a_record, seconds
+from tests.builders import a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence, save_report
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
@@ -47,15 +46,20 @@ SENDER: Final = Account.from_key(KEY).address
 GENEROUS: Final = 100 * 10**9
 A_MINUTE: Final = seconds(60)
 PLAYED: Final = 17 * REJECTION_SECONDS
+SILENT: Final = 60
 
 
 def a_poll(
-    store: Store, network_id: NetworkId, asker: InclusionAsker, clocks: Clocks
+    store: Store,
+    network_id: NetworkId,
+    asker: InclusionAsker,
+    clocks: Clocks,
+    blocks: BlockReader | None = None,
 ) -> InclusionPoll:
     term = Lease(store, "worker", "worker 1", timedelta(days=1), clocks.elapsed).acquire()
     assert term is not None
     own = NetworkStore(store, network_id, term)
-    return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clocks, uuid4)
+    return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clocks, uuid4, blocks)
 
 
 def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:
@@ -85,8 +89,11 @@ class DevnetAsker:
 
     def __init__(self, devnet: Devnet) -> None:
         self._devnet = devnet
+        self.asked = Counter[str]()
 
-    async def post_json(self, body: bytes, limit: int, _charge: Charge | None = None) -> bytes:
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
+        if charge is not None:
+            self.asked[charge.operation] += charge.calls
         answer = self._devnet.body(body)
         assert answer is not None
         assert len(answer) <= limit
@@ -98,13 +105,18 @@ def a_hand_clock(clock: ManualClock) -> Clocks:
     return Clocks(clock, lambda: clock() - began)
 
 
-async def test_every_ending_of_a_devnet_story_is_found(store: Store) -> None:
+async def test_every_ending_of_a_devnet_story_is_found_with_few_receipts(store: Store) -> None:
     devnet = Devnet()
     clock, began = devnet.clock, devnet.clock()
     nodes = Nodes(store, clock)
     traffic_runner = TrafficRunner(devnet.chain, nodes, lambda *_: None, clock)
-    client = InclusionClient(NodeClient(DevnetAsker(devnet)), DEVNET_ID)
-    poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock))
+    asker = DevnetAsker(devnet)
+    client = InclusionClient(NodeClient(asker), DEVNET_ID)
+    blocks = BlockStream([NodeClient(asker)], DEVNET_ID)
+    poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock), blocks)
+    with store.write() as connection:
+        for number in range(SILENT):
+            track(connection, TrackRequest(a_hash(number), (DEVNET_ID,), None, ""), clock())
     for _ in range(PLAYED + 240):
         clock.pass_by(1)
         await traffic_runner.step()
@@ -118,6 +130,11 @@ async def test_every_ending_of_a_devnet_story_is_found(store: Store) -> None:
         VerdictKind.REJECTED_THEN_INCLUDED,
         VerdictKind.REPLACED,
     }
+    silent = {verdict_on(store, a_hash(number)).kind for number in range(SILENT)}
+    assert silent == {VerdictKind.NOT_CHECKED_YET}
+    checks = calls_between(timedelta(), clock() - began, FOLLOW_UP_CADENCE)
+    receipts = asker.asked["eth_getTransactionReceipt"] - asker.asked["eth_getTransactionCount"]
+    assert receipts < SILENT * checks / 2
 
 
 def endings(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from dashboard.domain.quantity import TxHash
 from tests.unit.upstream.scripted_asker import Call, fault, result
 
 GAS_LIMIT = 30_000_000
@@ -19,6 +20,7 @@ class Block:
     parent: str
     base_fee: int
     tip: int
+    transactions: tuple[str, ...] = ()
 
 
 @dataclass
@@ -44,6 +46,16 @@ class FakeChain:
         for base_fee in base_fees:
             parent = self.blocks[-1].hash if self.blocks else f"0x{0:064x}"
             self.blocks.append(Block(f"0x{next(self._hashes):064x}", parent, base_fee, tip))
+
+    def include(self, *hashes: TxHash) -> None:
+        """Add a block that holds these."""
+        self.mine(7)
+        self.blocks[-1] = replace(self.blocks[-1], transactions=tuple(map(str, hashes)))
+
+    @property
+    def transactions(self) -> set[str]:
+        """The hashes of all transactions."""
+        return {each for block in self.blocks for each in block.transactions}
 
     def drop(self, how_many: int) -> None:
         """Forget the newest blocks, as before a reorganisation."""
@@ -77,7 +89,7 @@ class FakeChain:
             case _:
                 return fault(-32601, call)
 
-    def _header(self, number: int) -> dict[str, str] | None:
+    def _header(self, number: int) -> dict[str, Any] | None:
         if not 0 <= number < len(self.blocks):
             return None
         block = self.blocks[number]
@@ -89,6 +101,7 @@ class FakeChain:
             "timestamp": hex(1_700_000_000 + 2 * number),
             "gasUsed": hex(GAS_LIMIT // 2),
             "gasLimit": hex(GAS_LIMIT),
+            "transactions": list(block.transactions),
         }
 
     def _history(

@@ -16,8 +16,10 @@ from dashboard.domain.quantity import LARGEST_FEE, TxHash, Wei
 from dashboard.errors import WireError
 from dashboard.wire.node import (
     BlockHeader,
+    BlockTransactions,
     FeeHistory,
     decode_block,
+    decode_block_transactions,
     decode_fee_history,
     decode_quantity,
     decode_receipt,
@@ -139,6 +141,31 @@ def test_block_that_breaks_the_contract_is_refused(changes: dict[str, object]) -
 @given(HEADERS)
 def test_round_trip_keeps_every_header(header: BlockHeader) -> None:
     assert decode_block(encode_block(header, [])) == header
+
+
+@given(HEADERS, st.lists(HASHES))
+def test_transactions_of_a_block_are_read(header: BlockHeader, hashes: list[bytes]) -> None:
+    held = list(map(TxHash, hashes))
+
+    block = decode_block_transactions(encode_block(header, held))
+
+    assert block == BlockTransactions(
+        header.number, header.hash, header.parent_hash, frozenset(held)
+    )
+
+
+def test_block_that_is_not_there_holds_nothing() -> None:
+    assert decode_block_transactions(b"null") is None
+
+
+@pytest.mark.parametrize(
+    "transactions",
+    [..., None, ["0x12"], [{"hash": "0x12"}]],
+    ids=["absent", "null", "short", "full"],
+)
+def test_block_whose_transactions_are_no_hashes_is_refused(transactions: object) -> None:
+    with pytest.raises(WireError, match=r"^block: "):
+        decode_block_transactions(a_block(transactions=transactions))
 
 
 def test_recorded_fee_history_is_read() -> None:

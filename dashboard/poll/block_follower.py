@@ -1,0 +1,132 @@
+"""Inclusion seen in new blocks: one question for each block, instead of one for each hash."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Final, Protocol
+
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.verdict import SETTLES_AFTER, InclusionAnswer, InclusionQuestion
+from dashboard.errors import UpstreamError
+from dashboard.logs import get_logger
+
+_log = get_logger("poll")
+
+_WORTH: Final = 10
+"""Fewer questions than these are asked directly."""
+
+_LAG: Final = timedelta(minutes=1)
+"""How far the node that has no receipt may be behind the one that told of blocks."""
+
+_REST: Final = timedelta(minutes=5)
+"""After blocks could not be read."""
+
+
+class InclusionAsker(Protocol):
+    """Answers what became of hashes, in order; trouble is a failure in the answer."""
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]: ...
+
+
+class NewBlocks(Protocol):
+    """As `dashboard.upstream.blocks` has it."""
+
+    @property
+    def tx_hashes(self) -> frozenset[TxHash]: ...
+    @property
+    def is_unbroken(self) -> bool: ...
+
+
+class BlockReader(Protocol):
+    """Reads the blocks since the last call if they are at most so many; raises UpstreamError."""
+
+    async def read(self, most: int, /) -> NewBlocks | None: ...
+
+
+class BlockFollower:
+    """Answers from new blocks, where these are fewer than the questions, and else from receipts.
+
+    Blocks prove nothing here. They say which receipts to ask for: a hash that had none, and is in
+    no block since, needs no question. After a gap in the blocks, or a reorganisation, every hash
+    is asked about again, and so is at once whatever was included so recently that it may be gone.
+    """
+
+    def __init__(
+        self, asker: InclusionAsker, blocks: BlockReader, elapsed: Callable[[], timedelta]
+    ) -> None:
+        """Ask nothing yet."""
+        self._asker = asker
+        self._blocks = blocks
+        self._elapsed = elapsed
+        self._begun: timedelta | None = None
+        self._resting_until: timedelta | None = None
+        self._waiting = set[TxHash]()
+        """Those without a receipt at a time from which all blocks are known."""
+        self._recent = deque[tuple[timedelta, frozenset[TxHash]]]()
+        self._settling = dict[TxHash, timedelta]()
+        self._named = set[TxHash]()
+
+    def take_named(self) -> frozenset[TxHash]:
+        """Return, once, what blocks say must be asked about now, beside the schedule."""
+        named, self._named = frozenset(self._named), set()
+        return named
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Return one answer for each question, in order; trouble is a failure in it.
+
+        Whether a nonce was used is no news of a hash, so blocks do not tell it.
+        """
+        is_told = len(questions) >= _WORTH and await self._read(len(questions))
+        waiting = self._waiting if is_told else frozenset[TxHash]()
+        asked = [each for each in questions if each.sender or each.tx_hash not in waiting]
+        answers = await self._asker.ask(asked) if asked else []
+        self._note(answers)
+        told = {each.tx_hash: each for each in answers}
+        return [told.get(each.tx_hash) or InclusionAnswer(each.tx_hash) for each in questions]
+
+    async def _read(self, most: int) -> bool:
+        """Read new blocks, unless they are more than so many; whether all are known since a gap."""
+        now = self._elapsed()
+        if self._resting_until is not None and now < self._resting_until:
+            return False
+        try:
+            new = await self._blocks.read(most)
+        except UpstreamError as error:
+            _log.warning("blocks cannot be read; receipts are asked for", why=str(error))
+            self._resting_until = now + _REST
+            return False
+        if new is None:
+            return False
+        self._forget_before(now)
+        if not new.is_unbroken:
+            self._begun, self._waiting = now, set()
+            self._named.update(self._settling)
+            return False
+        self._recent.append((now, new.tx_hashes))
+        found = self._waiting & new.tx_hashes
+        self._waiting -= found
+        self._named |= found
+        return True
+
+    def _forget_before(self, now: timedelta) -> None:
+        while self._recent and self._recent[0][0] < now - _LAG:
+            self._recent.popleft()
+        while self._settling and next(iter(self._settling.values())) < now - SETTLES_AFTER:
+            del self._settling[next(iter(self._settling))]
+
+    def _note(self, answers: Sequence[InclusionAnswer]) -> None:
+        """Let those without a receipt wait for a block, unless the node may only have lagged."""
+        now = self._elapsed()
+        is_known = self._begun is not None and now - self._begun >= _LAG
+        for each in answers:
+            if each.failure is not None:
+                continue
+            self._named.discard(each.tx_hash)
+            self._settling.pop(each.tx_hash, None)
+            if each.inclusion is not None:
+                self._waiting.discard(each.tx_hash)
+                self._settling[each.tx_hash] = now
+            elif is_known and not any(each.tx_hash in hashes for _, hashes in self._recent):
+                self._waiting.add(each.tx_hash)

@@ -1,0 +1,83 @@
+"""The stream of a chain's new blocks: which transactions they hold, and whether any were missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import UpstreamError
+from dashboard.upstream.node import NodeClient
+from dashboard.wire.node import BlockTransactions
+
+_FURTHEST: Final = 300
+"""Blocks since the last reading; more are not caught up with."""
+
+_AT_ONCE: Final = 100
+"""Blocks of one batch."""
+
+_PATIENCE: Final = 3
+"""So often in a row a newest block may be an older one, as of a node that lags behind another."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewBlocks:
+    """The transactions of the blocks since the last reading.
+
+    `is_unbroken`: these are all of them, and what was read before is still part of the chain.
+    """
+
+    tx_hashes: frozenset[TxHash]
+    is_unbroken: bool
+
+
+class BlockStream:
+    """Reads new blocks of one network from the first of its nodes that answers."""
+
+    def __init__(self, nodes: Sequence[NodeClient], network_id: NetworkId) -> None:
+        """Ask nothing yet; each node is asked once which network it follows."""
+        self._unchecked = set(nodes)
+        self._nodes = nodes
+        self._network_id = network_id
+        self._held: BlockTransactions | None = None
+        self._times_older = 0
+
+    async def read(self, most: int) -> NewBlocks | None:
+        """Read the new blocks if they are at most so many; None if they are more.
+
+        Those are left to a later call, until they are too many for any: then there is a gap. Raises
+        UpstreamError; the next reading begins where this one did then.
+        """
+        *others, last = self._nodes
+        for node in others:
+            with suppress(UpstreamError):
+                return await self._read(node, most)
+        return await self._read(last, most)
+
+    async def _read(self, node: NodeClient, most: int) -> NewBlocks | None:
+        if node in self._unchecked:
+            await node.check_network(self._network_id)
+            self._unchecked.discard(node)
+        held, head = self._held, await node.newest_transactions()
+        if held is not None and head.number < held.number and self._times_older < _PATIENCE:
+            self._times_older += 1
+            return NewBlocks(frozenset(), is_unbroken=True)
+        blocks = [head]
+        if held is not None and 0 < head.number - held.number <= _FURTHEST:
+            if head.number - held.number > most:
+                return None
+            blocks = [held]
+            for first in range(held.number + 1, head.number, _AT_ONCE):
+                numbers = range(first, min(first + _AT_ONCE, head.number))
+                blocks += await node.transactions_of(numbers)
+            blocks.append(head)
+        self._held, self._times_older = head, 0
+        is_unbroken = head == held or (len(blocks) > 1 and _is_chain(blocks))
+        return NewBlocks(frozenset().union(*(each.tx_hashes for each in blocks)), is_unbroken)
+
+
+def _is_chain(blocks: Sequence[BlockTransactions]) -> bool:
+    return all(later.parent_hash == earlier.hash for earlier, later in pairwise(blocks))
