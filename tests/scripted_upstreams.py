@@ -10,7 +10,7 @@ from typing import TypeVar
 from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import TxHash, Wei
-from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError
 from tests.builders import suggested_gas_fees
 
@@ -25,6 +25,7 @@ class ScriptedExclusion:
     def __init__(self) -> None:
         """Know no rejection."""
         self.records: dict[TxHash, RejectedTransaction] = {}
+        self.claims: dict[TxHash, StatusClaim] = {}
         self.failing: set[TxHash] = set()
         self.is_down = False
         self.silence = SILENCE
@@ -47,7 +48,8 @@ class ScriptedExclusion:
     def _answer(self, tx_hash: TxHash) -> ExclusionAnswer:
         if self.is_down or tx_hash in self.failing:
             return ExclusionAnswer(tx_hash, failure=self.silence)
-        return ExclusionAnswer(tx_hash, self.records.get(tx_hash))
+        record = self.records.get(tx_hash)
+        return ExclusionAnswer(tx_hash, record, claim=self.claims.get(tx_hash))
 
 
 class SilentExclusion:

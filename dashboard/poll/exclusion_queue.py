@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from heapq import heappop, heappush
 from typing import Final
@@ -23,6 +24,7 @@ _ID_BITS: Final = 48
 _SIZE_BITS: Final = 16
 _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
 _GROUP: Final = 1 << (_SIZE_BITS - 2)
+_INCLUDED: Final = 1 << (_SIZE_BITS - 3)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
 
 _LONGEST_STRETCHED: Final = timedelta(days=1)
@@ -70,7 +72,12 @@ class ExclusionQueue:
         asked = min(asked, now)  # stored by a clock that was ahead
         age = asked - cohort.born
         if last.is_answered:
-            wait = next_check(age, policy, is_rejected=last.is_rejected)
+            wait = next_check(
+                age,
+                policy,
+                is_rejected=last.is_rejected or last.is_claimed,
+                is_included=last.is_included,
+            )
         else:
             wait = next_try(age, policy)
         if wait is None:
@@ -80,6 +87,8 @@ class ExclusionQueue:
         if last.is_null and not cohort.is_full:
             epoch = self.epoch
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
+        if cohort.is_included is not last.is_included:
+            cohort = replace(cohort, is_included=last.is_included)
         self.put(cohort, max(due, now))
 
     def calls_per_second(self, now: timedelta, within: timedelta) -> float:
@@ -96,7 +105,8 @@ class ExclusionQueue:
         if policy is None:
             return 0
         age = now - cohort.born
-        return cohort.size * calls_between(age, age + within, policy)
+        included_after = timedelta() if cohort.is_included else None
+        return cohort.size * calls_between(age, age + within, policy, included_after=included_after)
 
     def _policy_of(self, cohort: ScheduledCohort) -> CadencePolicy | None:
         return self._after_limits if cohort.is_after_limits else self._policy
@@ -120,6 +130,7 @@ class ExclusionQueue:
         if self._policy_of(cohort) is None:
             return
         size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits | _GROUP * cohort.is_group
+        size |= _INCLUDED * cohort.is_included
         about = cohort.cohort_id << _SIZE_BITS | size
         heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
 
@@ -141,5 +152,5 @@ def _unpacked(entry: int) -> ScheduledCohort:
     about = entry >> _TIME_BITS
     size = about & ((1 << _SIZE_BITS) - 1)
     cohort_id = about >> _SIZE_BITS & ((1 << _ID_BITS) - 1)
-    flags = bool(size & _AFTER_LIMITS), bool(size & _GROUP)
-    return ScheduledCohort(cohort_id, born * _UNIT, size % _GROUP, *flags)
+    flags = (bool(size & each) for each in (_AFTER_LIMITS, _GROUP, _INCLUDED))
+    return ScheduledCohort(cohort_id, born * _UNIT, size % _INCLUDED, *flags)

@@ -35,7 +35,8 @@ class ScheduledCohort:
     """A cohort of at most `size` hashes; `born` is when its age began, in elapsed time.
 
     `is_after_limits`: that was after line limits ended. `is_group`: it stands for all cohorts of
-    the poll group with this id, and `born` is that of the youngest.
+    the poll group with this id, and `born` is that of the youngest. `is_included`: it was in a
+    block when it was asked about last.
     """
 
     cohort_id: int
@@ -43,6 +44,7 @@ class ScheduledCohort:
     size: int
     is_after_limits: bool = False
     is_group: bool = False
+    is_included: bool = False
 
     @property
     def is_full(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Final, overload
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import (
+    INCLUDED,
     RejectedTransaction,
     StatusClaim,
 )
@@ -87,6 +88,11 @@ class ExclusionAnswer:
     claim: StatusClaim | None = None
     endpoint: str = ""
     beside: tuple[ExclusionAnswer, ...] = ()
+
+    @property
+    def is_claimed_included(self) -> bool:
+        """Whether upstream says, instead of a record, that it is in a block."""
+        return self.claim is not None and self.claim.status == INCLUDED
 
     @property
     def shape(self) -> AnswerShape | None:

@@ -3,7 +3,8 @@
 The chance that a record appears falls with age, roughly as a power of it. Calls in proportion to
 the square root of that chance find records soonest for their number, which gives intervals that
 grow like the 0.75th power of the age. So the fourth root of the age grows by equal steps from one
-check to the next, and the number of calls alone says how large they are.
+check to the next, and the number of calls alone says how large they are. What makes news unlikely
+makes these steps longer; what makes it likely lets the age begin anew for a while.
 """
 
 from __future__ import annotations
@@ -32,15 +33,19 @@ class CadencePolicy:
     """How densely to ask.
 
     A transaction without a record is asked about `calls` times, at most. Once a record was seen,
-    which may still change, steps are `rejected_stretch` times as long. No interval is below
-    `shortest_interval`. A question that got no answer is put again after `longest_retry` at the
-    latest, a last one after `late_retry`. `last_age` is that of the last question: a record is
-    dated at most two hours after the attempt and answered for seven days.
+    which may still change, steps are `rejected_stretch` times as long; also while nobody but the
+    API says that it is in a block. Once a node has it in a block, steps are `included_stretch`
+    times as long, but for a question two hours after the attempt, when late reports are in: that
+    one, two later ones and the last are left. No interval is below `shortest_interval`. A question
+    that got no answer is put again after `longest_retry` at the latest, a last one after
+    `late_retry`. `last_age` is that of the last question: a record is dated at most two hours after
+    the attempt and answered for seven days.
     """
 
     calls: int = 220
     shortest_interval: timedelta = timedelta()
     rejected_stretch: float = 8.0
+    included_stretch: float = 64.0
     longest_retry: timedelta = timedelta(seconds=15)
     late_retry: timedelta = timedelta(hours=1)
     last_age: timedelta = QUERYABLE_WINDOW + REPORTING_DELAY
@@ -57,7 +62,12 @@ and the end may have been put off."""
 
 
 def next_check(
-    age: timedelta, policy: CadencePolicy, *, is_rejected: bool = False, stretch: float = 1.0
+    age: timedelta,
+    policy: CadencePolicy,
+    *,
+    is_rejected: bool = False,
+    is_included: bool = False,
+    stretch: float = 1.0,
 ) -> timedelta | None:
     """Return how long to wait after a question at `age`; None when that was the last one.
 
@@ -68,9 +78,15 @@ def next_check(
         return None
     age = max(age, timedelta())
     whole = _root(policy.last_age) - _root(timedelta())
-    step = whole / (policy.calls - 1) * stretch * (policy.rejected_stretch if is_rejected else 1.0)
-    root = min(_root(age) + step, _root(policy.last_age))
-    wait = max(policy.shortest_interval, timedelta(seconds=root**4 - _AHEAD) - age)
+    if is_included:
+        stretch *= policy.included_stretch
+    elif is_rejected:
+        stretch *= policy.rejected_stretch
+    root = min(_root(age) + whole / (policy.calls - 1) * stretch, _root(policy.last_age))
+    wait = timedelta(seconds=root**4 - _AHEAD) - age
+    if is_included and age < REPORTING_DELAY:
+        wait = min(wait, REPORTING_DELAY - age)
+    wait = max(policy.shortest_interval, wait)
     left = policy.last_age - age
     return left if left < _LAST_INTERVAL * wait else wait
 
@@ -85,13 +101,21 @@ def _root(age: timedelta) -> float:
     return float((age.total_seconds() + _AHEAD) ** 0.25)
 
 
-@lru_cache(maxsize=64)
-def check_ages(policy: CadencePolicy, *, is_rejected: bool = False) -> Sequence[timedelta]:
-    """Return the ages at which one transaction is asked about, while everything answers."""
+@lru_cache(maxsize=256)
+def check_ages(
+    policy: CadencePolicy, *, is_rejected: bool = False, included_after: timedelta | None = None
+) -> Sequence[timedelta]:
+    """Return the ages at which one transaction is asked about, while everything answers.
+
+    `included_after` is the age at which it was first seen in a block, None for never.
+    """
     ages = [timedelta()]
-    while (wait := next_check(ages[-1], policy, is_rejected=is_rejected)) is not None:
+    while True:
+        is_included = included_after is not None and ages[-1] >= included_after
+        wait = next_check(ages[-1], policy, is_rejected=is_rejected, is_included=is_included)
+        if wait is None:
+            return tuple(ages)
         ages.append(ages[-1] + wait)
-    return tuple(ages)
 
 
 def calls_per_transaction(policy: CadencePolicy) -> int:
@@ -100,10 +124,15 @@ def calls_per_transaction(policy: CadencePolicy) -> int:
 
 
 def calls_between(
-    since: timedelta, until: timedelta, policy: CadencePolicy, *, is_rejected: bool = False
+    since: timedelta,
+    until: timedelta,
+    policy: CadencePolicy,
+    *,
+    is_rejected: bool = False,
+    included_after: timedelta | None = None,
 ) -> int:
     """Return how often a transaction is asked about after the one age and up to the other."""
-    ages = check_ages(policy, is_rejected=is_rejected)
+    ages = check_ages(policy, is_rejected=is_rejected, included_after=included_after)
     return bisect_right(ages, until) - bisect_right(ages, since)
 
 

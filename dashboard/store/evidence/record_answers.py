@@ -71,7 +71,11 @@ def leave_changed(
 
     If only some hashes of a cohort have another result, it is returned with these alone.
     """
-    unlike = {each.tx_hash for each in answers if (each.record, each.failure) != (None, None)}
+    unlike = {
+        each.tx_hash
+        for each in answers
+        if (each.record, each.failure) != (None, None) or each.is_claimed_included
+    }
     unlike.update(changed_members(connection, network_id, [each.cohort_id for each in groups]))
     changed = [each for group in groups for each in group.hashes if each in unlike]
     leaving = cohorts_among(connection, network_id, changed)
@@ -108,10 +112,11 @@ def cohorts_among(
 ) -> list[Cohort]:
     """Return the cohorts of the hashes, each with these hashes alone."""
     column, watched = tracked_hashes.c, watched_cohorts.c
-    found: defaultdict[tuple[int, bool, int], list[TxHash]] = defaultdict(list)
+    found: defaultdict[tuple[int, bool, int, bool], list[TxHash]] = defaultdict(list)
     for some in portions(hashes):
         query = (
-            select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size, column.tx_hash)
+            select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size)
+            .add_columns(watched.included_at.is_not(None), column.tx_hash)
             .select_from(tracked_hashes)
             .join(cohorts)
             .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
@@ -120,8 +125,8 @@ def cohorts_among(
         for *cohort, tx_hash in connection.execute(query):
             found[tuple(cohort)].append(tx_hash)
     return [
-        Cohort(cohort_id, is_rejected, some, is_whole=len(some) == size)
-        for (cohort_id, is_rejected, size), some in found.items()
+        Cohort(cohort_id, is_rejected, some, len(some) == size, is_included)
+        for (cohort_id, is_rejected, size, is_included), some in found.items()
     ]
 
 

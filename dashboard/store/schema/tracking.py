@@ -82,6 +82,7 @@ poll_groups = table(
 # A cohort on one of its networks, and the poll results there of all its hashes.
 # `watch_id` is the cohort in which the watch began, which it keeps through every split.
 # `born_at` is when the age of the youngest began; `is_rejected`: all have a record there.
+# `included_at` is when its node was first seen to have all in blocks, null while it has not.
 # While it has a `group_id`, later nulls stand in that group alone: read `polled_cohorts`.
 watched_cohorts = table(
     "watched_cohorts",
@@ -93,6 +94,7 @@ watched_cohorts = table(
     needed("is_rejected", Boolean),
     *_poll_result_columns(),
     Column("group_id", RowId, ForeignKey("poll_groups.group_id")),
+    Column("included_at", Moment),
     sqlite_with_rowid=False,
 )
 
@@ -116,7 +118,7 @@ partial_index(
 # With what shows that a member no longer is like its group, so that the index alone is read.
 partial_index(
     "ix_watched_cohorts_group_id",
-    *watched_cohorts.c["group_id", "failing_since", "is_rejected"],
+    *watched_cohorts.c["group_id", "failing_since", "is_rejected", "included_at"],
     where=watched_cohorts.c.group_id.is_not(None),
 )
 

@@ -38,11 +38,14 @@ LARGEST_COHORT: Final = 1000
 class PollResult(NamedTuple):
     """The result of asking about a hash; hashes must share it to stay in one cohort.
 
-    Failures of one kind that differ in their messages are the same result.
+    Failures of one kind that differ in their messages are the same result. `is_included`: a node
+    has it in a block; `is_claimed`: the answer itself said so, which proves less.
     """
 
     failure: FailureKind | None
     is_rejected: bool
+    is_included: bool = False
+    is_claimed: bool = False
 
     @property
     def is_answered(self) -> bool:
@@ -51,8 +54,8 @@ class PollResult(NamedTuple):
 
     @property
     def is_null(self) -> bool:
-        """Whether it got an answer, and there never was a record."""
-        return self.is_answered and not self.is_rejected
+        """Whether it got an answer, there never was a record, and it is in no known block."""
+        return self == PollResult(None, is_rejected=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,15 @@ class WatchedCohort:
 class Cohort:
     """Hashes of a cohort; all of them where `is_whole`.
 
-    `is_rejected`: the store holds a rejection of each of them on the network that is asked.
+    `is_rejected`: the store holds a rejection of each of them on the network that is asked;
+    `is_included`: its node has all of them in blocks.
     """
 
     cohort_id: int
     is_rejected: bool
     hashes: Sequence[TxHash]
     is_whole: bool = True
+    is_included: bool = False
 
 
 def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
@@ -107,7 +112,7 @@ def _watched(
     column = polled_cohorts.c
     query = (
         select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
-        .add_columns(column.group_id)
+        .add_columns(column.group_id, column.included_at)
         .add_columns(cohorts.c.cohort_id, cohorts.c.size)
         .join_from(polled_cohorts, cohorts, cohorts.c.cohort_id == column.cohort_id)
         .where(is_wanted, column.network_id == network_id)
@@ -123,6 +128,7 @@ def _watched(
             PollResult(
                 None if row.failure_kind is None else FailureKind(row.failure_kind),
                 row.is_rejected,
+                row.included_at is not None,
             ),
             row.group_id,
         )
@@ -134,19 +140,23 @@ def read_cohorts(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[Cohort]:
     """Read the hashes of cohorts, without hashes that are no longer watched on the network."""
-    watched: dict[int, bool] = {}
+    watched: dict[int, Cohort] = {}
     hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
     column = watched_cohorts.c
     for some in portions(cohort_ids):
-        query = select(column.cohort_id, column.is_rejected)
+        query = select(*column["cohort_id", "is_rejected", "included_at"])
         query = query.where(column.cohort_id.in_(some), column.network_id == network_id)
-        watched |= {row.cohort_id: row.is_rejected for row in connection.execute(query)}
+        for cohort_id, is_rejected, included_at in connection.execute(query):
+            own = hashes[cohort_id]
+            watched[cohort_id] = Cohort(
+                cohort_id, is_rejected, own, is_included=included_at is not None
+            )
         members = select(tracked_hashes.c.cohort_id, tracked_hashes.c.tx_hash)
         for cohort_id, tx_hash in connection.execute(
             members.where(tracked_hashes.c.cohort_id.in_(some))
         ):
             hashes[cohort_id].append(tx_hash)
-    return [Cohort(each, watched[each], hashes[each]) for each in cohort_ids if each in watched]
+    return [watched[each] for each in cohort_ids if each in watched]
 
 
 def insert_cohort(
@@ -247,6 +257,37 @@ def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
         of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
         of_network = of_watch.where(watched.network_id == network_id)
         connection.execute(of_network.values(is_rejected=True))
+
+
+def mark_included(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash], at: datetime | None
+) -> None:
+    """Mark the tracked ones of the hashes as included there since then; with None, as not.
+
+    Those that no block holds any more get new cohorts, which polls load: the schedules of their old
+    ones are those of included hashes.
+    """
+    column, watched = tracked_hashes.c, watched_cohorts.c
+    is_other = watched.included_at.is_(None) if at else watched.included_at.is_not(None)
+    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
+    for some in portions(sorted(set(hashes))):
+        query = (
+            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
+            .select_from(tracked_hashes)
+            .join(cohorts)
+            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
+            .where(column.tx_hash.in_(some), watched.network_id == network_id, is_other)
+        )
+        for tx_hash, cohort_id, size in connection.execute(query):
+            found[cohort_id, size].append(tx_hash)
+    theirs = [
+        cohort_id if at and len(some) == size else split_cohort(connection, cohort_id, some)
+        for (cohort_id, size), some in found.items()
+    ]
+    for ids in portions(theirs):
+        of_theirs = update(watched_cohorts).where(watched.cohort_id.in_(ids))
+        of_network = of_theirs.where(watched.network_id == network_id)
+        connection.execute(of_network.values(included_at=at))
 
 
 def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:

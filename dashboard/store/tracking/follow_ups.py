@@ -21,6 +21,7 @@ from dashboard.domain.tracking.verdict import (
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
+from dashboard.store.tracking.cohorts import mark_included
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,11 @@ def record_inclusion_answers(
     asked_at: datetime,
     answers: Iterable[tuple[InclusionQuestion, InclusionAnswer]],
 ) -> dict[TxHash, FollowUp]:
-    """Record a node's answers; return the follow-up of each hash that was answered."""
+    """Record a node's answers; return the follow-up of each hash that was answered.
+
+    Cohorts are marked where a hash came into a block, or left one, as the exclusion poll asks more
+    seldom about what is in a block.
+    """
     pairs = list(answers)
     held = _stored_follow_ups(connection, network_id, [question.tx_hash for question, _ in pairs])
     concluded = {
@@ -113,6 +118,10 @@ def record_inclusion_answers(
         if answer.failure is not None
     ]
     upsert(connection, follow_ups, failed, keep=frozenset({"failing_since"}))
+    was = {each for each, before in held.items() if before.inclusion is not None}
+    now = {each for each, after in concluded.items() if after.inclusion is not None}
+    mark_included(connection, network_id, [*(now - was)], asked_at)
+    mark_included(connection, network_id, [*(was & concluded.keys() - now)], None)
     return concluded
 
 

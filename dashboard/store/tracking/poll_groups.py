@@ -1,6 +1,7 @@
 """Poll groups: cohorts that are asked together, so that nulls for all of them are one row.
 
-Only cohorts whose last question was answered, and of which no record is stored, join a group. The
+Only cohorts whose last question was answered, and of which no record and no block is known, join a
+group. The
 group's row says when they were asked last; `polled_cohorts` reads it. A cohort leaves as soon as
 its result differs. A group may join another one: then only its row changes, not its cohorts.
 """
@@ -37,9 +38,10 @@ def read_groups(
 def changed_members(
     connection: Connection, network_id: NetworkId, group_ids: Sequence[int]
 ) -> list[TxHash]:
-    """Return hashes of groups that a report has rejected since, or whose look-up has failed."""
+    """Return hashes of groups that are rejected or included since, or whose look-up has failed."""
     watched = watched_cohorts.c
-    is_changed = or_(watched.failing_since.is_not(None), watched.is_rejected)
+    is_included = watched.included_at.is_not(None)
+    is_changed = or_(watched.failing_since.is_not(None), watched.is_rejected, is_included)
     queries = (_members(network_id, some).where(is_changed) for some in portions(group_ids))
     return [tx_hash for query in queries for _, tx_hash in connection.execute(query)]
 

@@ -31,6 +31,7 @@ from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import (
     checks,
     cohorts,
+    follow_ups,
     polled_cohorts,
     rejections,
     tracked_hashes,
@@ -38,7 +39,13 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import Hash, Moment
 from dashboard.store.schema.tracking import POLL_RESULT_COLUMNS
-from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected, split_cohort
+from dashboard.store.tracking.cohorts import (
+    Cohort,
+    PollResult,
+    mark_included,
+    mark_rejected,
+    split_cohort,
+)
 
 _NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
 
@@ -98,9 +105,9 @@ def record_untracked_results(
 
 
 def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
-    """Give new cohorts the results that their hashes had before they were tracked."""
+    """Give new cohorts the results, and the blocks, that are known from before the tracking."""
     for some in portions(cohort_ids):
-        rejected = _rejected_in(connection, some)
+        rejected, included = _rejected_in(connection, some), _included_in(connection, some)
         for (cohort_id, results), hashes in _earlier_results(connection, some).items():
             new_id = split_cohort(connection, cohort_id, hashes)
             for network_id, values in results:
@@ -110,6 +117,8 @@ def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> 
                 _delete_checks(connection, network_id, hashes)
         for network_id, hashes in rejected.items():
             mark_rejected(connection, network_id, hashes)
+        for (network_id, at), hashes in included.items():
+            mark_included(connection, network_id, hashes, at)
 
 
 def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
@@ -128,7 +137,9 @@ def _by_result(
     for tx_hash in cohort.hashes:
         answer = answers[tx_hash]
         kind = None if answer.failure is None else answer.failure.kind
-        groups[PollResult(kind, cohort.is_rejected or answer.record is not None)].append(answer)
+        is_rejected = cohort.is_rejected or answer.record is not None
+        is_claimed = answer.is_claimed_included
+        groups[PollResult(kind, is_rejected, cohort.is_included, is_claimed)].append(answer)
     return groups
 
 
@@ -210,6 +221,22 @@ def _rejected_in(
     found: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)
     for network_id, tx_hash in connection.execute(query):
         found[network_id].append(tx_hash)
+    return found
+
+
+def _included_in(
+    connection: Connection, cohort_ids: Sequence[int]
+) -> dict[tuple[NetworkId, datetime], list[TxHash]]:
+    """Return the hashes of cohorts that are in blocks, by network and by when that was seen."""
+    column = follow_ups.c
+    query = (
+        select(column.network_id, column.included_since, column.tx_hash)
+        .join_from(tracked_hashes, follow_ups, column.tx_hash == tracked_hashes.c.tx_hash)
+        .where(tracked_hashes.c.cohort_id.in_(cohort_ids), column.included_since.is_not(None))
+    )
+    found: defaultdict[tuple[NetworkId, datetime], list[TxHash]] = defaultdict(list)
+    for network_id, at, tx_hash in connection.execute(query):
+        found[network_id, at].append(tx_hash)
     return found
 
 

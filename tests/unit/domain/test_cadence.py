@@ -41,11 +41,12 @@ def test_silent_transaction_takes_the_calls_that_are_set(policy: CadencePolicy) 
     assert calls_per_transaction(policy) == policy.calls
 
 
-@given(policy=POLICIES, is_rejected=st.booleans())
+@given(policy=POLICIES, is_rejected=st.booleans(), included_after=st.none() | AGES)
 def test_last_question_falls_on_the_end_of_the_window_once(
-    *, policy: CadencePolicy, is_rejected: bool
+    *, policy: CadencePolicy, is_rejected: bool, included_after: timedelta | None
 ) -> None:
-    *_, before, last = check_ages(policy, is_rejected=is_rejected)
+    ages = check_ages(policy, is_rejected=is_rejected, included_after=included_after)
+    *_, before, last = ages
 
     assert before < last == END == timedelta(days=7, hours=2)
     assert next_check(last, policy, is_rejected=is_rejected) is None
@@ -58,12 +59,14 @@ def test_intervals_never_shrink_before_the_last_one(policy: CadencePolicy) -> No
     assert found == sorted(found)
 
 
-@given(age=AGES, is_rejected=st.booleans(), stretch=STRETCHES)
+@given(age=AGES, is_rejected=st.booleans(), is_included=st.booleans(), stretch=STRETCHES)
 def test_question_comes_in_the_window_and_a_stretch_only_delays_it(
-    *, age: timedelta, is_rejected: bool, stretch: float
+    *, age: timedelta, is_rejected: bool, is_included: bool, stretch: float
 ) -> None:
-    wait = next_check(age, POLICY, is_rejected=is_rejected)
-    stretched = next_check(age, POLICY, is_rejected=is_rejected, stretch=stretch)
+    wait = next_check(age, POLICY, is_rejected=is_rejected, is_included=is_included)
+    stretched = next_check(
+        age, POLICY, is_rejected=is_rejected, is_included=is_included, stretch=stretch
+    )
 
     if wait is None or stretched is None:
         assert age >= END
@@ -92,6 +95,14 @@ def test_late_report_is_seen_within_minutes() -> None:
 
 def test_rejected_transaction_is_asked_more_sparsely_and_to_the_end() -> None:
     assert len(check_ages(POLICY, is_rejected=True)) == pytest.approx(220 / 8, abs=1)
+
+
+def test_included_transaction_takes_a_handful_of_calls() -> None:
+    ages = check_ages(POLICY, included_after=seconds(10))
+
+    later = [each for each in ages if each > seconds(30)]
+    assert later[0] == timedelta(hours=2)
+    assert (len(ages), len(later)) == (9, 4)
 
 
 def test_transaction_first_seen_after_line_limits_ended_is_asked_about_daily() -> None:

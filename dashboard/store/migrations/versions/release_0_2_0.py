@@ -360,9 +360,10 @@ def _ask_in_groups() -> None:
         f"ALTER TABLE watched_cohorts ADD COLUMN group_id {number} "
         "CONSTRAINT fk_watched_cohorts_group_id REFERENCES poll_groups (group_id)"
     )
+    op.add_column("watched_cohorts", sa.Column("included_at", big))
     add_index(
         "watched_cohorts",
-        *("group_id", "failing_since", "is_rejected"),
+        *("group_id", "failing_since", "is_rejected", "included_at"),
         name="ix_watched_cohorts_group_id",
         where="group_id IS NOT NULL",
     )
