@@ -90,7 +90,15 @@ def _calls(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, since
             return 0
         policy = SELDOM
     age = since - load.born_at
-    return calls_between(age, age + _DAY, policy, is_rejected=load.is_rejected)
+    included = None if load.included_after is None else _rounded(load.included_after)
+    return calls_between(
+        age, age + _DAY, policy, is_rejected=load.is_rejected, included_after=included
+    )
+
+
+def _rounded(age: timedelta) -> timedelta:
+    """Return the next power of two of seconds, so that few schedules are computed."""
+    return timedelta(seconds=1 << int(age.total_seconds()).bit_length())
 
 
 def _seconds(length: timedelta) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -123,29 +123,43 @@ def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
 
 
 class AgeGroup(NamedTuple):
-    """So many hashes, watched on a network, whose ages began within one hour, around `born_at`."""
+    """So many hashes, watched on a network, whose ages began within one hour, around `born_at`.
+
+    `included_after` is the mean age at which they were seen in a block, None if they were not.
+    """
 
     network_id: NetworkId
     is_rejected: bool
     many: int
     born_at: datetime
+    included_after: timedelta | None = None
 
 
 def count_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
     """Count what is watched of each network and was born after a moment, hour by hour."""
     column = watched_cohorts.c
-    born = type_coerce(column.born_at, BigInteger)
+    born, included = (
+        type_coerce(each, BigInteger) for each in (column.born_at, column.included_at)
+    )
     alike = (column.network_id, column.is_rejected)
     query = (
         select(*alike, func.sum(cohorts.c.size))
         .add_columns(func.min(column.born_at), func.max(column.born_at))
+        .add_columns(func.sum((included - born) * cohorts.c.size))
         .join(cohorts)
         .where(column.born_at > after)
-        .group_by(*alike, born - born % literal_column("3600000", BigInteger()))
+        .group_by(*alike, included.is_(None))
+        .group_by(born - born % literal_column("3600000", BigInteger()))
     )
     return [
-        AgeGroup(network_id, is_rejected, int(many), first + (last - first) / 2)
-        for network_id, is_rejected, many, first, last in connection.execute(query)
+        AgeGroup(
+            network_id,
+            is_rejected,
+            int(many),
+            first + (last - first) / 2,
+            None if waited is None else timedelta(milliseconds=int(waited / many)),
+        )
+        for network_id, is_rejected, many, first, last, waited in connection.execute(query)
     ]
 
 

@@ -13,9 +13,9 @@ from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_between
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.cohorts import mark_rejected
+from dashboard.store.tracking.cohorts import mark_included, mark_rejected
 from dashboard.store.tracking.search import AgeGroup, count_by_age
-from dashboard.store.tracking.transactions import track_all
+from dashboard.store.tracking.transactions import track, track_all
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash
 
@@ -64,6 +64,14 @@ def test_what_is_rejected_or_seen_after_line_limits_takes_less() -> None:
     assert usual > 4 * rejected > 4 * seldom > never == 0
 
 
+def test_what_is_in_a_block_takes_a_few_calls() -> None:
+    [usual] = a_load(DAY / 2)
+    included = usual._replace(included_after=timedelta(seconds=20))
+
+    assert in_force([usual]).calls_a_day > 10_000
+    assert in_force([included]).calls_a_day == pytest.approx(12_000, abs=2000)
+
+
 def test_network_without_charges_has_no_other_setting_to_choose() -> None:
     free = replace(HOSTED, question_credits=0, cadence=CadencePolicy(22))
 
@@ -81,17 +89,22 @@ def test_store_counts_what_is_watched_by_network_age_and_record(empty_store: Sto
         requests = [request(1, None), request(2, None), request(3, 2 * DAY), request(4, 9 * DAY)]
         track_all(connection, requests, A_MOMENT)
         mark_rejected(connection, A_NETWORK, [a_hash(2)])
+        for number, seconds in ((1, 0), (5, 10), (6, 20)):
+            track(connection, request(number, None), A_MOMENT)
+            at = A_MOMENT + timedelta(seconds=seconds)
+            mark_included(connection, A_NETWORK, [a_hash(number)], at if seconds else None)
         found = count_by_age(connection, A_MOMENT - 7 * DAY)
 
     ours = {
-        (each.is_rejected, each.born_at): each.many
+        (each.is_rejected, each.born_at, each.included_after): each.many
         for each in found
         if each.network_id == A_NETWORK
     }
     assert ours == {
-        (False, A_MOMENT): 1,
-        (True, A_MOMENT): 1,
-        (False, A_MOMENT - 2 * DAY): 1,
+        (False, A_MOMENT, None): 1,
+        (False, A_MOMENT, timedelta(seconds=15)): 2,
+        (True, A_MOMENT, None): 1,
+        (False, A_MOMENT - 2 * DAY, None): 1,
     }
 
 

@@ -15,6 +15,7 @@ def test_usual_setting_is_near_the_bound_and_far_from_fixed_intervals(law: str) 
 
     assert 1.0 < found.of_bound <= 1.2
     assert found.fewer >= 85
+    assert found.fewer_to_inclusion >= 50
 
 
 @pytest.mark.parametrize("law", LAWS)
