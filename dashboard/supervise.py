@@ -109,7 +109,7 @@ async def _replace(keepers: Mapping[str, _Keeper], reload: Reload) -> str:
     try:
         roles = reload.roles()
     except LinewatchError as error:
-        _log.error("settings are not reloaded: all goes on with the former", why=str(error))
+        _log.error("settings are not reloaded: the former ones stay in force", why=str(error))
         return f"nothing is reloaded: {error}"
     for role in roles:
         if not await keepers[role.name].replace(role):

@@ -101,7 +101,9 @@ def _about(here: Installation, health: Health, now: datetime) -> Iterator[str]:
     yield f"{', '.join(parts)}."
     yield f"{here.source.store.name}, {database_product(here.source.store)}."
     for each in health.networks or ():
-        yield from (f"{each.profile.name}: {way}" for way in each.ways())
+        name = each.profile.name
+        endpoint = f"{capitalized(name)} "  # how the name of an endpoint begins
+        yield from (f"{name}: {way.removeprefix(endpoint)}" for way in each.ways())
     for budget in health.budgets:
         yield f"Budget {budget.budget.name}: {' '.join(budget.sentences(now))}"
 

@@ -91,7 +91,7 @@ _COMMANDS: Final = {
         "Say whether ROLES of this machine answer, for health checks; status 1 if one does not.",
     ),
     "reload": LazyCommand(
-        "ready", "Let `linewatch up` take the settings as they are now, and say if it did not."
+        "ready", "Make `linewatch up` read its settings again, and fail if it cannot take them."
     ),
     "migrate": LazyCommand(
         "store", "Bring the store's schema to this version; creates the store where there is none."

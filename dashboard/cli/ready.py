@@ -55,7 +55,7 @@ def _is_worked_for(settings: Settings) -> bool:
 @click.argument("role", default="up")
 @click.argument("process", type=click.IntRange(1), required=False)
 def reload(*, role: str, process: int | None) -> None:
-    """Let `linewatch up` take the settings as they are now, and say if it did not.
+    """Make `linewatch up` read its settings again, and fail if it cannot take them.
 
     It ends when all roles have them, with a status above 0 if one has not. A ROLE that runs by
     itself takes them at its next start: its PROCESS is asked to end if they hold no mistake.

@@ -97,7 +97,7 @@ def _end_if_settings_are_good(stop: asyncio.Event) -> None:
     try:
         _checked_settings()
     except LinewatchError as error:
-        _log.error("settings are not reloaded: all goes on with the former", why=str(error))
+        _log.error("settings are not reloaded: the former ones stay in force", why=str(error))
     else:
         stop.set()
 
