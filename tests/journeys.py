@@ -166,7 +166,7 @@ def hand_over(hands: Hands) -> None:
     """Name oneself, and hand an incident over to a colleague."""
     hands.open("alerts")
     page = hands.page
-    hands.click(page.get_by_placeholder("Your name, for what you change"))
+    hands.click(page.get_by_placeholder("Your name"))
     hands.type("Ada")
     hands.press("Tab")
     hands.button("More")
@@ -181,7 +181,7 @@ def silence(hands: Hands) -> None:
     """Silence what an incident is about for an hour; the name is known since the last act."""
     page = hands.page
     hands.button("Silence")
-    hands.button("Silence it")
+    hands.button("1 h")
     expect(page.get_by_text("is silenced until")).to_be_visible()
 
 
@@ -211,7 +211,7 @@ def edit_ten(hands: Hands) -> None:
     """Choose ten of the list, and give them an owner."""
     hands.open("tracked")
     page = hands.page
-    hands.click(page.get_by_placeholder("Your name, for what you change"))
+    hands.click(page.get_by_placeholder("Your name"))
     hands.type("Ada")
     hands.press("Tab")
     boxes = page.locator(".st-key-card-tracked [data-testid=stCheckbox] label")

@@ -24,6 +24,7 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.verification import Verification, mail_state
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import parse_search
+from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
@@ -43,6 +44,7 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     resend,
     search_notifications,
+    stop_sending,
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification, incidents_of, states_of
 from dashboard.store.alerts.recipients import read_directory
@@ -203,14 +205,27 @@ class Notifications(ApplicationSubject):
             latest = search_notifications(connection, wanted, limit)
             return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 
-    def send_again(self, which: DeadNotifications, by: Actor) -> int:
-        """Make dead notifications pending again, on record; return how many."""
+    def send_again(self, which: DeadNotifications, by: Actor) -> list[UUID]:
+        """Make dead notifications pending again, on record; return which."""
         by.require(Action.RESEND)
         with self._context.store.write() as connection:
-            many = resend(connection, which, by.at)
-            if many:
-                details = {"notifications": many}
+            sent = resend(connection, which, by.at)
+            if sent:
+                details = {"notifications": len(sent)}
                 note_action(connection, by, Action.RESEND, str(which), details)
+        return sent
+
+    def stop_sending(self, sent: Sequence[UUID], by: Actor) -> int:
+        """Make those of them dead again that nobody tried since, on record; return how many.
+
+        InputError where all were tried meanwhile.
+        """
+        by.require(Action.RESEND)
+        with self._context.store.write() as connection:
+            many = stop_sending(connection, sent, by.at)
+            if not many:
+                raise InputError("they were sent or tried meanwhile: nothing can be taken back")
+            note_action(connection, by, Action.RESEND, "undone", {"notifications": many})
         return many
 
 

@@ -155,7 +155,7 @@ def resend(
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
     with open_installation() as here:
-        many = Notifications(here.source).send_again(which, here.user(name))
+        many = len(Notifications(here.source).send_again(which, here.user(name)))
     if not many:
         raise InputError(
             f"{shorten(str(which))}: no such notification is dead, or its address is off; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -21,6 +21,7 @@ SILENCED: Final = "silenced until"
 """Begins the reason why nobody was notified of a change that a silence fitted."""
 
 MOST_MATCHERS: Final = 20
+_MORNING: Final = time(7)
 LONGEST_SILENCE: Final = timedelta(days=366)
 
 
@@ -109,6 +110,13 @@ class Silence:
         ends_at = self.over_at if end is None else min(end, self.over_at)
         part = replace(self.request, starts_at=start, ends_at=ends_at, weekly=None)
         return replace(self, request=part, ended_at=None)
+
+
+def next_morning(now: datetime, zone: tzinfo) -> datetime:
+    """Return when it is 07:00 in a time zone next, in UTC: a night's silence ends then."""
+    here = now.astimezone(zone)
+    day = here.date() + timedelta(days=1 if here.time() >= _MORNING else 0)
+    return datetime.combine(day, _MORNING, zone).astimezone(UTC)
 
 
 def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime) -> Silence | None:

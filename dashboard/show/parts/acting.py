@@ -110,7 +110,7 @@ def name_input(queries: Application) -> None:
         _name(),
         key=key,
         max_chars=LONGEST_NAME,
-        placeholder="Your name, for what you change",
+        placeholder="Your name",
         help="Shown with what you change here, and kept in the audit log.",
         label_visibility="collapsed",
         width=260,
@@ -122,6 +122,19 @@ def take_name(name: str) -> None:
     """Remember a name that was given elsewhere than in the field of the page."""
     st.session_state[_NAME] = name
     st.session_state[_TAKEN] = st.session_state.get(_TAKEN, 0) + 1
+
+
+def first_name(queries: Application, key: str) -> None:
+    """Ask for the name together with the first act; nothing is asked where it is known."""
+    if is_named(queries):
+        return
+    field = f"who-{key}"
+
+    def keep() -> None:
+        if name := str(st.session_state.get(field) or ""):
+            take_name(name)
+
+    st.text_input("Your name", key=field, max_chars=LONGEST_NAME, on_change=keep)
 
 
 def _name() -> str:

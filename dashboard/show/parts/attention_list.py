@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -15,7 +16,8 @@ from dashboard.application.text import moment_near
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
 from dashboard.show.parts.frame import NETWORK, OPEN, in_line, link
-from dashboard.show.parts.incident_list import INCIDENT
+from dashboard.show.parts.incident_list import INCIDENT, incident_acts
+from dashboard.show.parts.notification_table import send_all_again
 
 MOST: Final = 12
 """Lines that are shown on Overview."""
@@ -28,21 +30,27 @@ _ADDRESSES: Final = {
 }
 
 
-def attention_line(needed: Sequence[Attention]) -> None:
-    """Say in one line how much needs attention, and the worst of it; it opens to all of it."""
+def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
+    """Say in one line how much needs attention, and the worst of it; it opens to all of it.
+
+    What can be done is done there.
+    """
     if not needed:
         calm = badge("calm", "✓", "Nothing needs attention now")
         st.html(element("p", calm, class_="lw-calm-line"))
         return
     worst, others = needed[0], needed[MOST:]
     if len(needed) == 1:
-        _line(0, worst, "")
+        with _line(0, worst, "", with_advice=False):
+            _acts(queries, worst)
         return
     said = plain_label(worst.headline.rstrip(":."), _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
     with st.expander(label, key="attention-all", on_change="rerun") as shown:
         if shown.open:
-            attention_list(needed[:MOST])
+            for place, each in enumerate(needed[:MOST]):
+                with _line(place, each, "", with_advice=False):
+                    _acts(queries, each)
             if others:
                 link("alerts", f"{len(others):,} more on Alerts")
 
@@ -52,15 +60,29 @@ def attention_list(
 ) -> None:
     """Show each in a line with a link to the page that helps, if that is not `here`."""
     for place, each in enumerate(needed):
-        _line(place, each, here, with_advice=with_advice)
+        with _line(place, each, here, with_advice=with_advice):
+            pass
 
 
-def _line(place: int, needed: Attention, here: str, *, with_advice: bool = False) -> None:
+def _acts(queries: Application, needed: Attention) -> None:
+    """Offer what can be done at once about an incident, or about what is dead."""
+    if needed.incident_id is not None:
+        incident = queries.incidents.find(needed.incident_id)
+        if incident is not None and incident.is_open:
+            incident_acts(queries, incident, is_short=True)
+    elif needed.remedy is Remedy.DEAD:
+        send_all_again(queries)
+
+
+@contextmanager
+def _line(place: int, needed: Attention, here: str, *, with_advice: bool) -> Iterator[None]:
+    """Show what needs attention, what is drawn meanwhile, and a link to the page that helps."""
     page = "alerts" if needed.remedy.is_on_alerts else "health"
     with in_line(f"attention-{place}"):
         advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
         sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
         st.html(element("p", sign, " ", headline, " ", needed.text, " ", advice))
+        yield
         if page == here:
             return
         address = dict(_ADDRESSES.get(needed.remedy, {}))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
-from uuid import uuid5
 
 import streamlit as st
 
@@ -22,7 +21,6 @@ from dashboard.application.text import moment, moment_near, span
 from dashboard.domain.alerts.incident import LONGEST_NOTE, Incident, IncidentResponse, IncidentState
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
-from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
@@ -38,6 +36,7 @@ from dashboard.show.parts.list_page import (
     select_filter,
 )
 from dashboard.show.parts.notices import empty
+from dashboard.show.parts.subject_acts import Subject, silence_button
 from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
@@ -180,16 +179,14 @@ def open_headline(counts: OpenCounts, now: datetime) -> str:
     return f"{many} open; {counts.unassigned:,} unassigned, the oldest for {oldest}."
 
 
-_LENGTHS: Final = {
-    "1 h": timedelta(hours=1),
-    "8 h": timedelta(hours=8),
-    "24 h": timedelta(hours=24),
-}
 _FAILED: Final = "Nothing was changed."
 
 
-def incident_acts(queries: Application, incident: Incident) -> None:
-    """Offer what can be done, side by side: one press acknowledges, once the name is known."""
+def incident_acts(queries: Application, incident: Incident, *, is_short: bool = False) -> None:
+    """Offer what can be done, side by side: one press acknowledges, once the name is known.
+
+    `is_short` leaves out what is needed less.
+    """
     if not may(queries, Action.ACKNOWLEDGE):
         return
     key = str(incident.incident_id)
@@ -202,14 +199,14 @@ def incident_acts(queries: Application, incident: Incident) -> None:
             _acknowledge(queries, incident, note or "")
     else:
         _with_name(queries, incident)
-    for label, name, content in (
-        ("Silence", "silencing", _silence_form),
-        ("More", "more", _more),
-    ):
-        popover = st.popover(label, key=f"{name}-{key}", on_change="rerun")
-        if popover.open:
-            with popover:
-                content(queries, incident)
+    title = queries.incidents.title_of(incident)
+    silence_button(queries, key, Subject(title, matchers_of(incident)))
+    if is_short:
+        return
+    popover = st.popover("More", key=f"more-{key}", on_change="rerun")
+    if popover.open:
+        with popover:
+            _more(queries, incident)
 
 
 def _with_name(queries: Application, incident: Incident) -> None:
@@ -263,45 +260,6 @@ def _unacknowledge(queries: Application, incident: Incident) -> None:
                 lambda by: ask.hand_over(incident_id, incident.owner, by),
             ),
         )
-
-
-def _silence_form(queries: Application, incident: Incident) -> None:
-    key = str(incident.incident_id)
-    st.caption("Nobody is notified of it, or of more like it, for this long.")
-    length = st.segmented_control(
-        "For", list(_LENGTHS), default="1 h", required=True, key=f"for-{key}"
-    )
-    reason = st.text_input("Reason (optional)", key=f"reason-{key}", max_chars=LONGEST_NOTE) or ""
-    if st.button("Silence it", key=f"silence-{key}", type="primary"):
-        wanted = _LENGTHS[length]
-        act(
-            lambda by: _silence(queries, incident, wanted, reason, by),
-            queries,
-            _FAILED,
-            lambda silence: _silenced(queries, incident, silence),
-        )
-
-
-def _silence(
-    queries: Application, incident: Incident, length: timedelta, reason: str, by: Actor
-) -> Silence:
-    request = SilenceRequest(
-        uuid5(incident.incident_id, f"{by.name} {by.at}"),
-        SilenceKind.SILENCE,
-        matchers_of(incident),
-        by.at,
-        by.at + length,
-        reason or f"by {by.name} on the page Alerts",
-    )
-    return queries.silences.add(request, by)[0]
-
-
-def _silenced(queries: Application, incident: Incident, silence: Silence) -> Done:
-    until = moment_near(silence.over_at, queries.now())
-    return Done(
-        f"“{queries.incidents.title_of(incident)}” is silenced until {until}",
-        partial(queries.silences.end, silence.request.kind, silence.silence_id),
-    )
 
 
 def _more(queries: Application, incident: Incident) -> None:

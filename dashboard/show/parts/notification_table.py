@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -31,7 +32,7 @@ from dashboard.domain.alerts.notification import (
 )
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, join, visible
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
@@ -289,16 +290,26 @@ def _outcome(notification: Notification) -> str:
 def _dead_row(queries: Application, dead: _Dead) -> None:
     with entry(f"dead-{dead.which}", dead.said):
         if may(queries, Action.RESEND) and st.button(dead.label, key=f"again-{dead.which}"):
-            act(
-                lambda by: queries.alerts.send_again(dead.which, by),
-                queries,
-                "Nothing is sent again.",
-                _pending_again,
-            )
+            _send_again(queries, [dead.which])
 
 
-def _pending_again(many: int) -> Done:
-    if not many:
-        return Done("Nothing is dead there now, or the address is off: turn it on first")
-    pending = counted(many, "notification is", "notifications are")
-    return Done(f"{pending} pending again; the worker sends, usually within seconds")
+def send_all_again(queries: Application) -> None:
+    """Offer to send again everything that is dead."""
+    if may(queries, Action.RESEND) and st.button("Send again", key="again-all"):
+        _send_again(queries, list(queries.alerts.dead(0).by_address))
+
+
+def _send_again(queries: Application, which: Sequence[DeadNotifications]) -> None:
+    ask = queries.alerts
+
+    def done(sent: Sequence[UUID]) -> Done:
+        if not sent:
+            return Done("Nothing is dead there now, or the address is off: turn it on first")
+        pending = counted(len(sent), "notification is", "notifications are")
+        said = f"{pending} pending again; the worker sends, usually within seconds"
+        return Done(said, partial(ask.stop_sending, sent))
+
+    def change(by: Actor) -> list[UUID]:
+        return [sent for each in which for sent in ask.send_again(each, by)]
+
+    act(change, queries, "Nothing is sent again.", done)

@@ -28,6 +28,7 @@ from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
+from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.attention_list import attention_line, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
@@ -106,7 +107,8 @@ def _live() -> None:
             no_network()
             return
         with store_errors_shown():
-            attention_line(needed)
+            done_shown(queries)
+            attention_line(queries, needed)
         limits_notes(queries.line_limits.sentences([each.profile for each in statuses]))
         with store_errors_shown():
             last_look(queries, now)

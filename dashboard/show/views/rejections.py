@@ -22,11 +22,13 @@ from dashboard.application.rejections import (
 )
 from dashboard.application.text import moment
 from dashboard.application.time_ranges import Zoom
+from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.markup import element
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.chart import chosen_zoom, whole_range
 from dashboard.show.parts.frame import (
     choose_network,
@@ -35,6 +37,7 @@ from dashboard.show.parts.frame import (
     chosen_networks,
     follow_choice,
     heading,
+    in_line,
     live,
     section,
 )
@@ -68,6 +71,12 @@ from dashboard.show.parts.rejection_table import (
     module_card,
     rejection_row,
 )
+from dashboard.show.parts.subject_acts import (
+    silence_button,
+    subject_of,
+    watch_button,
+    watch_sender_button,
+)
 from dashboard.show.parts.table import list_table
 
 REFRESH: Final = timedelta(seconds=10)
@@ -84,6 +93,7 @@ _FEWEST: Final = 2
 
 def page() -> None:
     """Show the page: what changes by itself refreshes by itself."""
+    done_shown(application.current())
     _live()
 
 
@@ -119,6 +129,7 @@ def _live() -> None:
             if queries.line_limits.have_ended(profiles):
                 note = "These limits do not hold any more; they explain earlier rejections."
                 st.html(element("p", note, class_="lw-quiet"))
+        _acts(queries, chosen)
         narrowing = _narrowing(queries, chosen)
         listed, over_time = st.columns([7, 6], gap="medium")
         card = listed.container(key="card-rejections", gap="small", height="stretch")
@@ -132,6 +143,26 @@ def _live() -> None:
             _list(queries, chosen, summary)
         _breakdowns(queries, narrowing)
         _unknown_reasons(queries, chosen.wanted.network_id)
+
+
+def _acts(queries: Application, chosen: _Chosen) -> None:
+    """Offer to silence or to watch the module or the sender that is shown alone."""
+    sender, network_id = chosen.wanted.sender, chosen.wanted.network_id
+    if not chosen.module and sender is None:
+        return
+    subjects = []
+    if chosen.module:
+        subjects.append(subject_of(MatchedProperty.MODULE, chosen.module, network_id))
+    if sender is not None:
+        subjects.append(subject_of(MatchedProperty.SENDER, str(sender), network_id))
+    with in_line("subject-acts"):
+        said = " and ".join(each.title for each in subjects)
+        st.html(element("p", said[:1].upper() + said[1:], class_="lw-quiet"), width="content")
+        silence_button(queries, "shown", *subjects)
+        if sender is not None:
+            watch_sender_button(queries, sender)
+        else:
+            watch_button(queries, MatchedProperty.MODULE, chosen.module)
 
 
 def _choose(queries: Application, network_id: NetworkId | None) -> _Chosen:

@@ -14,6 +14,7 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.text import age, moment, sentence
 from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
+from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import Action
@@ -26,6 +27,7 @@ from dashboard.show.parts.frame import (
     chosen_networks,
     follow_choice,
     heading,
+    in_line,
     live,
     section,
 )
@@ -37,6 +39,7 @@ from dashboard.show.parts.notices import (
     notice,
     store_errors_shown,
 )
+from dashboard.show.parts.subject_acts import silence_button, subject_of, watch_button
 from dashboard.show.parts.table import entry, entry_markup
 from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_filters import (
@@ -234,6 +237,11 @@ def _tag(text: str) -> str:
 
 
 def _list(queries: Application, wanted: TrackedFilter) -> None:
+    if wanted.label:
+        with in_line("subject-acts"):
+            subject = subject_of(MatchedProperty.LABEL, wanted.label, wanted.network_id)
+            silence_button(queries, "label", subject)
+            watch_button(queries, MatchedProperty.LABEL, wanted.label)
     total = queries.tracked.count(wanted)
     if not total:
         empty("No transaction matches these filters", "Remove a filter to see more.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -29,6 +29,7 @@ from dashboard.store.alerts.notifications import notification_of, select_notific
 from dashboard.store.schema import (
     addresses_off,
     conditions,
+    deliveries,
     notification_incidents,
     notification_members,
     notifications,
@@ -204,8 +205,8 @@ def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, 
     return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
 
 
-def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
-    """Make dead notifications pending again, as if not tried yet; return how many.
+def resend(connection: Connection, which: DeadNotifications, now: datetime) -> list[UUID]:
+    """Make dead notifications pending again, as if not tried yet; return which.
 
     Those to an address that is off stay dead.
     """
@@ -224,4 +225,19 @@ def resend(connection: Connection, which: DeadNotifications, now: datetime) -> i
         closed_by=None,
         next_attempt_at=now,
     )
-    return connection.execute(pending).rowcount
+    return list(connection.scalars(pending.returning(notifications.c.notification_id)))
+
+
+def stop_sending(connection: Connection, sent: Sequence[UUID], now: datetime) -> int:
+    """Make those dead again that were to be sent again and that nobody claimed or tried since."""
+    column = notifications.c
+    untried = update(notifications).where(
+        column.notification_id.in_(sent),
+        column.state == NotificationState.PENDING,
+        column.attempts == 0,
+        column.claimed_by.is_(None),
+    )
+    of_it = deliveries.c.notification_id == column.notification_id
+    made = select(func.count()).where(of_it).correlate(notifications).scalar_subquery()
+    dead = untried.values(state=NotificationState.DEAD, attempts=made, next_attempt_at=now)
+    return connection.execute(dead).rowcount

@@ -339,4 +339,4 @@ def send_again(asked: Asked) -> Reply:
     if (said.notification_id is None) is not bool(said.address):
         raise InputError("name one notification, or an address")
     many = asked.application.alerts.send_again(said.notification_id or said.address, asked.by)
-    return Reply({"notifications": many})
+    return Reply({"notifications": len(many)})

@@ -17,6 +17,7 @@ from dashboard.domain.alerts.silence import (
     SilenceState,
     check_request,
     held_by,
+    next_morning,
     silenced_all_by,
     silenced_by,
 )
@@ -245,3 +246,22 @@ def test_silence_is_as_long_and_as_wide_as_can_be_meant() -> None:
 def test_everything_is_silenced_where_that_was_said(matchers: tuple[Matcher, ...]) -> None:
     check_request(a_request(matchers=matchers), A_MOMENT, covers_all=True)
     check_request(a_request(), A_MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("now", "zone", "ends"),
+    [
+        ("2026-11-20T23:10", "UTC", "2026-11-21T07:00"),
+        ("2026-11-20T06:59", "UTC", "2026-11-20T07:00"),
+        ("2026-11-20T07:00", "UTC", "2026-11-21T07:00"),
+        ("2026-11-20T23:10", "Europe/Berlin", "2026-11-21T06:00"),
+        ("2026-03-28T22:00", "Europe/Berlin", "2026-03-29T05:00"),  # the night is an hour shorter
+        ("2026-11-20T23:10", "America/New_York", "2026-11-21T12:00"),
+    ],
+)
+def test_silence_of_a_night_ends_at_seven_where_the_person_is(
+    now: str, zone: str, ends: str
+) -> None:
+    at = datetime.fromisoformat(now).replace(tzinfo=UTC)
+
+    assert next_morning(at, ZoneInfo(zone)) == datetime.fromisoformat(ends).replace(tzinfo=UTC)

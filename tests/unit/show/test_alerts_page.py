@@ -298,7 +298,7 @@ def test_acts_are_taken_back(queries: Application) -> None:
     given_back = words_of(page.button(key="undo").click().run())
     page.session_state[f"silencing-{key}"] = True
     page.run()
-    silenced = words_of(page.button(key=f"silence-{key}").click().run())
+    silenced = words_of(page.button(key=f"silence-{key}-1 h").click().run())
     [silence] = queries.silences.stored().unfinished
     words_of(page.button(key="undo").click().run())
 

@@ -32,7 +32,7 @@ from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
 from tests.builders import A_NETWORK, DISPUTE, a_disputed_answer, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
-from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))
@@ -287,3 +287,22 @@ def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
         with opened.write() as connection:
             save_coverage(connection, None, CoverageChange(held))
         yield opened
+
+
+def test_module_is_silenced_for_the_night_in_two_presses_and_watched_in_one(
+    queries: Application,
+) -> None:
+    known = {"silencing-shown": True, "name_of_who_acts": "Ada"}  # the first press opens it
+
+    page = visit_in(None, "rejections", queries, known, module="HUB")
+    page.button(key="silence-shown-Until 07:00").click().run()
+
+    [silence] = queries.silences.stored().unfinished
+    assert queries.silences.scope_of(silence) == "module=HUB"
+    assert silence.over_at == datetime(2026, 11, 21, 7, tzinfo=UTC)
+    assert "“module HUB” is silenced until 21 Nov 07:00 UTC" in words_of(page)
+    page.button(key="undo").click().run()
+    assert not queries.silences.stored().unfinished
+    page.button(key="watch-watch-hub").click().run()
+    [rule] = [each.rule for each in queries.rules.in_force() if each.rule.name == "watch-hub"]
+    assert (rule.scope.modules, rule.scope.takes_all_reports) == (("HUB",), True)

@@ -29,9 +29,21 @@ Least: TypeAlias = Action | Role
 
 READ: Final = Role.VIEWER
 CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
-    "": {"seen-": READ, "open-": READ},
+    "": {
+        "seen-": READ,
+        "open-": READ,
+        "acknowledge-": Action.ACKNOWLEDGE,
+        "silencing-": Action.SILENCE,
+        "again-": Action.RESEND,
+    },
     "fees": {"choose-": READ, "csv-": READ},
-    "rejections": {"choose-": READ, "csv": READ},
+    "rejections": {
+        **dict.fromkeys(("choose-", "csv", "chip-"), READ),
+        **dict.fromkeys(("silencing-", "silence-"), Action.SILENCE),
+        "watch-watch-": Action.CHANGE_RULE,
+        "watch-0x": Action.WATCH_SENDER,
+        "unwatch-": Action.UNWATCH_SENDER,
+    },
     "lookup": {
         "FormSubmitter:paste-": READ,
         "ask": READ,
@@ -50,6 +62,8 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         "FormSubmitter:remove_filter-": Action.REMOVE_FILTER,
         **dict.fromkeys(("choose-", "FormSubmitter:edit_many-"), Action.EDIT_TRACKED),
         "stop-tracking": Action.UNTRACK,
+        "silencing-": Action.SILENCE,
+        "watch-": Action.CHANGE_RULE,
     },
     "alerts": {
         **dict.fromkeys(("acknowledge-", "more-"), Action.ACKNOWLEDGE),
@@ -170,9 +184,19 @@ def _opened(site: Site) -> Mapping[str, Sequence[tuple[Mapping[str, str], Mappin
         f"change-{gone}": True,
         f"role-{viewer}-viewer": "support",
     }
+    shown = {"silencing-shown": True}
     return {
+        "": [({}, {"attention-all": True})],
+        "rejections": [
+            ({"module": "HUB"}, shown),
+            *(({"search": str(an_address(each))}, shown) for each in (1, 7)),
+        ],
         "lookup": [({"tx": str(tx_hash(1))}, {})],
-        "tracked": [({"record": "Rejected"}, {}), ({"group": "Label"}, {})],
+        "tracked": [
+            ({"record": "Rejected"}, {}),
+            ({"group": "Label"}, {}),
+            ({"label": "night"}, {}),
+        ],
         "alerts": [
             ({"incident": incident}, unfolded),
             ({"section": "Rules", "rule": "busy"}, {"form-busy--removing": True}),

@@ -14,7 +14,13 @@ from dashboard.store.alerts.closings import (
 )
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
-from dashboard.store.alerts.notification_search import count_dead_by_address, resend
+from dashboard.store.alerts.notification_search import (
+    NotificationFilter,
+    count_dead_by_address,
+    resend,
+    search_notifications,
+    stop_sending,
+)
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_record
@@ -145,15 +151,33 @@ def test_what_was_given_up_is_pending_again_and_tried_as_often_as_new(store: Sto
         assert count_dead_by_address(connection, A_MOMENT - seconds(1)) == both
         assert count_dead_by_address(connection, A_MOMENT) == both
         assert count_dead_by_address(connection, A_MOMENT + seconds(1)) == {}
-        assert resend(connection, one, A_MOMENT) == 1
-        assert resend(connection, one, A_MOMENT) == 0
-        assert (
-            resend(connection, ONCALL.address, A_MOMENT) + resend(connection, DEV.address, A_MOMENT)
-            == 3
-        )
+        assert len(resend(connection, one, A_MOMENT)) == 1
+        assert len(resend(connection, one, A_MOMENT)) == 0
+        others = [
+            *resend(connection, ONCALL.address, A_MOMENT),
+            *resend(connection, DEV.address, A_MOMENT),
+        ]
+        assert len(others) == 3
 
     again = claim_due(store, token)
     assert [(each.attempts, each.outcome) for each in again] == [(0, "550 by mistake")] * 4
+
+
+def test_sending_again_is_taken_back_until_somebody_tries(store: Store) -> None:
+    make_pending(store)
+    token = take_lease(store)
+    with store.write() as connection:
+        for notification in claim_for_all(connection, token, A_MOMENT, 10):
+            mark_dead(connection, notification, "550 by mistake", A_MOMENT)
+        sent = resend(connection, ONCALL.address, A_MOMENT)
+        assert stop_sending(connection, sent, A_MOMENT) == len(sent) == 1
+        dead = NotificationFilter(state=NotificationState.DEAD)
+        assert [each.attempts for each in search_notifications(connection, dead, 10)] == [1]
+        sent = resend(connection, ONCALL.address, A_MOMENT)
+
+    assert claim_due(store, token)
+    with store.write() as connection:
+        assert stop_sending(connection, sent, A_MOMENT) == 0
 
 
 def test_what_was_sent_is_not_sent_again(store: Store) -> None:
@@ -162,5 +186,5 @@ def test_what_was_sent_is_not_sent_again(store: Store) -> None:
     with store.write() as connection:
         mark_sent(connection, notification.notification_id, "250", A_MOMENT)
 
-        assert resend(connection, notification.notification_id, A_MOMENT) == 0
-        assert resend(connection, ONCALL.address, A_MOMENT) == 0
+        assert len(resend(connection, notification.notification_id, A_MOMENT)) == 0
+        assert len(resend(connection, ONCALL.address, A_MOMENT)) == 0
