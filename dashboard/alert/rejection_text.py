@@ -104,13 +104,14 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
         failed = "; its execution failed there" if grounds.is_successful is False else ""
         rows = (("Block", f"{grounds.block_number:,}"),)
     said = f"included in {block} after it was rejected"
+    said_by = statements_in_words(change.statements, has_receipt=True)
     return IncidentText(
         headline=said[0].upper() + said[1:],
         opening=f"{_subject_of_sentence(change)} is in {block} of {context.network}, although "
         f"a node rejected it before{failed}.",
         page="lookup",
         rows=(*_identity(change), *rows, *_record_rows(change, context)),
-        explanation=" ".join(filter(None, (_ACCEPTED, statements_in_words(change.statements)))),
+        explanation=f"{_ACCEPTED} {said_by}".strip(),
         changed=(("Status", before, f"included in {block}{failed}"),),
         kicker=f"Included on {context.network}",
         subject=f"{said[0].upper()}{said[1:]} · {name_of(change)} · {context.network}",

@@ -44,7 +44,7 @@ def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
     `network` is one name, or several.
     """
     say = _ANSWERS.get(kind, _not_known)
-    reported = statements_in_words(evidence.statements)
+    reported = statements_in_words(evidence.statements, has_receipt=evidence.has_receipt)
     return " ".join(filter(None, (say(evidence, network), reported)))
 
 

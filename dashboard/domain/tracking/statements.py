@@ -87,16 +87,19 @@ def are_in_dispute(statements: Sequence[Statement]) -> bool:
     return len({each.said is Said.REJECTED for each in statements}) > 1
 
 
-def statements_in_words(statements: Sequence[Statement]) -> str:
+def statements_in_words(statements: Sequence[Statement], *, has_receipt: bool = False) -> str:
     """Say in one sentence who reports what, and since when; empty if a record says all of it.
 
-    Pages, messages, texts for customers and files all say it so.
+    Pages, messages, texts for customers and files all say it so. What counts, and what proves more,
+    is left out if a receipt is known.
     """
     claims = {each.claim.status for each in statements if each.claim is not None}
     is_disputed = are_in_dispute(statements)
     if not claims and not is_disputed:
         return ""
-    dispute = "The endpoints disagree, and the rejection counts: " if is_disputed else ""
-    proof = "; only a receipt proves an inclusion" if INCLUDED in claims else ""
     said = "; ".join(each.in_words() for each in statements)
-    return f"{capitalized(f'{dispute}{said}{proof}')}."
+    if is_disputed:
+        counts = "" if has_receipt else ", and the rejection counts"
+        said = f"the endpoints disagree{counts}: {said}"
+    proof = "; only a receipt proves an inclusion" if INCLUDED in claims and not has_receipt else ""
+    return f"{capitalized(said)}{proof}."

@@ -191,6 +191,11 @@ class Evidence:
     statements: tuple[Statement, ...] = ()
 
     @property
+    def has_receipt(self) -> bool:
+        """Whether a node has its receipt."""
+        return self.follow_up is not None and self.follow_up.inclusion is not None
+
+    @property
     def ended_limits(self) -> EndedLimits | None:
         """The line limits that ended, as the newest record sees them."""
         dated = self.records[0].timestamp or self.record_seen_at if self.records else None
@@ -233,7 +238,8 @@ _CANNOT_TELL: Final = Verdict(
 
 def conclude(evidence: Evidence) -> Verdict:
     """Conclude the verdict; the same evidence always gives the same verdict."""
-    verdict, said = _conclude(evidence), statements_in_words(evidence.statements)
+    verdict = _conclude(evidence)
+    said = statements_in_words(evidence.statements, has_receipt=evidence.has_receipt)
     return replace(verdict, rests_on=f"{verdict.rests_on} {said}") if said else verdict
 
 

@@ -28,6 +28,10 @@ REVERTED = replace(DONE, inclusion=Inclusion(7, bytes(32), is_successful=False),
 OVER = "Transaction line count for module ADD=600000 is above the limit 524288"
 
 CLAIM = StatusClaim("INCLUDED", block_number=21_044)
+DISPUTED = (
+    Statement("gateway", Said.STATUS, A_MOMENT, A_MOMENT, CLAIM),
+    Statement("second", Said.REJECTED, A_MOMENT, A_MOMENT),
+)
 
 KINDS = VerdictKind
 ANSWERS = {
@@ -37,6 +41,10 @@ ANSWERS = {
         replace(REJECTED, is_dated_ahead=True, follow_up=FollowUp(A_MOMENT)),
     ),
     "rejected, then included": (KINDS.REJECTED_THEN_INCLUDED, replace(REJECTED, follow_up=DONE)),
+    "rejected, then included, and endpoints disagree": (
+        KINDS.REJECTED_THEN_INCLUDED,
+        replace(REJECTED, follow_up=DONE, statements=DISPUTED),
+    ),
     "included and reverted, not settled": (KINDS.INCLUDED, replace(ASKED, follow_up=REVERTED)),
     "included in a block that nobody knows": (KINDS.INCLUDED, ASKED),
     "replaced": (
@@ -55,7 +63,7 @@ ANSWERS = {
     ),
     "no rejection, and an endpoint reports an inclusion": (
         KINDS.NO_REJECTION_ON_RECORD,
-        replace(ASKED, statements=(Statement("gateway", Said.STATUS, A_MOMENT, A_MOMENT, CLAIM),)),
+        replace(ASKED, statements=DISPUTED[:1]),
     ),
     "no rejection after two hours": (
         KINDS.NO_REJECTION_ON_RECORD,

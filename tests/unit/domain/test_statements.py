@@ -67,6 +67,15 @@ def test_who_said_what_is_told_where_it_adds_something(
     assert statements_in_words([Statement.of(each, A_MOMENT) for each in answers]) == said
 
 
+def test_receipt_leaves_nothing_to_be_said_of_what_counts() -> None:
+    said = [Statement.of(each, A_MOMENT) for each in (REJECTED, claims("INCLUDED", 31))]
+
+    assert statements_in_words(said, has_receipt=True) == (
+        f"The endpoints disagree: first has reported a rejection {SINCE}; second has reported the "
+        f"transaction as included in block 31 {SINCE}."
+    )
+
+
 def test_statement_lasts_until_its_endpoint_says_something_else() -> None:
     later, failure = A_MOMENT + seconds(9), Failure(FailureKind.UNAVAILABLE, "no answer")
     first = renewed((), replace(REJECTED, beside=(claims("PENDING"),)), A_MOMENT)
