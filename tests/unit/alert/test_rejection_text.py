@@ -101,11 +101,8 @@ def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     first, unknown = version(over_limit()), version("out of luck")
     known = a_change(rejection=last, label="Case 1742", attempted_at=A_MOMENT - seconds(9))
     overnight = a_change(attempted_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC))
-    bare = version(
-        "out of luck",
-        **dict.fromkeys(("sender", "nonce", "timestamp")),
-        tx_rejection_stage=RejectionStage.UNKNOWN,
-    )
+    nothing = dict.fromkeys(("sender", "nonce", "timestamp"))
+    bare = version("out of luck", **nothing, tx_rejection_stage=RejectionStage.UNKNOWN)
     of_mmu = a_change(rejection=version("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"))
     nameless = a_transition(subject=Subject(SubjectKind.TRANSACTION, A_NETWORK))
     texts = {
