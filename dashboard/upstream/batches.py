@@ -134,16 +134,10 @@ class Batch:
 
     def _plainly_in_place(self, body: bytes) -> dict[int, ExclusionAnswer] | None:
         """Read an answer without any trouble, as nearly all are; None for every other."""
-        results = decode_status_batch(body, self.first_id, len(self.hashes))
-        if results is None:
+        said = decode_status_batch(body, self.first_id, len(self.hashes))
+        if said is None:
             return None
-        try:
-            answers = {
-                place: _said_of(self.hashes[place], decode_record(result))
-                for place, result in results.items()
-            }
-        except WireError:
-            return None
+        answers = {place: _said_of(self.hashes[place], each) for place, each in said.items()}
         return answers if all(map(_is_in_place, answers.values())) else None
 
     def _refuse_lone_reply(self, replies: Sequence[RpcReply]) -> None:

@@ -42,9 +42,9 @@ from dashboard.wire.status_batch import BLOCK
 
 LARGEST_BATCH: Final = BLOCK
 
-_BATCHES_IN_FLIGHT: Final = 4
+_BATCHES_IN_FLIGHT: Final = {Transport.WEBSOCKET: 8, Transport.HTTP: 4}
 _IN_FLIGHT: Final = {Transport.WEBSOCKET: 64, Transport.HTTP: 4}
-"""Single requests that wait for their answers at once; clients of HTTP/1.1 slow down early."""
+"""Requests that wait for their answers at once; clients of HTTP/1.1 slow down early."""
 
 _SHORTEST_REST: Final = timedelta(seconds=10)
 _LONGEST_REST: Final = timedelta(minutes=5)
@@ -86,7 +86,7 @@ class _Line:
         """How many requests may wait for their answers at once."""
         if not self.is_proven or self.size.now > self.size.accepted:
             return 1
-        most = _BATCHES_IN_FLIGHT if self.size.now > 1 else _IN_FLIGHT[self.transport]
+        most = (_BATCHES_IN_FLIGHT if self.size.now > 1 else _IN_FLIGHT)[self.transport]
         budget = self.asker.endpoint.budget
         return most if budget is None else budget.in_flight(most)
 

@@ -169,10 +169,11 @@ class _Connection:
         One that names other ids, or an error that names none, is for the only question or the
         oldest: it is told that this is no answer. Everything else is dropped.
         """
-        named = [int(each[1]) for each in islice(_ID.finditer(message), _IDS_READ)]
-        for each in named:
-            place = bisect_right(self._firsts, each)
-            if place and each in (found := self._waiting[self._firsts[place - 1]])[0]:
+        named = []
+        for each in islice(_ID.finditer(message), _IDS_READ):
+            named.append(number := int(each[1]))
+            place = bisect_right(self._firsts, number)
+            if place and number in (found := self._waiting[self._firsts[place - 1]])[0]:
                 return found[1]
         if not self._firsts or not (_ERROR in message if not named else self._is_for_only(named)):
             return None

@@ -54,8 +54,10 @@ class _SavedJson(msgspec.Struct, rename="camel"):
     tx_hash: str
 
 
-_ANSWER: Final[msgspec.json.Decoder[_AnswerJson | None]] = msgspec.json.Decoder(_AnswerJson | None)
-_MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
+_ANSWER: Final = msgspec.json.Decoder(_AnswerJson)
+_MEMBERS: Final[msgspec.json.Decoder[dict[str, Raw] | None]] = msgspec.json.Decoder(
+    dict[str, Raw] | None
+)
 _SAVED: Final = msgspec.json.Decoder(_SavedJson)
 
 LONGEST_ADDED: Final = 16_000
@@ -64,32 +66,40 @@ LONGEST_ADDED: Final = 16_000
 _OF_RECORD: Final = frozenset(
     {"txHash", "from", "nonce", "txRejectionStage", "reasonMessage", "timestamp", "blockNumber"}
 )
+_OF_EXCLUDED: Final = _OF_RECORD | {"status"}
 _OF_STATUS: Final = frozenset({"txHash", "status", "blockNumber"})
+_STAGES: Final = {each.value: each for each in WIRE_STAGES}
 
 
 def decode_record(raw: bytes | Raw) -> RejectedTransaction | StatusClaim | None:
-    """Read the result of `GET_STATUS`: a record, another status, or None where it is null.
+    """Read the result of `GET_STATUS`: a record, another status, or None where it is null."""
+    members = read(_MEMBERS, raw, "exclusion record")
+    return None if members is None else decode_members(members)
+
+
+def decode_members(members: Mapping[str, Raw]) -> RejectedTransaction | StatusClaim:
+    """Read a result of `GET_STATUS` that is not null.
 
     The members of each answer tell its shape. What is missing or null is unknown; what is there
     is read strictly. A block beside EXCLUDED is no block of the rejection, and zero is none at all.
     """
-    answer = read(_ANSWER, raw, "exclusion record")
-    return None if answer is None else named("exclusion record", partial(_said, raw), answer)
+    answer = read(_ANSWER, msgspec.json.encode(members), "exclusion record")
+    return named("exclusion record", partial(_said, members), answer)
 
 
-def _said(raw: bytes | Raw, answer: _AnswerJson) -> RejectedTransaction | StatusClaim:
+def _said(members: Mapping[str, Raw], answer: _AnswerJson) -> RejectedTransaction | StatusClaim:
     is_excluded = answer.status == EXCLUDED
     block = _parsed(parse_number, answer.block_number)
     if answer.tx_rejection_stage is not None:
-        own = {"status"} if is_excluded else set()
-        return _record(answer, block, _added(raw, _OF_RECORD | own))
+        known = _OF_EXCLUDED if is_excluded else _OF_RECORD
+        return _record(answer, block, _added(members, known))
     if is_excluded:
         foreign = {"blockNumber"} if block else set()
-        return _record(answer, None, _added(raw, (_OF_RECORD | {"status"}) - foreign))
+        return _record(answer, None, _added(members, _OF_EXCLUDED - foreign))
     if answer.status is None:
         raise WireError("it has neither a txRejectionStage nor a status")
     tx_hash = _parsed(parse_tx_hash, answer.tx_hash)
-    return StatusClaim(answer.status, tx_hash, block or None, _added(raw, _OF_STATUS))
+    return StatusClaim(answer.status, tx_hash, block or None, _added(members, _OF_STATUS))
 
 
 def _record(answer: _AnswerJson, block: int | None, added: str) -> RejectedTransaction:
@@ -112,20 +122,24 @@ def _parsed(parse: Callable[[str], Parsed], text: str | None) -> Parsed | None:
     return None if text is None else parse(text)
 
 
-def _added(raw: bytes | Raw, known: frozenset[str]) -> str:
+def _added(members: Mapping[str, Raw], known: frozenset[str]) -> str:
     """Return the members that are neither null nor known, as one JSON object, word for word."""
-    members = read(_MEMBERS, raw, "exclusion record")
-    more = {name: value for name, value in members.items() if name not in known}
-    more = {name: value for name, value in more.items() if bytes(value) != b"null"}
+    if members.keys() <= known:
+        return ""
+    more = {
+        name: value
+        for name, value in members.items()
+        if name not in known and bytes(value) != b"null"
+    }
     text = msgspec.json.encode(more).decode(errors="replace") if more else ""
     return text if len(text) <= LONGEST_ADDED else f"{text[:LONGEST_ADDED]}…"
 
 
 def parse_stage(text: str) -> RejectionStage:
     """Read a stage as the wire has it."""
-    if text not in WIRE_STAGES:
+    if text not in _STAGES:
         raise WireError(f"{shorten(text)} is none of {', '.join(WIRE_STAGES)}")
-    return RejectionStage(text)
+    return _STAGES[text]
 
 
 def _word(words: type[Word], text: str) -> Word:

@@ -6,12 +6,14 @@ import json
 
 import pytest
 
+from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
+from dashboard.wire.exclusion import decode_record
 from dashboard.wire.status_batch import BLOCK, decode_status_batch, encode_status_batch
 from tests.builders import a_hash
 
 FIRST = 7 * BLOCK
 ANSWERS = [{"jsonrpc": "2.0", "id": FIRST + place, "result": None} for place in range(3)]
-RECORD = {"txHash": str(a_hash(2)), "nonce": "0x5"}
+RECORD = {"txHash": str(a_hash(2)), "nonce": "0x5", "status": "EXCLUDED"}
 
 
 @pytest.mark.parametrize("count", [1, 2, BLOCK])
@@ -24,7 +26,7 @@ def test_each_call_of_a_batch_asks_about_one_hash_under_the_next_id(count: int) 
     ]
 
 
-def read(*replies: object) -> dict[int, bytes] | None:
+def read(*replies: object) -> dict[int, RejectedTransaction | StatusClaim] | None:
     return decode_status_batch(json.dumps(replies).encode(), FIRST, 3)
 
 
@@ -33,8 +35,7 @@ def test_results_are_found_by_the_place_of_their_call_in_any_order() -> None:
     found = read(third, first, second | {"result": RECORD})
 
     assert read(*ANSWERS) == {}
-    assert found is not None
-    assert {place: json.loads(each) for place, each in found.items()} == {1: RECORD}
+    assert found == {1: decode_record(json.dumps(RECORD).encode())}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,7 @@ def test_results_are_found_by_the_place_of_their_call_in_any_order() -> None:
         [*ANSWERS[:2], {"jsonrpc": "2.0", "id": FIRST + 2}],
         [*ANSWERS[:2], {"jsonrpc": "2.0", "id": FIRST + 2, "error": {"code": 1}}],
         [*ANSWERS[:2], ANSWERS[2] | {"result": "0x"}],
+        [*ANSWERS[:2], ANSWERS[2] | {"result": RECORD | {"nonce": "5"}}],
         [*ANSWERS[:2], ANSWERS[2] | {"error": {"code": 1, "message": "x"}}],
         [None],
     ],
