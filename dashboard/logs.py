@@ -7,7 +7,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO, cast
 
-import stamina.instrumentation
 import structlog
 from structlog.typing import EventDict
 
@@ -46,7 +45,6 @@ def configure_logs(role: str, level: int = logging.INFO) -> None:
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Forgiving(sys.stderr))),
     )
     structlog.contextvars.bind_contextvars(role=role)
-    stamina.instrumentation.set_on_retry_hooks(())  # the outcome is logged, not each attempt
     handler = logging.StreamHandler(cast("TextIO", _Forgiving(sys.stderr)))
     handler.setFormatter(_of_libraries(role))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

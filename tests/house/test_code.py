@@ -41,7 +41,7 @@ FORBIDDEN = re.compile(
     r"|(\w+\.)*TestClient"  # it runs an app without its server, and Streamlit's once a process
 )
 OURS = {"dashboard", "tests"}
-UNIMPORTED = {"httptools", "tzdata"}
+UNIMPORTED = {"httptools", "sniffio", "tzdata"}
 """What another library imports for us, once it is told to, or finds its data in."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 
@@ -46,6 +47,16 @@ async def test_answer_of_a_sound_upstream_arrives_as_it_is() -> None:
     assert upstream.requests[0].startswith(f"POST /v3/{CANARY} HTTP/1.1".encode())
     assert upstream.requests[0].endswith(b'{"q":2}')
     assert b"content-type: application/json" in upstream.requests[0].lower()
+
+
+async def test_user_and_password_of_an_address_are_sent_as_basic_authentication() -> None:
+    async with an_upstream(replying("200 OK", b"[]")) as upstream, open_client(TRUST) as client:
+        address = Secret(f"http://me:p%40ss@127.0.0.1:{upstream.port}/")
+        await HttpAsker(client, Endpoint("devnet endpoint", address), AT_ONCE).post_json(b"", LIMIT)
+
+    assert (
+        f"basic {b64encode(b'me:p@ss').decode()}".lower() in upstream.requests[0].lower().decode()
+    )
 
 
 async def test_one_connection_serves_many_questions() -> None:
