@@ -210,12 +210,13 @@ def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContex
 def _values(
     summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
 ) -> Mapping[str, str]:
-    """Return what is said once, whatever networks answer."""
+    """Return what is said once, whatever networks answer; verdicts that differ in their order."""
+    kinds = [each.kind.value for each in groups]
     return {
         "hash": str(summary.tx_hash),
         "case_id": unlinked(context.case_id_of(summary)),
         "network": "; ".join(each.networks for each in groups),
-        "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
+        "verdict": "; ".join(kinds if len(set(kinds)) > 1 else kinds[:1]),
         "answer": "\n".join(each.plain() for each in groups),
         "link": context.link(summary.tx_hash),
         "as_of": moment(_as_of(groups) or context.now),

@@ -102,7 +102,12 @@ def test_inclusion_that_an_endpoint_reports_stands_beside_a_rejection_elsewhere(
         "rejected",
         "no rejection on record",
     ]
-    text = answer_text(summary, Voice.CUSTOMER, AnswerContext(NOW))
+    engineer, text = (
+        answer_text(summary, each, AnswerContext(NOW)) for each in (Voice.ENGINEER, Voice.CUSTOMER)
+    )
+    assert engineer.startswith(
+        "Devnet (simulated network); Linea: rejected; no rejection on record\n"
+    )
     assert "The exclusion API has reported the transaction as included in block 31" in text
 
 
