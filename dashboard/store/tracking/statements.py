@@ -34,9 +34,7 @@ def record_statements(
     answers: Sequence[ExclusionAnswer],
 ) -> None:
     """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
-    column = endpoint_statements.c.tx_hash
-    some = select(column).where(column >= _LOWEST).limit(1)  # by its index
-    is_empty = connection.execute(some).first() is None
+    is_empty = _is_empty(connection)
     if is_empty:  # nearly always; nulls of a lone endpoint change nothing then
         answers = [each for each in answers if each.endpoint or each.record or each.claim]
     said = [each for answer in answers for each in (answer, *answer.beside)]
@@ -58,6 +56,13 @@ def record_statements(
     upsert(connection, endpoint_statements, [*rows.values()])
 
 
+def _is_empty(connection: Connection) -> bool:
+    """Whether no endpoint said anything, as nearly everywhere."""
+    column = endpoint_statements.c.tx_hash
+    some = select(column).where(column >= _LOWEST).limit(1)  # by its index
+    return connection.execute(some).first() is None
+
+
 def _tells(answer: ExclusionAnswer) -> bool:
     return answer.claim is not None or (answer.record is not None and answer.endpoint != "")
 
@@ -68,7 +73,7 @@ def statements_among(
     """Return what is known of each hash on each network, the endpoints by name."""
     column = endpoint_statements.c
     found: defaultdict[tuple[TxHash, NetworkId], tuple[Statement, ...]] = defaultdict(tuple)
-    for some in portions(hashes):
+    for some in () if _is_empty(connection) else portions(hashes):
         query = select(endpoint_statements).where(column.tx_hash.in_(some))
         for row in connection.execute(query.order_by(column.endpoint)):
             found[row.tx_hash, row.network_id] += (_statement(row),)
