@@ -17,6 +17,7 @@ from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.tracking.cadence import SOONEST
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion_queue import ExclusionQueue
@@ -33,6 +34,7 @@ from dashboard.store.evidence.record_answers import (
     save_record,
 )
 from dashboard.store.monitoring.answer_counts import read_standing_failures
+from dashboard.store.rejections.archive import rejected_since
 from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.tracking.cohorts import (
     Cohort,
@@ -40,6 +42,7 @@ from dashboard.store.tracking.cohorts import (
     WatchedCohort,
     mark_rejected,
     read_cohorts,
+    renew,
     still_watched,
     watched_after,
 )
@@ -139,6 +142,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         now, elapsed_at = self.clocks.elapsed(), self.clocks.elapsed_at
         groups: defaultdict[int, list[WatchedCohort]] = defaultdict(list)
         for each in found:
+            if each.renewed_at is not None:
+                self._schedule.renew(each.cohort_id, elapsed_at(each.renewed_at), now)
             if each.group_id is not None:
                 groups[each.group_id].append(each)
             elif each.last_asked_at is None:
@@ -238,7 +243,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         results: Mapping[int, PollResult],
     ) -> Recorded:
         """Let what was answered null go on in groups, each with one row that says so."""
-        network_id, again = self.store.network_id, []
+        network_id, again, now = self.store.network_id, [], self.clocks.elapsed()
         left = {tx_hash for cohort in leaving for tx_hash in cohort.hashes}
         nulls: list[ScheduledCohort] = []
         for scheduled, cohort in questions:
@@ -246,11 +251,11 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             if scheduled.is_group:
                 size = len(cohort.hashes) - len(left.intersection(cohort.hashes))
                 nulls += [replace(scheduled, size=size)] if size else []
-            elif result is not None and result.is_null:
+            elif result == _NULL and self._schedule.renewed_at(scheduled, now) is None:
                 nulls.append(scheduled)
             elif result is not None:
                 again.append((scheduled, result))
-        for some in gathered(nulls, self.clocks.elapsed(), self._schedule.epoch):
+        for some in gathered(nulls, now, self._schedule.epoch):
             together = some[0]
             if len(some) > 1:
                 groups = [each.cohort_id for each in some if each.is_group]
@@ -283,8 +288,14 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         network_id = self.store.network_id
         # All hashes together, so that each cohort is split once and not for each rejection.
         mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
-        for each in rejected:
-            save_rejection(connection, network_id, each, at, self._new_id())
+        news = [
+            each.record.sender
+            for each in rejected
+            if save_rejection(connection, network_id, each, at, self._new_id()) and each.record
+        ]
+        for sender in {each for each in news if each is not None}:
+            since = at - QUERYABLE_WINDOW
+            renew(connection, rejected_since(connection, network_id, sender, since), at)
 
 
 def _hashes(questions: Iterable[Question]) -> list[TxHash]:
@@ -306,17 +317,18 @@ def save_rejection(
     answer: ExclusionAnswer,
     at: datetime,
     new_id: UUID,
-) -> None:
+) -> bool:
     """Save the record of a tracked hash, if the answer holds one, and the transition it causes.
 
-    The transition is in the outbox from the moment the transaction is on disk, once for each
-    change, whichever poll, look-up or report saw it first.
+    Return whether there was one. The transition is in the outbox from the moment the transaction is
+    on disk, once for each change, whichever poll, look-up or report saw it first.
     """
     if answer.record is None:
-        return
+        return False
     subject = Subject.transaction(network_id, answer.tx_hash)
     rejection_id = save_record(connection, network_id, answer.record, at)
     before = current_state(connection, subject)
     transition = conclude_rejection(subject, before, answer, at, new_id)
     if transition is not None:
         record_transition(connection, transition, rejection_id)
+    return transition is not None

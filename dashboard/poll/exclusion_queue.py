@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from dashboard.domain.tracking.cadence import (
+    RENEWED_FOR,
     SELDOM,
     CadencePolicy,
     calls_between,
@@ -55,9 +56,22 @@ class ExclusionQueue:
         self.epoch = epoch
         self.stretch = 1.0
         self._heap: list[int] = []
+        self._renewed: dict[int, timedelta] = {}
 
     def __len__(self) -> int:
         return len(self._heap)
+
+    def renew(self, cohort_id: int, at: timedelta, now: timedelta) -> None:
+        """Let the age of a cohort begin anew at that time, for as long as the policy says."""
+        while self._renewed and now - next(iter(self._renewed.values())) >= RENEWED_FOR:
+            del self._renewed[next(iter(self._renewed))]
+        if now - at < RENEWED_FOR:
+            self._renewed[cohort_id] = at
+
+    def renewed_at(self, cohort: ScheduledCohort, now: timedelta) -> timedelta | None:
+        """Return when its age began anew, while that counts."""
+        at = None if cohort.is_group else self._renewed.get(cohort.cohort_id)
+        return None if at is None or now - at >= RENEWED_FOR else at
 
     def reschedule(
         self, cohort: ScheduledCohort, last: PollResult, asked: timedelta, now: timedelta
@@ -70,13 +84,14 @@ class ExclusionQueue:
         if policy is None:
             return
         asked = min(asked, now)  # stored by a clock that was ahead
-        age = asked - cohort.born
+        age, renewed_at = asked - cohort.born, self.renewed_at(cohort, now)
         if last.is_answered:
             wait = next_check(
                 age,
                 policy,
                 is_rejected=last.is_rejected or last.is_claimed,
                 is_included=last.is_included,
+                renewed=None if renewed_at is None else asked - renewed_at,
             )
         else:
             wait = next_try(age, policy)
@@ -84,7 +99,7 @@ class ExclusionQueue:
             return
         longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
         due = asked + min(wait * self.stretch, longest)
-        if last.is_null and not cohort.is_full:
+        if last.is_null and not cohort.is_full and renewed_at is None:
             epoch = self.epoch
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
         if cohort.is_included is not last.is_included:
@@ -106,7 +121,12 @@ class ExclusionQueue:
             return 0
         age = now - cohort.born
         included_after = timedelta() if cohort.is_included else None
-        return cohort.size * calls_between(age, age + within, policy, included_after=included_after)
+        calls = calls_between(age, age + within, policy, included_after=included_after)
+        renewed_at = self.renewed_at(cohort, now)
+        if renewed_at is not None and not cohort.is_included:
+            until = min(now - renewed_at + within, RENEWED_FOR)
+            calls = max(calls, calls_between(now - renewed_at, until, policy))
+        return cohort.size * calls
 
     def _policy_of(self, cohort: ScheduledCohort) -> CadencePolicy | None:
         return self._after_limits if cohort.is_after_limits else self._policy
@@ -137,6 +157,7 @@ class ExclusionQueue:
     def clear(self) -> None:
         """Forget everything."""
         self._heap.clear()
+        self._renewed.clear()
 
 
 def _number(time: timedelta) -> int:

@@ -29,13 +29,17 @@ from dashboard.store.evidence.record_answers import (
     record_lookup,
     save_record,
 )
-from dashboard.store.tracking.cohorts import mark_rejected
+from dashboard.store.tracking.cohorts import mark_rejected, renew
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.endpoint import Meter
 
 BRIEFLY: Final = timedelta(seconds=2)
 """How long an answer that is there waits for the nonce that the node expects."""
+
+
+_LOOKED_AT: Final = 25
+"""Hashes of one look-up; of more, nobody waits for what becomes of one, and all would cost much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,8 @@ class LiveLookup:
         with self._writing(network_id, asked_at) as connection:
             record_lookup(connection, network_id, asked_at, answers, is_polled=False)
             self._save(connection, network_id, last, asked_at)
+            if len(answers) <= _LOOKED_AT:
+                renew(connection, [each.tx_hash for each in answers], asked_at)
 
     def _save(
         self,

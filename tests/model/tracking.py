@@ -267,6 +267,9 @@ def _check_cohorts(
             assert (
                 watch.last_result.is_rejected is cohort.is_rejected is bool(archive.records(*place))
             )
+            end = held.ends.held(place)
+            is_included = end is not None and end.inclusion is not None
+            assert watch.last_result.is_included is cohort.is_included is is_included
             since = held.watches[place]
             assert watch.born_at >= min(held.transactions[tx_hash].attempted_at or since, since)
             assert watch.cohort_id > held.taken_up or place not in held.fresh

@@ -28,6 +28,11 @@ SOONEST: Final = timedelta(seconds=2)
 """How long a node takes to reject a transaction and report that: asking earlier finds nothing."""
 
 
+RENEWED_FOR: Final = timedelta(hours=1)
+MOST_RENEWALS: Final = 4
+"""So that a program that looks all the time takes at most about twice the calls."""
+
+
 @dataclass(frozen=True, slots=True)
 class CadencePolicy:
     """How densely to ask.
@@ -40,6 +45,10 @@ class CadencePolicy:
     that got no answer is put again after `longest_retry` at the latest, a last one after
     `late_retry`. `last_age` is that of the last question: a record is dated at most two hours after
     the attempt and answered for seven days.
+
+    If somebody tracks it again or looks it up, or its sender has just been rejected, the age begins
+    anew for `RENEWED_FOR`, at most `MOST_RENEWALS` times, and not once it is in a block. The last
+    question stays where it was.
     """
 
     calls: int = 220
@@ -67,15 +76,20 @@ def next_check(
     *,
     is_rejected: bool = False,
     is_included: bool = False,
+    renewed: timedelta | None = None,
     stretch: float = 1.0,
 ) -> timedelta | None:
     """Return how long to wait after a question at `age`; None when that was the last one.
 
-    The last question falls exactly on `policy.last_age`. With a `stretch` of 3 a third of the
-    calls is left. A negative age (a clock that was set back) counts as zero.
+    The last question falls exactly on `policy.last_age`. `renewed` is the age since it began anew.
+    With a `stretch` of 3 a third of the calls is left. A negative age (a clock that was set back)
+    counts as zero.
     """
     if age >= policy.last_age:
         return None
+    left = policy.last_age - max(age, timedelta())
+    if renewed is not None and renewed < RENEWED_FOR and not is_included:
+        age = min(age, renewed)
     age = max(age, timedelta())
     whole = _root(policy.last_age) - _root(timedelta())
     if is_included:
@@ -87,7 +101,6 @@ def next_check(
     if is_included and age < REPORTING_DELAY:
         wait = min(wait, REPORTING_DELAY - age)
     wait = max(policy.shortest_interval, wait)
-    left = policy.last_age - age
     return left if left < _LAST_INTERVAL * wait else wait
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     LARGEST_LEAD,
     QUERYABLE_WINDOW,
@@ -188,3 +188,21 @@ def count_versions(
     pair = (column.network_id, column.tx_hash)
     query = select(*pair, func.count()).where(column.tx_hash.in_(hashes)).group_by(*pair)
     return {(network_id, tx_hash): many for network_id, tx_hash, many in connection.execute(query)}
+
+
+_MOST_OF_SENDER: Final = 25
+
+
+def rejected_since(
+    connection: Connection, network_id: NetworkId, sender: Address, since: datetime
+) -> list[TxHash]:
+    """Return hashes of an address with rejections first seen since then, the latest of them."""
+    column = rejections.c
+    query = (
+        select(column.tx_hash)
+        .where(column.sender == sender, column.network_id == network_id)
+        .where(column.first_seen_at >= since)
+        .order_by(column.first_seen_at.desc())
+        .limit(_MOST_OF_SENDER)
+    )
+    return list(connection.scalars(query))

@@ -50,13 +50,16 @@ POLL_RESULT_COLUMNS: Final = (
 
 # Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
 # none ever joins. Ids count up in the order of commits. `is_rejected`: a rejection record is stored
-# of each of them, even if of a network where it is not watched.
+# of each of them, even if of a network where it is not watched. `renewed_at` is when their age
+# began anew, for the last of so many `renewals`.
 cohorts = table(
     "cohorts",
     key("cohort_id", RowId),
     needed("tracked_at", Moment),
     needed("size", Integer),
     needed("is_rejected", Boolean, server_default=false()),
+    Column("renewed_at", Moment),
+    needed("renewals", Integer, server_default="0"),
     sqlite_autoincrement=True,
 )
 

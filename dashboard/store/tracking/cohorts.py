@@ -18,6 +18,7 @@ from sqlalchemy import (
     and_,
     case,
     delete,
+    func,
     insert,
     literal,
     or_,
@@ -27,6 +28,8 @@ from sqlalchemy import (
 
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.cadence import MOST_RENEWALS, RENEWED_FOR
+from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import cohorts, polled_cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
@@ -63,7 +66,8 @@ class WatchedCohort:
     """A cohort of at most `size` hashes to ask one network about, and when that was done last.
 
     `born_at` is when the age of its youngest hash began: with its attempt, if `is_attempt_known`.
-    `group_id` is the poll group in which it is asked, None if it is asked alone.
+    `group_id` is the poll group in which it is asked, None if it is asked alone. `renewed_at` is
+    when its age began anew, if it ever did.
     """
 
     cohort_id: int
@@ -73,6 +77,7 @@ class WatchedCohort:
     last_asked_at: datetime | None
     last_result: PollResult
     group_id: int | None = None
+    renewed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ def _watched(
     query = (
         select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
         .add_columns(column.group_id, column.included_at)
-        .add_columns(cohorts.c.cohort_id, cohorts.c.size)
+        .add_columns(*cohorts.c["cohort_id", "size", "renewed_at"])
         .join_from(polled_cohorts, cohorts, cohorts.c.cohort_id == column.cohort_id)
         .where(is_wanted, column.network_id == network_id)
         .order_by(column.cohort_id)
@@ -131,6 +136,7 @@ def _watched(
                 row.included_at is not None,
             ),
             row.group_id,
+            row.renewed_at,
         )
         for row in connection.execute(query)
     ]
@@ -183,7 +189,7 @@ def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash
 
     Hashes that have already left the cohort stay where they are; None if all have.
     """
-    shared = cohorts.c["tracked_at", "is_rejected"]
+    shared = cohorts.c["tracked_at", "is_rejected", "renewed_at", "renewals"]
     old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)
     names = ["size", *(column.name for column in shared)]
     begun = insert(cohorts).from_select(names, old).returning(cohorts.c.cohort_id)
@@ -260,34 +266,88 @@ def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
 
 
 def mark_included(
-    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash], at: datetime | None
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash], at: datetime
 ) -> None:
-    """Mark the tracked ones of the hashes as included there since then; with None, as not.
-
-    Those that no block holds any more get new cohorts, which polls load: the schedules of their old
-    ones are those of included hashes.
-    """
-    column, watched = tracked_hashes.c, watched_cohorts.c
-    is_other = watched.included_at.is_(None) if at else watched.included_at.is_not(None)
-    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
-    for some in portions(sorted(set(hashes))):
-        query = (
-            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
-            .select_from(tracked_hashes)
-            .join(cohorts)
-            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
-            .where(column.tx_hash.in_(some), watched.network_id == network_id, is_other)
-        )
-        for tx_hash, cohort_id, size in connection.execute(query):
-            found[cohort_id, size].append(tx_hash)
+    """Mark the tracked ones of the hashes as in blocks of a network since then."""
+    watched = watched_cohorts.c
+    found = _cohorts_of(
+        connection, hashes, watched.network_id == network_id, watched.included_at.is_(None)
+    )
     theirs = [
-        cohort_id if at and len(some) == size else split_cohort(connection, cohort_id, some)
+        cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
         for (cohort_id, size), some in found.items()
     ]
     for ids in portions(theirs):
         of_theirs = update(watched_cohorts).where(watched.cohort_id.in_(ids))
         of_network = of_theirs.where(watched.network_id == network_id)
         connection.execute(of_network.values(included_at=at))
+
+
+def unmark_included(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> None:
+    """Mark the tracked ones of the hashes as in no block of a network any more.
+
+    They get new cohorts, which polls load: the old ones are scheduled as included ones are.
+    """
+    watched = watched_cohorts.c
+    of_network = watched.network_id == network_id
+    for new_id in _in_new_cohorts(connection, hashes, of_network, watched.included_at.is_not(None)):
+        of_cohort = update(watched_cohorts).where(watched.cohort_id == new_id, of_network)
+        connection.execute(of_cohort.values(included_at=None))
+
+
+def renew(connection: Connection, hashes: Sequence[TxHash], at: datetime) -> None:
+    """Let the ages of the tracked ones of the hashes begin anew, if they are still asked about.
+
+    Not within `RENEWED_FOR` of the last beginning, nor more than `MOST_RENEWALS` times.
+    """
+    born_at, renewals = watched_cohorts.c.born_at, cohorts.c.renewals
+    begun_at = func.coalesce(cohorts.c.renewed_at, born_at)
+    is_open = born_at > at - WATCHED_FOR
+    is_old = and_(begun_at <= at - RENEWED_FOR, renewals < MOST_RENEWALS)
+    for new_id in _in_new_cohorts(connection, hashes, is_open, is_old):
+        of_cohort = update(cohorts).where(cohorts.c.cohort_id == new_id)
+        connection.execute(of_cohort.values(renewed_at=at, renewals=renewals + 1))
+
+
+def watch_again(connection: Connection, hashes: Sequence[TxHash], at: datetime) -> None:
+    """Ask about the tracked ones of the hashes anew, as about new ones, if that was over."""
+    watched = watched_cohorts.c
+    for new_id in _in_new_cohorts(connection, hashes, watched.born_at <= at - WATCHED_FOR):
+        of_cohort = update(watched_cohorts).where(watched.cohort_id == new_id)
+        connection.execute(of_cohort.values(born_at=at))
+        renewed = update(cohorts).where(cohorts.c.cohort_id == new_id)
+        connection.execute(renewed.values(renewed_at=None, renewals=0))
+
+
+def _in_new_cohorts(
+    connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
+) -> list[int]:
+    """Move the tracked ones of the hashes that fulfil all of this to new cohorts; return these."""
+    found = _cohorts_of(connection, hashes, *wanted)
+    moved = (split_cohort(connection, cohort_id, some) for (cohort_id, _), some in found.items())
+    return [each for each in moved if each is not None]
+
+
+def _cohorts_of(
+    connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
+) -> dict[tuple[int, int], list[TxHash]]:
+    """Return the tracked ones of the hashes that fulfil this, by the id and size of the cohort."""
+    column = tracked_hashes.c
+    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
+    for some in portions(sorted(set(hashes))):
+        query = (
+            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
+            .distinct()
+            .select_from(tracked_hashes)
+            .join(cohorts)
+            .join(watched_cohorts, watched_cohorts.c.cohort_id == cohorts.c.cohort_id)
+            .where(column.tx_hash.in_(some), *wanted)
+        )
+        for tx_hash, cohort_id, size in connection.execute(query):
+            found[cohort_id, size].append(tx_hash)
+    return found
 
 
 def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:

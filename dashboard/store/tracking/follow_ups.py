@@ -21,7 +21,7 @@ from dashboard.domain.tracking.verdict import (
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
-from dashboard.store.tracking.cohorts import mark_included
+from dashboard.store.tracking.cohorts import mark_included, unmark_included
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def record_inclusion_answers(
     was = {each for each, before in held.items() if before.inclusion is not None}
     now = {each for each, after in concluded.items() if after.inclusion is not None}
     mark_included(connection, network_id, [*(now - was)], asked_at)
-    mark_included(connection, network_id, [*(was & concluded.keys() - now)], None)
+    unmark_included(connection, network_id, [*((was & concluded.keys()) - now)])
     return concluded
 
 

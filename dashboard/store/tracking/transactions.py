@@ -40,8 +40,10 @@ from dashboard.store.tracking.cohorts import (
     LARGEST_COHORT,
     age_starts_at,
     insert_cohort,
+    renew,
     resize_cohort,
     restart_watch,
+    watch_again,
     watch_on_networks,
 )
 from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_results_of_removed
@@ -106,7 +108,7 @@ def track_all(
     """Track hashes on the networks asked for; return the result of each request.
 
     If a hash is tracked already, only missing remarks are filled in; the result is NEW if a network
-    is added. Repeating a request changes nothing.
+    is added. Repeating a request changes nothing but that it is asked about as often as a new one.
     """
     known = _tracked_rows(connection, {each.tx_hash for each in requests})
     first: dict[TxHash, TrackRequest] = {}
@@ -122,6 +124,9 @@ def track_all(
             results.append(TrackResult.KNOWN)
         else:
             results.append(_track_again(connection, each, now))
+    again = [each.tx_hash for each in requests if each.tx_hash in known]
+    watch_again(connection, again, now)
+    renew(connection, again, now)
     return results
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from dashboard.domain.health.observation import Cost
 from dashboard.domain.tracking.cadence import (
+    MOST_RENEWALS,
+    RENEWED_FOR,
     SELDOM,
     CadencePolicy,
     DelayPart,
@@ -72,6 +74,32 @@ def test_question_comes_in_the_window_and_a_stretch_only_delays_it(
         assert age >= END
     else:
         assert timedelta() < wait <= stretched <= END - max(age, timedelta())
+
+
+@given(age=AGES, renewed=AGES, stretch=STRETCHES)
+def test_age_that_began_anew_counts_for_an_hour_and_moves_no_end(
+    age: timedelta, renewed: timedelta, stretch: float
+) -> None:
+    usual = next_check(age, POLICY, stretch=stretch)
+    found = next_check(age, POLICY, renewed=renewed, stretch=stretch)
+
+    if usual is None or renewed >= RENEWED_FOR:
+        assert found == usual
+    else:
+        assert found is not None
+        younger = next_check(min(age, renewed), POLICY, stretch=stretch)
+        assert younger is not None
+        assert found <= usual
+        assert found <= max(younger, END - max(age, timedelta()))
+    assert next_check(age, POLICY, renewed=renewed, is_included=True) == next_check(
+        age, POLICY, is_included=True
+    )
+
+
+def test_program_that_looks_all_the_time_takes_about_twice_the_calls() -> None:
+    renewals = MOST_RENEWALS * calls_between(timedelta(), RENEWED_FOR, POLICY)
+
+    assert renewals == pytest.approx(POLICY.calls, rel=0.1)
 
 
 def test_stretch_divides_the_calls() -> None:

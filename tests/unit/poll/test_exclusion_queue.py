@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -41,7 +42,7 @@ def test_cohort_that_was_never_asked_about_is_due_at_once() -> None:
 
 @pytest.mark.parametrize("born", [NOW, timedelta(), timedelta(days=-9, milliseconds=7)])
 def test_cohort_comes_back_as_it_was_entered(born: timedelta) -> None:
-    cohort = ScheduledCohort(2**40, born, 1000)
+    cohort = ScheduledCohort(2**40, born, 1000, is_included=True)
     schedule = ExclusionQueue(POLICY)
     schedule.put_back([cohort], NOW)
 
@@ -112,3 +113,32 @@ def test_cohort_of_one_hash_takes_less_than_its_hash_would() -> None:
     tracemalloc.stop()
 
     assert taken / many <= 65
+
+
+def test_budget_counts_inclusion_and_ages_that_began_anew() -> None:
+    day, born = timedelta(days=1), NOW - timedelta(days=2)
+    counts = []
+    for is_included, is_renewed in ((False, False), (True, False), (False, True), (True, True)):
+        schedule = ExclusionQueue(POLICY)
+        schedule.put(ScheduledCohort(1, born, 100, is_included=is_included), NOW)
+        if is_renewed:
+            schedule.renew(1, NOW - seconds(60), NOW)
+        counts.append(schedule.calls_per_second(NOW, day) * day.total_seconds() / 100)
+
+    usual, included, renewed, both = counts
+    assert included == both <= 1 < usual < renewed
+    assert renewed > 30
+
+
+def test_age_that_began_anew_counts_for_an_hour_alone() -> None:
+    schedule = ExclusionQueue(POLICY)
+    cohort = ScheduledCohort(1, NOW - timedelta(days=2), 1)
+    schedule.renew(1, NOW, NOW)
+
+    for later in (timedelta(), timedelta(minutes=59)):
+        assert schedule.renewed_at(cohort, NOW + later) == NOW
+    assert schedule.renewed_at(replace(cohort, is_group=True), NOW) is None
+    assert schedule.renewed_at(cohort, NOW + timedelta(hours=1)) is None
+    schedule.renew(2, NOW + timedelta(hours=2), NOW + timedelta(hours=2))
+    schedule.renew(3, NOW, NOW + timedelta(hours=2))
+    assert schedule.renewed_at(replace(cohort, cohort_id=3), NOW) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from dashboard.store.migrations.budget_tables import keep_budgets_and_transports
+from dashboard.store.migrations.polling_tables import change_polling
 from dashboard.store.migrations.revision_columns import (
     add_index,
     big,
@@ -53,8 +53,7 @@ def upgrade() -> None:
     _end_line_limits()
     _let_records_leave_something_out()
     _let_endpoints_disagree()
-    _ask_in_groups()
-    keep_budgets_and_transports()
+    change_polling()
 
 
 def _store_busy_spells() -> None:
@@ -342,30 +341,6 @@ def _let_endpoints_disagree() -> None:
         *optional(shape=word_10, answered_at=big, failing_since=big),
         *optional(failure_kind=word_20, failure_message=text),
         sqlite_with_rowid=False,
-    )
-
-
-def _ask_in_groups() -> None:
-    """Let cohorts share the row that says when they were asked; all are asked alone at first."""
-    op.create_table(
-        "poll_groups",
-        *key(group_id=row_id),
-        *needed(asked_at=big),
-        *optional(within_id=row_id),
-        sqlite_autoincrement=True,
-    )
-    add_index("poll_groups", "within_id")
-    number = {"sqlite": "INTEGER", "postgresql": "BIGINT"}[op.get_bind().dialect.name]
-    op.execute(  # in one statement, since SQLite adds no reference to a column afterwards
-        f"ALTER TABLE watched_cohorts ADD COLUMN group_id {number} "
-        "CONSTRAINT fk_watched_cohorts_group_id REFERENCES poll_groups (group_id)"
-    )
-    op.add_column("watched_cohorts", sa.Column("included_at", big))
-    add_index(
-        "watched_cohorts",
-        *("group_id", "failing_since", "is_rejected", "included_at"),
-        name="ix_watched_cohorts_group_id",
-        where="group_id IS NOT NULL",
     )
 
 

@@ -1,0 +1,136 @@
+"""Ages that begin anew: tracked again, looked up, or of a sender that was just rejected."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.lookup import LiveLookup
+from dashboard.store.engine.engine import Store
+from tests.builders import A_NETWORK, a_hash, a_record
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedExclusion
+from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, watch
+from tests.unit.poll.test_included import HOUR, asked, pass_hours, tell
+
+pytestmark = pytest.mark.anyio
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def aged(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> ExclusionPoll:
+    """Return a poll that has watched the hashes 1 to 3 for a day, together."""
+    watch(store, fake_clock, 1, 2, 3)
+    await pass_hours(poll, fake_clock, 24)
+    await let_pass(poll, fake_clock, HOUR)
+    asked(upstream)
+    return poll
+
+
+async def look_up(
+    store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock, *numbers: int
+) -> None:
+    """Ask as pages do, from another process than the poll."""
+    lookup = LiveLookup(store, {A_NETWORK: upstream}, fake_clock.now, uuid4)
+    await lookup.ask([a_hash(number) for number in numbers], A_NETWORK, HOUR)
+    asked(upstream)
+
+
+async def test_hash_that_is_tracked_again_is_asked_at_once_and_densely_for_an_hour(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    await aged.tick()
+    assert asked(upstream) == {a_hash(1): 1}
+
+    await let_pass(aged, fake_clock, HOUR)
+    found = asked(upstream)
+    assert found[a_hash(1)] > 20
+    assert found.get(a_hash(2), 0) == found.get(a_hash(3), 0) <= 2
+
+    await let_pass(aged, fake_clock, HOUR)
+    assert asked(upstream).get(a_hash(1), 0) <= 2
+
+
+async def test_look_up_in_another_process_reaches_the_poll_and_one_of_many_does_not(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    await look_up(store, upstream, fake_clock, *range(2, 30))
+    await let_pass(aged, fake_clock, HOUR)
+    assert asked(upstream).get(a_hash(2), 0) <= 2
+
+    await look_up(store, upstream, fake_clock, 2)
+    await let_pass(aged, fake_clock, HOUR)
+    assert asked(upstream)[a_hash(2)] > 20
+
+
+async def test_restart_goes_on_with_an_age_that_began_anew(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    await look_up(store, upstream, fake_clock, 2)
+    await let_pass(aged, fake_clock, HOUR / 6)
+    asked(upstream)
+
+    await let_pass(a_poll(store, upstream, fake_clock), fake_clock, HOUR / 2)
+
+    assert asked(upstream)[a_hash(2)] > 5
+
+
+async def test_ages_begin_anew_four_times_at_most(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    dense = 0
+    for _ in range(7):
+        await look_up(store, upstream, fake_clock, 1)
+        await let_pass(aged, fake_clock, HOUR)
+        dense += asked(upstream).get(a_hash(1), 0) > 20
+
+    assert dense == 4
+
+
+async def test_look_up_of_what_is_in_a_block_changes_nothing(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    tell(store, fake_clock, 1)
+    await look_up(store, upstream, fake_clock, 1)
+
+    await let_pass(aged, fake_clock, HOUR)
+
+    assert a_hash(1) not in asked(upstream)
+
+
+async def test_what_its_sender_was_just_rejected_with_makes_another_record_likelier_to_change(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    upstream.reject(a_record(tx_hash=a_hash(1)))
+    await pass_hours(aged, fake_clock, 24)
+    usual = asked(upstream).get(a_hash(1), 0)
+
+    watch(store, fake_clock, 4)
+    upstream.reject(a_record(tx_hash=a_hash(4), nonce=9))
+    await let_pass(aged, fake_clock, HOUR)
+
+    assert asked(upstream)[a_hash(1)] > 4
+    assert usual < 8
+
+
+async def test_hash_that_is_tracked_again_after_its_window_is_watched_like_a_new_one(
+    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    await pass_hours(aged, fake_clock, 7 * 24)
+    asked(upstream)
+    await look_up(store, upstream, fake_clock, 1)
+    await let_pass(aged, fake_clock, HOUR)
+    assert asked(upstream) == {}
+
+    watch(store, fake_clock, 1)
+    await let_pass(aged, fake_clock, HOUR)
+    assert asked(upstream)[a_hash(1)] > 20
+    await pass_hours(aged, fake_clock, 24)
+    assert asked(upstream)[a_hash(1)] > 10
