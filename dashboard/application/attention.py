@@ -206,7 +206,7 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
         if each.is_over_plan:
             yield Attention(
                 f"{each.profile.name} spends more credits than planned.",
-                plan_in_words(each.fee_credits, each.profile.planned_credits),
+                plan_in_words(each.fee_credits, each.profile.cost.gas_credits),
                 Remedy.SOURCES,
                 each.profile,
                 advice="Lengthen periods under [poll] (`linewatch config try` tells their costs).",
@@ -238,6 +238,9 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             health.profile,
             advice=advice,
         )
+    for headline, why, advice in health.left_endpoints(now):
+        said = sentence(visible(why, _LONGEST_FAILURE))
+        yield Attention(headline, said, Remedy.SOURCES, health.profile, advice=advice)
 
 
 def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:

@@ -12,7 +12,7 @@ from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.deliveries import COUNTED
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
-from dashboard.application.polling_plan import WINDOW, PlannedPolling, planned_polling
+from dashboard.application.polling_plan import WINDOW, PollingPlan, planned_polling
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
 from dashboard.domain.formatting import size, span
@@ -275,13 +275,12 @@ class InstallationHealth(ApplicationSubject):
             return spending(connection, self._context.now())
 
     @shared_for(_PLAN_SHARED_FOR)
-    def plan(self) -> Sequence[PlannedPolling]:
-        """Return what asking about transactions takes a day, at this and at other settings."""
+    def plan(self) -> PollingPlan:
+        """Return what asking takes a day with the budgets in force, at this and other settings."""
         now, networks = self._context.now(), LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
             load = count_by_age(connection, now - WINDOW)
-        asked = [each for each in networks if each.has_exclusion]
-        return [line for each in asked for line in planned_polling(each, load, now)]
+        return planned_polling(networks, load, self.budgets(), now)
 
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:

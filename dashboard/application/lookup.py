@@ -157,11 +157,12 @@ def ask_in_portions(
 
 def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
     """Say what it costs to ask once about so many transactions; empty where it costs nothing."""
-    charged = [each for each in networks if each.has_exclusion and each.question_credits]
+    costs = {each.name: each.cost.of_question.credits for each in networks if each.has_exclusion}
+    charged = {name: credits_ for name, credits_ in costs.items() if credits_}
     if not charged:
         return ""
-    total = count * sum(each.question_credits for each in charged)
-    names = ", ".join(f"{each.question_credits:,} on {each.name}" for each in charged)
+    total = count * sum(charged.values())
+    names = ", ".join(f"{credits_:,} on {name}" for name, credits_ in charged.items())
     return f"Asking costs {total:,} credits: for each transaction {names}."
 
 

@@ -23,7 +23,7 @@ from dashboard.domain.alerts.condition import Condition, Signal, State, Subject,
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
+from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy
@@ -48,9 +48,9 @@ class NetworkProfile:
     `gas_source` is asked first for fees, each `gas_period`: for percentile and threshold each
     `threshold_period`, for base fees of past blocks each `history_period`. `line_limits` are those
     that reasons leave out, and their end. `sees_all_reports`: nodes report to our own serve, so
-    that rejections cover more than tracked hashes. Fees cost `planned_credits` a day, one question
-    about a hash `question_credits`; `cadence` is how often that is asked. `exclusion_endpoints` are
-    asked about rejections; one that is alone has an empty name. `block_time` is the usual time
+    that rejections cover more than tracked hashes. `cost` is what asking takes, `cadence` how often
+    a hash is asked about. `exclusion_endpoints` are asked about rejections, in order or all of them
+    (`asks_all`); one that is alone has an empty name. `block_time` is the usual time
     between blocks, where known. `rules` say how long a change is seen before it holds. Fees are
     paid in `coin`.
     """
@@ -63,12 +63,12 @@ class NetworkProfile:
     has_gas: bool = True
     has_exclusion: bool = True
     exclusion_endpoints: tuple[str, ...] = ("",)
+    asks_all: bool = False
     gas_source: str = "the gas API"
     sees_all_reports: bool = False
     line_limits: LineLimits = NO_TABLES
     history_period: timedelta = timedelta(minutes=10)
-    planned_credits: int = 0
-    question_credits: int = 0
+    cost: Cost = field(default_factory=Cost, hash=False)
     cadence: CadencePolicy = field(default_factory=CadencePolicy)
     rules: ConditionRules = field(default_factory=ConditionRules)
     block_time: timedelta | None = None

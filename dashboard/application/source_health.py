@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.application.network_status import NetworkProfile, PolledValue
-from dashboard.application.text import age, moment
+from dashboard.application.text import age, moment, moment_near
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.coverage import Watched
@@ -150,7 +150,7 @@ class OperationHealth:
     `is_from_node`: the last answer came from the node, since the gas API gave none.
     `not_awaited_since` is when line limits ended, after which it may be silent; hashes first seen
     after that are asked about seldom if `is_asked_after`, otherwise never. `endpoints` are those
-    that are asked, by name; one that is alone has none.
+    that are asked, by name, in order or all of them; one that is alone has no name.
     """
 
     operation: Operation
@@ -162,6 +162,17 @@ class OperationHealth:
     not_awaited_since: datetime | None = None
     is_asked_after: bool = True
     endpoints: tuple[tuple[str, EndpointState], ...] = ()
+    asks_all: bool = False
+
+    def left_endpoints(self) -> list[tuple[str, EndpointState]]:
+        """Return the endpoints that give no answer though they should be asked."""
+        found = []
+        for name, state in self.endpoints:
+            if state.failure is not None:
+                found.append((name, state))
+            elif not self.asks_all:
+                break
+        return found
 
     def state(self, now: datetime) -> OperationState:
         """Return its state; a failure outweighs an old answer."""
@@ -178,19 +189,43 @@ class OperationHealth:
         return OperationState.STALE if is_stale else OperationState.ANSWERED
 
 
-def endpoint_words(name: str, state: EndpointState, now: datetime) -> str:
-    """Say how an exclusion endpoint answers; empty for a lone one of which nothing is known."""
-    answers = "" if state.shape is None else f"its answers are {_SHAPES[state.shape]}"
-    if not name:
-        return capitalized(answers)
-    if state.failure is not None and state.failing_since is not None:
-        said = f"{name} has not answered since {moment(state.failing_since)}"
-        return f"{said}: {state.failure.message}{answers and '; '}{answers}"
-    if state.answered_at is None:
-        return f"{name} has not been asked yet"
-    answers = answers or "so far, all its answers are null"
-    return f"{name} answered {age(state.answered_at, now)}; {answers}"
+def endpoint_words(operation: OperationHealth, now: datetime) -> list[str]:
+    """Say how each exclusion endpoint answers, and who is asked instead of one that does not.
 
+    Nothing is said of a lone one of which nothing is known.
+    """
+    left = {name for name, _ in operation.left_endpoints()}
+    said = []
+    for place, (name, state) in enumerate(operation.endpoints):
+        answers = "" if state.shape is None else f"its answers are {_SHAPES[state.shape]}"
+        if not name:
+            said += [capitalized(answers)] if answers else []
+            continue
+        role = ""
+        if not operation.asks_all and name not in left:
+            role = " stands by:" if place > len(left) else " is asked instead:" if left else ""
+        words = [f"{name}{role} {_last_answer(state, now, is_left=name in left)}"]
+        if state.failure is None and state.answered_at is not None:
+            words.append(answers or "so far, all its answers are null")
+        elif answers:
+            words.append(answers)
+        said.append("; ".join(words))
+    return said
+
+
+def _last_answer(state: EndpointState, now: datetime, *, is_left: bool) -> str:
+    """Say when an endpoint answered, to go on after its name."""
+    if state.failure is not None and state.failing_since is not None:
+        since = moment(state.failing_since)
+        if is_left:
+            return f"has not answered since {since}: {state.failure.message}; {_TRIED}"
+        return f"did not answer at {since}"
+    if state.answered_at is None:
+        return "has not been asked yet"
+    return f"answered {age(state.answered_at, now)}"
+
+
+_TRIED: Final = "one question tries it every 15 s at most, and its first answer brings it back"
 
 _SHAPES: Final = {
     AnswerShape.RECORD: "records",
@@ -213,7 +248,7 @@ class NetworkHealth:
     @property
     def is_over_plan(self) -> bool:
         """Whether fees took more credits today than are planned for a whole day."""
-        return is_over_plan(self.fee_credits, self.profile.planned_credits)
+        return is_over_plan(self.fee_credits, self.profile.cost.gas_credits)
 
     def ways(self) -> list[str]:
         """Say how each exclusion endpoint is asked and why, the transport in use first.
@@ -232,6 +267,21 @@ class NetworkHealth:
                 "most, and after the first answer everything that is due."
             )
         return found
+
+    def left_endpoints(self, now: datetime) -> Iterator[tuple[str, str, str]]:
+        """Say of each endpoint that is left while others answer: what, why, and what to do."""
+        for each in self.operations:
+            left = each.left_endpoints()
+            if each.failure is not None or len(left) == len(each.endpoints):
+                continue
+            for name, state in left:
+                if state.failure is not None and state.failing_since is not None:
+                    since = (
+                        f"{moment_near(state.failing_since, now)} ({age(state.failing_since, now)})"
+                    )
+                    what = f"the exclusion endpoint {name} has not answered since {since}."
+                    advice = f"{REMEDIES[state.failure.kind]} Meanwhile another endpoint answers."
+                    yield f"{self.profile.name}: {what}", state.failure.message, advice
 
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
@@ -309,6 +359,7 @@ def _operations(
                     (name, states.get((profile.network_id, name), EndpointState()))
                     for name in profile.exclusion_endpoints
                 ),
+                asks_all=profile.asks_all,
             )
         )
     if followed is not None:

@@ -21,7 +21,7 @@ from dashboard.application.configuration_import import (
 from dashboard.application.context import ApplicationContext
 from dashboard.application.health import InstallationHealth
 from dashboard.application.listing import Json
-from dashboard.application.polling_plan import PLAN, plan_in_words
+from dashboard.application.polling_plan import PLAN
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.main import Group
 from dashboard.cli.options import FILE, as_json, chosen
@@ -121,7 +121,7 @@ def plan(*, output: Output) -> None:
     """
     with open_installation() as here:
         found = InstallationHealth(here.source).plan()
-    print_list(PLAN, found, output, after=[*plan_in_words(found)] if found else ())
+    print_list(PLAN, found.lines, output, after=[*found.in_words()] if found.lines else ())
 
 
 @config.command()
@@ -206,28 +206,39 @@ def _row(finding: TrialResult) -> tuple[str, ...]:
 
 
 def _cost_lines(tried: TriedNetwork) -> list[str]:
-    cost = tried.cost
-    if cost is None:
+    cost, fees = tried.cost, tried.cost.of_fees
+    if cost.is_free:
         return ["Costs no credits: no hosted gateway is asked."]
-    lines = [f"At {CREDITS_PER_CALL} credits a call, as the hosted gateway counts (assumed):"]
-    if cost.gas_calls:
-        share = cost.gas_credits / FREE_CREDITS
+    lines = [f"At {_prices(cost)}:"]
+    if fees.credits:
         lines.append(
-            f"  fees: {cost.gas_calls:,} calls, {cost.gas_credits:,} credits a day, "
-            f"{share:.0%} of a free plan's {FREE_CREDITS:,}"
+            f"  fees: {fees.calls:,} calls, {fees.credits:,} credits a day, "
+            f"{fees.credits / FREE_CREDITS:.0%} of a free plan's {FREE_CREDITS:,}"
         )
-    if cost.calls_per_transaction:
+    if cost.of_question.credits:
+        whole = cost.of_checks(cost.checks)
         lines.append(
-            f"  each tracked transaction: {cost.calls_per_transaction:,} calls, "
-            f"{cost.credits_per_transaction:,} credits over its seven days"
+            f"  each tracked transaction: {whole.calls:,} calls, {whole.credits:,} credits over "
+            "its seven days"
         )
-    if cost.calls_after_limits is not None:
-        after = cost.calls_after_limits
+    if cost.of_question.credits and cost.checks_after_limits is not None:
+        after = cost.of_checks(cost.checks_after_limits)
         lines.append(
-            f"  each first seen after line limits end: {counted(after, 'call')}, "
-            f"{after * CREDITS_PER_CALL:,} credits"
+            f"  each first seen after line limits end: {counted(after.calls, 'call')}, "
+            f"{after.credits:,} credits"
         )
+    if (many := cost.of_question.calls) > 1:
+        lines.append(f"  each question is put to {many} endpoints")
     return lines
+
+
+def _prices(cost: Cost) -> str:
+    """Say whose prices these are."""
+    charged = {**cost.question, **cost.fees}
+    names = [f"the prices of the budget {name}" for name in charged if name]
+    if "" in charged:
+        names.append(f"{CREDITS_PER_CALL} credits a call, as the hosted gateway counts (assumed)")
+    return ", and ".join(names)
 
 
 def _mistake_json(mistake: Mistake) -> Json:
@@ -266,15 +277,16 @@ def _tried_json(tried: TriedNetwork) -> Json:
     }
 
 
-def _cost_json(cost: Cost | None) -> Json:
-    if cost is None:
+def _cost_json(cost: Cost) -> Json:
+    if cost.is_free:
         return None
+    whole, after = cost.of_checks(cost.checks), cost.checks_after_limits
     return {
-        "gas_calls_per_day": cost.gas_calls,
-        "gas_credits_per_day": cost.gas_credits,
-        "calls_per_transaction": cost.calls_per_transaction,
-        "credits_per_transaction": cost.credits_per_transaction,
-        "calls_after_limits": cost.calls_after_limits,
+        "gas_calls_per_day": cost.of_fees.calls,
+        "gas_credits_per_day": cost.of_fees.credits,
+        "calls_per_transaction": whole.calls,
+        "credits_per_transaction": whole.credits,
+        "calls_after_limits": None if after is None else cost.of_checks(after).calls,
     }
 
 

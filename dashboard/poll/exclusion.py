@@ -47,7 +47,7 @@ from dashboard.store.tracking.cohorts import (
     watched_after,
 )
 from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
-from dashboard.upstream.budget import BudgetKeeper
+from dashboard.upstream.budget import NetworkBudgets
 
 _RULES: Final = PollRules(
     largest_tick=5000,
@@ -104,13 +104,13 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         clocks: Clocks,
         conditions: Conditions,
         new_id: Callable[[], UUID],
-        budget: BudgetKeeper | None = None,
+        budgets: NetworkBudgets | None = None,
     ) -> None:
         """Read and ask nothing yet."""
         super().__init__(store, schedule, clocks)
-        self._budget = budget
+        self._budgets = budgets
         self._planned_at: timedelta | None = None
-        schedule.stretch = self._longest_stretch = 1.0 if budget is None else budget.stretch
+        schedule.stretch = self._longest_stretch = 1.0 if budgets is None else budgets.stretch
         self._asker = asker
         self._schedule = schedule
         self._conditions = conditions
@@ -134,8 +134,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             found = watched_after(connection, network_id, self._last_cohort_id)
         self._put(found)
         self._last_cohort_id = max((each.cohort_id for each in found), default=self._last_cohort_id)
-        if self._budget is not None:
-            self._stretch(self._budget, self.clocks.elapsed())
+        if self._budgets is not None:
+            self._stretch(self._budgets, self.clocks.elapsed())
 
     def _put(self, found: Iterable[WatchedCohort]) -> None:
         """Schedule cohorts as the store has them, those of a group as one."""
@@ -158,7 +158,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
             self._schedule.reschedule(group, _NULL, asked, now)
 
-    def _stretch(self, budget: BudgetKeeper, now: timedelta) -> None:
+    def _stretch(self, budgets: NetworkBudgets, now: timedelta) -> None:
         """Ask as seldom as the credits suffice for, judged once a minute.
 
         Where intervals became half as long, as after a budget was raised, everything is scheduled
@@ -167,7 +167,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         if self._planned_at is not None and now - self._planned_at < _PLANNED_EVERY:
             return
         calls = self._schedule.calls_per_second(now, _PLANNED_FOR)
-        stretch = budget.plan(self.store.network_id, calls * budget.budget.cost(self.operation))
+        stretch = budgets.plan(self.store.network_id, calls)
         if 2 * stretch <= self._longest_stretch:
             self._schedule.clear()
             self._last_cohort_id, self._longest_stretch = 0, stretch

@@ -33,7 +33,7 @@ from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertific
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
-from dashboard.upstream.budget import BudgetKeeper
+from dashboard.upstream.budget import NetworkBudgets
 from dashboard.upstream.endpoint import Meter
 
 _log = get_logger("lease")
@@ -62,7 +62,7 @@ class WatchedNetwork:
     between its blocks, where known. `cadence` is how often it is asked about transactions,
     `after_limits` about those first seen after its line limits ended, None for never; `blocks`
     dates the block with which they end, `new_blocks` tells what is included. `meter` counts what
-    all of its clients ask; `budget` is what its exclusion endpoint allows.
+    all of its clients ask; `budgets` are those of its exclusion endpoints.
     """
 
     network_id: NetworkId
@@ -78,7 +78,7 @@ class WatchedNetwork:
     blocks: BlockAsker | None = None
     new_blocks: BlockReader | None = None
     meter: Meter = field(default_factory=Meter)
-    budget: BudgetKeeper | None = None
+    budgets: NetworkBudgets | None = None
 
     @property
     def has_gas(self) -> bool:
@@ -172,7 +172,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
     if network.exclusion is not None:
         schedule = ExclusionQueue(network.cadence, network.after_limits, -clocks.offset)
         exclusion = ExclusionPoll(
-            network.exclusion, store, schedule, clocks, conditions, new_id, network.budget
+            network.exclusion, store, schedule, clocks, conditions, new_id, network.budgets
         )
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion_tick, exclusion.tick)
     end = network.limits_end

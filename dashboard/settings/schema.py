@@ -241,6 +241,7 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One address of an upstream: with `key` it goes into the path, with `secret` into Basic.
 
     `allow_clear_text`: the key may leave this machine without TLS. `name` tells several apart.
+    `budget` names a table of [budgets].
     """
 
     url: Secret
@@ -249,6 +250,7 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     secret: Secret | None = None
     method_prefix: Prefix = "chain"
     allow_clear_text: bool = False
+    budget: str = ""
 
     @property
     def is_own_serve(self) -> bool:
@@ -256,13 +258,7 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return self.url.reveal() == OWN_SERVE
 
 
-class MeteredSettings(EndpointSettings, frozen=True, forbid_unknown_fields=True):
-    """An endpoint that may cost credits; `budget` names a table of [budgets]."""
-
-    budget: str = ""
-
-
-class ExclusionSettings(MeteredSettings, frozen=True, forbid_unknown_fields=True):
+class ExclusionSettings(EndpointSettings, frozen=True, forbid_unknown_fields=True):
     """An exclusion endpoint; over `websocket_url` it is asked first, and over `url` otherwise."""
 
     websocket_url: Secret | None = None
@@ -303,7 +299,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     exclusion: ExclusionSettings | None = None
     exclusions: list[ExclusionSettings] = []
     ask_exclusions: Literal["in order", "all"] = "in order"
-    gas: MeteredSettings | None = None
+    gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
     nodes: list[EndpointSettings] = []
     node_lag: Positive = 3

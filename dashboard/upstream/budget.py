@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,12 +14,19 @@ from anyio.to_thread import run_sync
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.formatting import span
 from dashboard.domain.health.budgets import Budget, period_end, stretch_for
-from dashboard.domain.health.observation import FEE_OPERATIONS
+from dashboard.domain.health.observation import OF_FEES
 from dashboard.domain.quantity import Clock
 from dashboard.errors import StoreError, UpstreamThrottled
 
 _TAKEN_AT_ONCE: Final = 50
-"""Calls whose credits are taken together: a transaction for each call would cost more than it."""
+"""Calls whose credits are taken together while many requests are made in a second.
+
+A transaction for each of these would cost more than the call; otherwise nothing is taken ahead, so
+that what counts as spent was spent.
+"""
+
+_MANY: Final = 10
+_WITHIN: Final = timedelta(seconds=1)
 
 _PARTS: Final = 200
 """Into how many parts a budget is taken at least: what a process holds when it dies is lost."""
@@ -76,7 +83,8 @@ class BudgetKeeper:
         self._for_people = for_people
         self._fixed = fixed
         self._held = 0
-        self._held_for = now()
+        self._held_for = self._counted_from = BudgetPeriod.DAY.begin(now())
+        self._refills = 0
         self._taking = asyncio.Lock()
         self._planned: dict[object, float] = {}
         share = budget.share(budget.requests_at_once, for_people=for_people)
@@ -90,7 +98,7 @@ class BudgetKeeper:
         """Let a request go out when it may; UpstreamThrottled where its credits are not there."""
         async with self._turns or nullcontext():
             await self._wait()
-            await self._take(self.budget.cost(method, calls), is_fee=method in FEE_OPERATIONS)
+            await self._take(self.budget.cost(method, calls), is_fee=method in OF_FEES)
             yield
 
     def in_flight(self, wanted: int) -> int:
@@ -132,9 +140,14 @@ class BudgetKeeper:
         }
 
     async def _refill(self, needed: int, limits: Mapping[BudgetPeriod, int]) -> None:
-        """Take the worth of some more calls for polls, or only what is needed if that is left."""
+        """Take what is needed, and for polls that ask often the worth of some more calls."""
+        now = self._now()
+        if not timedelta() <= now - self._counted_from < _WITHIN:
+            self._counted_from, self._refills = now, 0
+        self._refills += 1
+        is_often = self._refills > _MANY and not self._for_people
         some = _TAKEN_AT_ONCE * self.budget.credits_per_call
-        more = 0 if self._for_people else max(0, min(some, min(limits.values()) // _PARTS))
+        more = max(0, min(some, min(limits.values()) // _PARTS)) if is_often else 0
         taken = await self._taken(needed + more, limits)
         if not taken.is_taken:
             more, taken = 0, await self._taken(needed, limits)
@@ -170,3 +183,31 @@ class BudgetKeeper:
         self._next_turn = at + 1 / self._rate
         if at > now:
             await asyncio.sleep(at - now)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkBudgets:
+    """The budgets of one network's exclusion endpoints, by their names.
+
+    `shares` have what one question costs there; `in_use` says which endpoints are asked now.
+    """
+
+    shares: Mapping[str, tuple[BudgetKeeper, int]]
+    in_use: Callable[[], Iterable[str]]
+
+    @property
+    def stretch(self) -> float:
+        """How far the polls of the network stretch."""
+        asked = [self.shares[name][0].stretch for name in self.in_use() if name in self.shares]
+        return max(asked, default=1.0)
+
+    def plan(self, who: object, calls_a_second: float) -> float:
+        """Plan so many questions a second as usual; return how far they stretch. Blocks."""
+        wanted = {keeper: 0.0 for keeper, _ in self.shares.values()}
+        for name in self.in_use():
+            if name in self.shares:
+                keeper, cost = self.shares[name]
+                wanted[keeper] += calls_a_second * cost
+        for keeper, credits_a_second in wanted.items():
+            keeper.plan(who, credits_a_second)
+        return self.stretch

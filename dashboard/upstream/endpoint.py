@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from dashboard.domain.formatting import span
+from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation, Spent
 from dashboard.domain.health.transports import Transport, TransportState
 from dashboard.domain.secret import Secret, quotes
@@ -56,9 +57,9 @@ class Meter:
         self._lock = Lock()
         self._held = Metered()
 
-    def note_at(self, credits_per_call: int) -> Note:
-        """Return a counter of calls that cost so much each."""
-        return partial(self._note, credits_per_call)
+    def note_at(self, tariff: Budget) -> Note:
+        """Return a counter of calls that cost what that says of their methods."""
+        return partial(self._note, tariff)
 
     def note_answers(self, operation: Operation, counts: AnswerCounts) -> None:
         """Count what became of a question."""
@@ -90,8 +91,8 @@ class Meter:
                     )
             raise
 
-    def _note(self, credits_per_call: int, operation: str, calls: int) -> None:
-        self._add(operation, Spent(calls, calls * credits_per_call))
+    def _note(self, tariff: Budget, operation: str, calls: int) -> None:
+        self._add(operation, Spent(calls, tariff.cost(operation, calls)))
 
     def _add(self, operation: str, spent: Spent) -> None:
         with self._lock:

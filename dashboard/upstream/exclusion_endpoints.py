@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 import anyio
 
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import (
+    ExclusionAnswer,
+    Failure,
+    FailureKind,
+    longest_retry_after,
+)
 from dashboard.domain.quantity import TxHash
+from dashboard.logs import get_logger
+
+_log = get_logger(__name__)
+
+_SHORTEST_REST: Final = timedelta(seconds=1)
+_LONGEST_REST: Final = timedelta(seconds=15)
 
 
 class ExclusionEndpoint(Protocol):
@@ -20,24 +31,77 @@ class ExclusionEndpoint(Protocol):
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _Circuit:
+    """Whether an endpoint is asked.
+
+    It is while it answers (closed). If it answers nothing, it is left for a `rest` (open), twice as
+    long each time. Then one question tries it (half-open), and an answer closes the circuit.
+    """
+
+    client: ExclusionEndpoint
+    rest: timedelta = timedelta()
+    rests_until: timedelta = timedelta.min
+    trial: asyncio.Task[list[ExclusionAnswer]] | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        return not self.rest
+
+    def judge(self, name: str, failures: Sequence[Failure], asked: int, now: timedelta) -> None:
+        """Open it after nothing was answered, close it after anything was."""
+        was_closed = self.is_closed
+        if len(failures) < asked:
+            self.rest = timedelta()
+            if not was_closed:
+                _log.info("An exclusion endpoint answers again", endpoint=name)
+            return
+        self.rest = min(max(2 * self.rest, _SHORTEST_REST), _LONGEST_REST)
+        self.rests_until = now + max(self.rest, longest_retry_after(failures))
+        if was_closed:
+            _log.warning("An exclusion endpoint is left", endpoint=name, why=failures[0].message)
+
+
+def _loop_time() -> timedelta:
+    return timedelta(seconds=asyncio.get_running_loop().time())
+
+
 class ExclusionEndpoints:
     """Asks endpoints by their names: all at once, or each about what those before did not answer.
 
-    A rejection by any of them counts; what the others said stands beside it. An endpoint that has
-    not answered after `patience` has failed, so that the answers of others are not waited for in
-    vain.
+    A rejection by any of them counts; what the others said stands beside it. An endpoint that
+    answers nothing is left, so that nobody waits for it, and tried beside the others until it
+    answers. It is asked before that only about what nobody else answers. One that has not answered
+    after `patience` has failed.
     """
 
-    clients: Mapping[str, ExclusionEndpoint]
-    asks_all: bool = False
-    patience: timedelta | None = None
+    def __init__(
+        self,
+        clients: Mapping[str, ExclusionEndpoint],
+        patience: timedelta | None = None,
+        elapsed: Callable[[], timedelta] = _loop_time,
+        *,
+        asks_all: bool = False,
+    ) -> None:
+        """Ask nothing yet; the preferred endpoint comes first."""
+        self._circuits = {name: _Circuit(each) for name, each in clients.items()}
+        self._patience = patience
+        self._elapsed = elapsed
+        self._asks_all = asks_all
+
+    def in_use(self) -> list[str]:
+        """Return the endpoints that are asked about every hash now."""
+        names = self._closed() or list(self._circuits)
+        return names if self._asks_all else names[:1]
 
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
         """Return one answer for each hash, in order."""
+        closed = self._closed()
+        left = [name for name in self._circuits if name not in closed]
+        if closed:
+            self._try_again(left, hashes[:1])
         said: list[list[ExclusionAnswer]] = [[] for _ in hashes]
-        rounds = [[*self.clients]] if self.asks_all else [[name] for name in self.clients]
-        for names in rounds:
+        for names in (*([closed] if self._asks_all else [[name] for name in closed]), left):
             places = [at for at, each in enumerate(said) if all(one.failure for one in each)]
             asked = [hashes[place] for place in places]
             for answers in await asyncio.gather(*(self._ask(name, asked) for name in names)):
@@ -45,16 +109,37 @@ class ExclusionEndpoints:
                     said[place].append(answer)
         return [_combined(each) for each in said]
 
+    async def aclose(self) -> None:
+        """Stop trying endpoints that are left."""
+        trials = [each.trial for each in self._circuits.values() if each.trial is not None]
+        for each in trials:
+            each.cancel()
+        await asyncio.gather(*trials, return_exceptions=True)
+
+    def _closed(self) -> list[str]:
+        return [name for name, each in self._circuits.items() if each.is_closed]
+
+    def _try_again(self, left: Sequence[str], hashes: Sequence[TxHash]) -> None:
+        """Try those that have rested, each with one question that nobody waits for."""
+        for name in left:
+            circuit = self._circuits[name]
+            is_over = circuit.trial is None or circuit.trial.done()
+            if is_over and self._elapsed() >= circuit.rests_until:
+                circuit.trial = asyncio.create_task(self._ask(name, hashes))
+
     async def _ask(self, name: str, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
         if not hashes:
             return []
-        patience = None if self.patience is None else self.patience.total_seconds()
+        circuit = self._circuits[name]
+        patience = None if self._patience is None else self._patience.total_seconds()
         failure = Failure(FailureKind.UNAVAILABLE, f"{name}: no answer within {patience or 0:g} s")
         answers: Sequence[ExclusionAnswer] = [
             ExclusionAnswer(each, failure=failure) for each in hashes
         ]
         with anyio.move_on_after(patience):
-            answers = await self.clients[name].ask(hashes)
+            answers = await circuit.client.ask(hashes)
+        failures = [each.failure for each in answers if each.failure is not None]
+        circuit.judge(name, failures, len(hashes), self._elapsed())
         return [replace(each, endpoint=name) for each in answers]
 
 

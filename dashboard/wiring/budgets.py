@@ -13,6 +13,7 @@ from dashboard.settings.budgets import fee_credits_per_day
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.budgets import note_stretch, spent_of, stretch_of, take_credits
 from dashboard.upstream.budget import BudgetKeeper, Taken
+from dashboard.wiring.networks import budgets_of
 
 _DAY: Final = 86_400
 
@@ -46,15 +47,15 @@ def budget_keepers(
 ) -> dict[str, BudgetKeeper]:
     """Return the keeper of each budget of the settings."""
     found = {}
-    for name, given in settings.budgets.items():
+    for name, budget in budgets_of(settings).items():
         with store.read() as connection:
             stretch = stretch_of(connection, name, now())
         found[name] = BudgetKeeper(
-            given.budget(name),
+            budget,
             StoredPurse(store, name, now),
             now,
             for_people=for_people,
-            fixed=fee_credits_per_day(settings, name) / _DAY,
+            fixed=fee_credits_per_day(settings, budget) / _DAY,
             stretch=stretch,
         )
     return found

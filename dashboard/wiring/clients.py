@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,7 +17,8 @@ import msgspec
 
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.fees.suggestion import FeePolicy
-from dashboard.domain.health.observation import CREDITS_PER_CALL
+from dashboard.domain.health.budgets import Budget
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
@@ -30,8 +31,8 @@ from dashboard.settings.values import origin_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import transports_of
 from dashboard.upstream.blocks import BlockStream
-from dashboard.upstream.budget import BudgetKeeper
-from dashboard.upstream.endpoint import Asker, Endpoint, Meter, Note, note_nothing
+from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
+from dashboard.upstream.endpoint import Asker, Endpoint, Meter
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
@@ -42,7 +43,7 @@ from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClie
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.budgets import budget_keepers
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, is_own_serve, networks_of
+from dashboard.wiring.networks import Network, budgets_of, is_own_serve, networks_of, tariff_of
 
 _WEBSOCKET: Final = ("wss://", "ws://")
 
@@ -58,10 +59,10 @@ async def open_clients(
     """
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
-        clients = Clients(http, settings.poll, attempts, trust)
+        clients = Clients(http, settings.poll, attempts, trust, budgets_of(settings))
         if store is not None:
             keepers = budget_keepers(settings, store, utc_now, for_people=for_people)
-            clients.budgets.update(keepers)
+            clients.keepers.update(keepers)
             with store.read() as connection:
                 ids = [each.network_id for each in networks_of(settings)]
                 clients.known.update(transports_of(connection, ids))
@@ -77,17 +78,19 @@ class Clients:
     """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
-    their calls in its one meter. `known` is how endpoints took questions, by their names.
+    their calls in its one meter, at the `tariffs` of budgets; `keepers` hold them to those. `known`
+    is how endpoints took questions, by their names.
     """
 
     http: HttpClient
     poll_settings: PollSettings
     attempts: int = 3
     trust: ssl.SSLContext | None = None
+    tariffs: Mapping[str, Budget] = field(default_factory=dict)
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
-    budgets: dict[str, BudgetKeeper] = field(default_factory=dict)
+    keepers: dict[str, BudgetKeeper] = field(default_factory=dict)
     known: dict[NetworkId, dict[str, list[TransportState]]] = field(default_factory=dict)
-    opened: list[WebSocketAsker] = field(default_factory=list)
+    opened: list[WebSocketAsker | ExclusionEndpoints] = field(default_factory=list)
 
     def exclusion(
         self, network: Network, deadline: timedelta | None = None
@@ -100,17 +103,30 @@ class Clients:
         if len(clients) <= 1:
             return clients.get("")
         turns = 1 if asks_all else len(clients)
-        return ExclusionEndpoints(clients, asks_all, deadline and 0.9 * deadline / turns)
+        patience = deadline and 0.9 * deadline / turns
+        endpoints = ExclusionEndpoints(clients, patience, elapsed, asks_all=asks_all)
+        self.opened.append(endpoints)
+        return endpoints
 
     def exclusions(self, network: Network) -> dict[str, ExclusionClient]:
-        """Return the client of each exclusion endpoint by name; one that is alone has none."""
-        every = network.endpoints.all_exclusions
-        return {name: self._exclusion(network, name, each) for name, each in every.items()}
+        """Return the client of each exclusion endpoint by name; one that is alone has none.
 
-    def budget(self, network: Network) -> BudgetKeeper | None:
-        """Return the budget of the first exclusion endpoint that has one."""
-        named = (each.budget for each in network.endpoints.all_exclusions.values() if each.budget)
-        return self.budgets.get(next(named, ""))
+        Of several, none is asked twice in a row: the others wait.
+        """
+        every = network.endpoints.all_exclusions
+        attempts = self.attempts if len(every) == 1 else 1
+        return {
+            name: self._exclusion(network, name, each, attempts) for name, each in every.items()
+        }
+
+    def budgets(self, network: Network, asker: ExclusionAsker | None) -> NetworkBudgets | None:
+        """Return the budgets of the exclusion endpoints that `asker` asks, if they have any."""
+        shares = {}
+        for name, each in network.endpoints.all_exclusions.items():
+            if (keeper := self.keepers.get(each.budget)) is not None:
+                shares[name] = keeper, keeper.budget.cost(Operation.EXCLUSION_STATUS)
+        in_use = asker.in_use if isinstance(asker, ExclusionEndpoints) else shares.keys
+        return NetworkBudgets(shares, in_use) if shares else None
 
     def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str, bool]:
         """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse.
@@ -124,20 +140,19 @@ class Clients:
         swapped = msgspec.structs.replace(settings, url=url, websocket_url=None)
         transport = "WebSocket" if other.startswith("ws") else "HTTP"
         is_configured = settings.websocket_url is not None
-        return self._exclusion(network, name, swapped), transport, is_configured
+        client = self._exclusion(network, name, swapped, self.attempts)
+        return client, transport, is_configured
 
     def _exclusion(
-        self, network: Network, name: str, settings: ExclusionSettings
+        self, network: Network, name: str, settings: ExclusionSettings, attempts: int
     ) -> ExclusionClient:
         """Return a client that prefers WebSocket if the settings name both addresses."""
-        title = exclusion_title(network, name)
-        note, meter = self._note(network, settings), self.meters[network.network_id]
-        budget, second = self.budgets.get(settings.budget), None
-        asker = self._asker(title, settings, note, budget)
+        title, second = exclusion_title(network, name), None
+        meter = self.meters[network.network_id]
+        asker = self._asker(network, title, settings, attempts)
         if settings.websocket_url is not None:
             over_websocket = msgspec.structs.replace(settings, url=settings.websocket_url)
-            attempts = min(self.attempts, 2)  # HTTP is asked next
-            first = self._asker(title, over_websocket, note, budget, attempts)
+            first = self._asker(network, title, over_websocket, min(attempts, 2))  # HTTP is next
             asker, second = first, asker
         return ExclusionClient(
             asker,
@@ -154,26 +169,17 @@ class Clients:
         settings = network.endpoints.gas
         if settings is None:
             return None
-        note = self._note(network, settings)
-        budget = self.budgets.get(settings.budget)
-        endpoint = replace(
-            self._endpoint(f"{network.title} gas endpoint", settings.url, note), budget=budget
-        )
+        endpoint = self._endpoint(network, f"{network.title} gas endpoint", settings, settings.url)
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
     def nodes(self, network: Network) -> tuple[NodeClient, ...]:
         """Return the clients of the network's nodes, the preferred one first."""
         settings = network.endpoints.all_nodes
-        note = self.meters[network.network_id].note_at(0)  # the cost of calls to a node is unknown
         return tuple(
-            NodeClient(self._asker(f"{network.title} node{place}", each, note))
+            NodeClient(self._asker(network, f"{network.title} node{place}", each))
             for place, each in zip(place_names(len(settings)), settings, strict=True)
         )
-
-    def _note(self, network: Network, settings: EndpointSettings) -> Note:
-        is_own = settings.url.reveal().rstrip("/") == network.own_serve
-        return self.meters[network.network_id].note_at(0 if is_own else CREDITS_PER_CALL)
 
     def inclusion(self, network: Network) -> InclusionAsker | None:
         """Return the client that asks the network's nodes for receipts, if there are nodes."""
@@ -204,26 +210,30 @@ class Clients:
 
     def _asker(
         self,
+        network: Network,
         name: str,
         settings: EndpointSettings,
-        note: Note = note_nothing,
-        budget: BudgetKeeper | None = None,
         attempts: int | None = None,
     ) -> Asker:
         url = rpc_address(settings)
         endpoint = replace(
-            self._endpoint(name, url, note),
+            self._endpoint(network, name, settings, url),
             key_advice=key_advice(settings),
             forbidden_advice=forbidden_advice(settings),
-            budget=budget,
         )
         if url.reveal().startswith(("ws://", "wss://")):
-            self.opened.append(WebSocketAsker(endpoint, self._policy(attempts), self.trust))
-            return self.opened[-1]
+            asker = WebSocketAsker(endpoint, self._policy(attempts), self.trust)
+            self.opened.append(asker)
+            return asker
         return HttpAsker(self.http, endpoint, self._policy(attempts))
 
-    def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
-        return Endpoint(name, url, self.poll_settings.request_timeout, note)
+    def _endpoint(
+        self, network: Network, name: str, settings: EndpointSettings, url: Secret
+    ) -> Endpoint:
+        """Return an address with what its calls cost, and what keeps them to a budget."""
+        note = self.meters[network.network_id].note_at(tariff_of(settings, network, self.tariffs))
+        keeper = self.keepers.get(settings.budget)
+        return Endpoint(name, url, self.poll_settings.request_timeout, note, budget=keeper)
 
     def _policy(self, attempts: int | None = None) -> RetryPolicy:
         return RetryPolicy(attempts or self.attempts, self.poll_settings.answer_deadline)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -12,15 +14,17 @@ import msgspec
 from dashboard.detect.conditions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
-from dashboard.domain.fees.gas import GasPeriods, gas_calls_per_day
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
-from dashboard.domain.health.observation import Cost
+from dashboard.domain.health.budgets import FREE, USUAL, Budget
+from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation, Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_transaction
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
+from dashboard.settings.budgets import fee_calls_per_day
 from dashboard.settings.presets import line_limits_of
 from dashboard.settings.schema import FEWEST_CALLS, ExclusionSettings, fill
 
@@ -151,26 +155,53 @@ def condition_rules(settings: Settings) -> ConditionRules:
     )
 
 
-def cost_of(network: Network, settings: Settings) -> Cost | None:
-    """Return the calls that polling takes; None where our own serve answers them."""
-    endpoints, questions = network.endpoints, charged_questions(network, settings)
-    if not questions and (endpoints.gas is None or is_own_serve(endpoints.gas, settings)):
-        return None
+def tariff_of(
+    endpoint: EndpointSettings, network: Network, budgets: Mapping[str, Budget]
+) -> Budget:
+    """Return what calls to one endpoint of a network cost: what its budget says, if it has one.
+
+    Otherwise our own serve and nodes are free, and everything else costs what a hosted gateway
+    usually charges.
+    """
+    if endpoint.budget in budgets:
+        return budgets[endpoint.budget]
+    address = re.sub("^ws", "http", endpoint.url.reveal()).rstrip("/")
+    is_node = any(endpoint is each for each in network.endpoints.all_nodes)
+    return FREE if is_node or address == network.own_serve else USUAL
+
+
+def budgets_of(settings: Settings) -> dict[str, Budget]:
+    """Return the budgets of the settings by name."""
+    return {name: each.budget(name) for name, each in settings.budgets.items()}
+
+
+def cost_of(network: Network, settings: Settings) -> Cost:
+    """Return what polling takes at the periods and the cadence of the settings."""
+    question, fees = defaultdict[str, Spent](Spent), defaultdict[str, Spent](Spent)
+    budgets, gas_credits = budgets_of(settings), 0
+    for each in asked_exclusions(network):
+        tariff = tariff_of(each, network, budgets)
+        question[tariff.name] += Spent(1, tariff.cost(Operation.EXCLUSION_STATUS))
+    for endpoint, asked in fee_calls_per_day(network.endpoints, settings.poll):
+        tariff = tariff_of(endpoint, network, budgets)
+        for method, calls in asked.items():
+            fees[tariff.name] += Spent(calls, tariff.cost(method, calls))
+            gas_credits += tariff.cost(method, calls) if method in FEE_OPERATIONS else 0
     after = after_limits(network)
+    ends = network.endpoints.ends_limits
     return Cost(
-        gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
-        questions * calls_per_transaction(cadence_of(network, settings)),
-        (0 if after is None else questions * calls_per_transaction(after))
-        if endpoints.ends_limits
-        else None,
+        question,
+        fees,
+        gas_credits,
+        calls_per_transaction(cadence_of(network, settings)),
+        (0 if after is None else calls_per_transaction(after)) if ends else None,
     )
 
 
-def charged_questions(network: Network, settings: Settings) -> int:
-    """Return how many endpoints beyond this installation are asked about a hash, if all answer."""
+def asked_exclusions(network: Network) -> list[ExclusionSettings]:
+    """Return the exclusion endpoints that are asked about each transaction, if all answer."""
     asked = list(network.endpoints.all_exclusions.values())
-    asked = asked if network.endpoints.asks_all else asked[:1]
-    return sum(not is_own_serve(each, settings) for each in asked)
+    return asked if network.endpoints.asks_all else asked[:1]
 
 
 def cadence_of(network: Network, settings: Settings) -> CadencePolicy:
@@ -180,7 +211,9 @@ def cadence_of(network: Network, settings: Settings) -> CadencePolicy:
     only shows that it answers.
     """
     calls = settings.poll.calls_per_transaction
-    if sees_all_reports(network, settings) and not charged_questions(network, settings):
+    if asked_exclusions(network) and all(
+        is_own_serve(each, settings) for each in asked_exclusions(network)
+    ):
         calls = max(FEWEST_CALLS, calls // _VERIFIED)
     return CadencePolicy(calls)
 

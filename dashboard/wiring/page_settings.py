@@ -19,7 +19,6 @@ from dashboard.application.context import (
     ShownSetting,
 )
 from dashboard.application.network_status import NetworkProfile
-from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy, Site
 from dashboard.domain.quantity import Clock
 from dashboard.domain.rejections.answer_template import AnswerFileState
@@ -41,8 +40,8 @@ from dashboard.settings.schema import ProxySettings, fill
 from dashboard.settings.values import host_of, network_of, origin_of
 from dashboard.wiring.networks import (
     Network,
+    budgets_of,
     cadence_of,
-    charged_questions,
     condition_rules,
     cost_of,
     gas_periods,
@@ -67,7 +66,7 @@ def page_settings(settings: Settings) -> PageSettings:
         keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
         sign_in=sign_in_policy(settings),
-        budgets=[each.budget(name) for name, each in settings.budgets.items()],
+        budgets=list(budgets_of(settings).values()),
     )
 
 
@@ -236,7 +235,6 @@ def answer_file(home: Path) -> StoredAnswerFile:
 def profile_of(network: Network, settings: Settings) -> NetworkProfile:
     """Return how a network is presented, and how often its figures are asked for."""
     endpoints = network.endpoints
-    cost = cost_of(network, settings)
     return fill(
         NetworkProfile,
         *(endpoints, network, gas_periods(network, settings)),
@@ -244,12 +242,12 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         has_gas=network.is_history_only or endpoints.gas is not None or bool(endpoints.all_nodes),
         has_exclusion=bool(endpoints.all_exclusions),
         exclusion_endpoints=tuple(endpoints.all_exclusions),
+        asks_all=endpoints.asks_all,
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
         line_limits=line_limits(network),
-        planned_credits=0 if cost is None else cost.gas_credits,
+        cost=cost_of(network, settings),
         cadence=cadence_of(network, settings),
-        question_credits=CREDITS_PER_CALL * charged_questions(network, settings),
         rules=condition_rules(settings),
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
     )

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import Final
 
+import anyio
+from anyio import to_thread
 from starlette.types import ASGIApp
 
+from dashboard.errors import StoreError
+from dashboard.logs import get_logger
+from dashboard.poll.lease import record_metered
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
 from dashboard.serve.keys.key_ring import AuthenticationThrottle, KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
@@ -27,6 +33,11 @@ from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
 from dashboard.wiring.networks import Network, networks_of
 from dashboard.wiring.store import open_reading_store
 
+_log = get_logger(__name__)
+
+_COUNTED_EVERY: Final = 30.0
+"""Seconds between two times when it is written down what nodes were asked."""
+
 _UNCOLLECTED: Final = 20_000
 """Objects allocated, less those freed, before Python collects the youngest ones."""
 
@@ -36,13 +47,39 @@ async def run_serve(
 ) -> None:
     """Serve both APIs until `stop`."""
     with closing(open_reading_store(settings)) as store:
-        async with open_clients(settings) as clients:
+        async with open_clients(settings, store=store) as clients, _counting(clients, store):
             dependencies = _dependencies(settings, store, clients)
             app = _app(dependencies, settings)
             config = server_config(dependencies, settings.serve.host, settings.serve.port, app)
             _collect_garbage_rarely()
             finish = partial(finish_sessions, dependencies.sessions)
             await run_http(config, stop, "LINEWATCH_SERVE_PORT", finish, listener)
+
+
+@asynccontextmanager
+async def _counting(clients: Clients, store: Store) -> AsyncIterator[None]:
+    """Write down meanwhile what reading nodes costs, if anything may."""
+
+    def count() -> None:
+        for network_id, meter in clients.meters.items():
+            with meter.handed_over() as metered, store.write() as connection:
+                record_metered(connection, network_id, utc_now(), metered)
+
+    async def count_often() -> None:
+        while True:
+            await anyio.sleep(_COUNTED_EVERY)
+            try:
+                await to_thread.run_sync(count)
+            except StoreError as error:
+                _log.warning("What nodes were asked could not be saved yet", why=str(error))
+
+    if not clients.keepers:
+        yield
+        return
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count_often)
+        yield
+        tasks.cancel_scope.cancel()
 
 
 def _app(dependencies: ServeDependencies, settings: Settings) -> ASGIApp:

@@ -28,11 +28,11 @@ from dashboard.wiring.recipients import default_recipients, message_domain
 
 @dataclass(frozen=True, slots=True)
 class TriedNetwork:
-    """A network with the answers of its endpoints; `cost` is None where calls are free."""
+    """A network with the answers of its endpoints, and what polling it takes."""
 
     network: Network
     findings: tuple[TrialResult, ...]
-    cost: Cost | None
+    cost: Cost
 
 
 async def try_networks(settings: Settings, only: int | None = None) -> list[TriedNetwork]:

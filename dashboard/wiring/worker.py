@@ -110,11 +110,12 @@ def _share_memory_pools() -> None:
 
 def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedNetwork:
     follower = clients.follower(network, settings.fees)
+    exclusion = clients.exclusion(network)
     return WatchedNetwork(
         network.network_id,
         gas_periods(network, settings),
         gas=clients.gas(network),
-        exclusion=clients.exclusion(network),
+        exclusion=exclusion,
         inclusion=clients.inclusion(network),
         block_time=network.endpoints.block_time,
         gas_from_node=None
@@ -126,7 +127,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         blocks=clients.blocks(network),
         new_blocks=clients.new_blocks(network),
         meter=clients.meters[network.network_id],
-        budget=clients.budget(network),
+        budgets=clients.budgets(network, exclusion),
     )
 
 

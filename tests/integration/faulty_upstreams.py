@@ -109,9 +109,9 @@ async def echoing(upstream: Upstream, writer: asyncio.StreamWriter) -> None:
 
 @asynccontextmanager
 async def an_upstream(
-    behave: Behaviour, tls: ssl.SSLContext | None = None
+    behave: Behaviour, tls: ssl.SSLContext | None = None, port: int = 0
 ) -> AsyncIterator[Upstream]:
-    """Yield a raw HTTP server on a free port."""
+    """Yield a raw HTTP server on a port, by default a free one; at the end it is gone at once."""
     upstream = Upstream(0)
     conversations: set[asyncio.Task[None]] = set()
 
@@ -126,7 +126,7 @@ async def an_upstream(
         conversations.add(conversation)
         conversation.add_done_callback(lambda _: writer.transport.abort())
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(accept, "127.0.0.1", port, ssl=tls)
     upstream.port = server.sockets[0].getsockname()[1]
     try:
         yield upstream

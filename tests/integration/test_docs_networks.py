@@ -82,7 +82,7 @@ def test_credits_of_the_page_are_those_of_the_presets(tmp_path: Path) -> None:
     settings = load_settings({"LINEWATCH_HOME": str(tmp_path), **KEYS})
     costs = [(each.network_id, cost_of(each, settings)) for each in networks_of(settings)]
 
-    told = [(str(network_id), f"{cost.gas_credits:,}") for network_id, cost in costs if cost]
+    told = [(str(network_id), f"{cost.of_fees.credits:,}") for network_id, cost in costs]
     assert told == [(network_id, credits_) for _, network_id, credits_ in presets]
 
 

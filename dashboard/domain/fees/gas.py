@@ -189,7 +189,6 @@ class GasPeriods:
             (Operation.BASE_FEE_HISTORY, self.history_period),
         )
 
-
-def gas_calls_per_day(periods: GasPeriods) -> int:
-    """Return how often the four operations are asked in a day."""
-    return sum(-(-_DAY // period) for _, period in periods.of_operations())
+    def calls_per_day(self) -> dict[str, int]:
+        """Return how often each operation is asked in a day."""
+        return {each: -(-_DAY // period) for each, period in self.of_operations()}

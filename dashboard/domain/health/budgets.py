@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 from typing import Final
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.formatting import span
-from dashboard.domain.health.observation import CREDITS_PER_CALL
+from dashboard.domain.health.observation import CREDITS_PER_CALL, bare_method
 
 _LONGEST_STRETCH: Final = 1000.0
 _ALL: Final = 100
@@ -33,9 +34,8 @@ class Budget:
     credits: Mapping[str, int] = field(default_factory=dict)
 
     def cost(self, method: str, calls: int = 1) -> int:
-        """Return the credits of so many calls; a method is named with or without its prefix."""
-        named = self.credits.get(method, self.credits.get(method.partition("_")[2]))
-        return calls * (self.credits_per_call if named is None else named)
+        """Return the credits of so many calls of a method."""
+        return calls * self.credits.get(bare_method(method), self.credits_per_call)
 
     def limits(self, *, for_people: bool) -> dict[BudgetPeriod, int]:
         """Return how many credits may be spent in each period, by people or by polls."""
@@ -50,6 +50,13 @@ class Budget:
         """Return how much of a limit of requests one process may use, so that both fit."""
         of_people = limit * self.reserve / _ALL
         return of_people if for_people else limit - of_people
+
+
+USUAL: Final = Budget("")
+"""What calls cost that no budget is charged for, as the hosted gateway counts."""
+
+FREE: Final = Budget("", credits_per_call=0)
+"""What calls cost to our own serve, and to a node without a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,7 @@ class BudgetState:
         if self.is_short():
             found.append(
                 "Credits are short: each tracked transaction is asked about "
-                f"{self.stretch:,.{0 if self.stretch >= 10 else 1}f} times less often than usual, "  # noqa: PLR2004 - below, a tenth matters
-                "so that the credits last."
+                f"{factor(self.stretch)} times less often than usual, so that the credits last."
             )
         return found
 
@@ -94,17 +100,29 @@ def period_end(period: BudgetPeriod, now: datetime) -> datetime:
     return period.begin(begun + timedelta(days=1 if period is BudgetPeriod.DAY else 31))
 
 
+def per_second(budget: Budget, spent: Mapping[BudgetPeriod, int], now: datetime) -> float:
+    """Return the credits a second that polls may spend, evenly over what is left of each period."""
+    return min(
+        (
+            (limit - spent.get(period, 0)) / (period_end(period, now) - now).total_seconds()
+            for period, limit in budget.limits(for_people=False).items()
+        ),
+        default=inf,
+    )
+
+
 def stretch_for(
     budget: Budget, spent: Mapping[BudgetPeriod, int], planned: float, fixed: float, now: datetime
 ) -> float:
     """Return how many times as seldom polls have to ask so that a budget suffices.
 
     `planned` are the credits a second of what can be stretched, `fixed` those of what cannot, as
-    fees. What is left is spread evenly over the rest of the day, and of the month.
+    fees.
     """
-    stretch = 1.0
-    for period, limit in budget.limits(for_people=False).items():
-        seconds = (period_end(period, now) - now).total_seconds()
-        left = (limit - spent.get(period, 0)) / seconds - fixed
-        stretch = max(stretch, planned / left if left > 0 else _LONGEST_STRETCH)
-    return min(stretch, _LONGEST_STRETCH)
+    left = per_second(budget, spent, now) - fixed
+    return min(max(1.0, planned / left if left > 0 else _LONGEST_STRETCH), _LONGEST_STRETCH)
+
+
+def factor(stretch: float) -> str:
+    """Write a factor; below ten, a tenth matters."""
+    return f"{stretch:,.{0 if stretch >= 10 else 1}f}"  # noqa: PLR2004 - ten

@@ -66,6 +66,20 @@ FEE_OPERATIONS: Final = frozenset(
 )
 """The questions that a gas API answers."""
 
+NODE_READING: Final[Mapping[str, int]] = {"eth_getBlockByNumber": 2, "eth_feeHistory": 1}
+"""The calls, at most, with which a node is read once for fees."""
+
+OF_FEES: Final = FEE_OPERATIONS | NODE_READING.keys() | {"eth_chainId"}
+"""What is asked for fees, of a gas API and of a node."""
+
+METHODS: Final = (*Operation, *NODE_READING, "eth_chainId", "eth_getTransactionCount")
+"""All that is asked of any upstream."""
+
+
+def bare_method(method: str) -> str:
+    """Return the name of a method as it is counted: without the prefix of its network."""
+    return method if method in METHODS else method.partition("_")[2] or method
+
 
 class AnswerShape(StrEnum):
     """How an endpoint tells of a transaction: with upstream's own record, or with a status."""
@@ -166,26 +180,38 @@ FREE_CREDITS: Final = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Calls that one network costs at its cadence while everything answers.
+    """What asking about one network takes while everything answers, by budget; "" is for none.
 
-    `gas_calls` are those of a day. `calls_per_transaction` are those about one transaction that
-    is never rejected, over all the days that it is followed; `calls_after_limits` the same of one
-    that was first seen after line limits ended, None if they are not known to end.
+    `question` is one question about a transaction, to every endpoint that is asked; `fees` are all
+    fees of a day, `gas_credits` those of the gas API alone. A transaction without a rejection is
+    asked about `checks` times in all, one first seen after line limits ended
+    `checks_after_limits` times, None if they are not known to end.
     """
 
-    gas_calls: int = 0
-    calls_per_transaction: int = 0
-    calls_after_limits: int | None = None
+    question: Mapping[str, Spent] = field(default_factory=dict)
+    fees: Mapping[str, Spent] = field(default_factory=dict)
+    gas_credits: int = 0
+    checks: int = 0
+    checks_after_limits: int | None = None
 
     @property
-    def gas_credits(self) -> int:
-        """The credits of a day."""
-        return self.gas_calls * CREDITS_PER_CALL
+    def of_question(self) -> Spent:
+        """The calls and credits of one question."""
+        return sum(self.question.values(), Spent())
 
     @property
-    def credits_per_transaction(self) -> int:
-        """The credits of one tracked transaction, all in all."""
-        return self.calls_per_transaction * CREDITS_PER_CALL
+    def of_fees(self) -> Spent:
+        """The calls and credits of the fees of a day."""
+        return sum(self.fees.values(), Spent())
+
+    def of_checks(self, checks: int) -> Spent:
+        """Return the calls and credits of so many questions about a transaction."""
+        return Spent(checks * self.of_question.calls, checks * self.of_question.credits)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing of it costs credits."""
+        return not (self.of_question.credits or self.of_fees.credits)
 
 
 LIMITS: Final = tuple(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final
 
 import streamlit as st
@@ -13,6 +14,7 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.health import QUARTERS, Coverage, SourceRecords
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
+from dashboard.application.polling_plan import PlannedPolling, PollingPlan, in_seconds
 from dashboard.application.source_health import (
     OPERATION_NAMES,
     NetworkHealth,
@@ -24,7 +26,7 @@ from dashboard.application.source_health import (
 )
 from dashboard.application.text import age, moment, period, span
 from dashboard.domain.formatting import counted
-from dashboard.domain.health.budgets import BudgetState
+from dashboard.domain.health.budgets import BudgetState, factor
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
@@ -108,8 +110,48 @@ def budget_lines(budgets: Iterable[BudgetState], now: datetime) -> Markup:
     )
 
 
+_PLAN_HEADS: Final = ("Calls per transaction", "Calls a day", "Credits a day", "Mean delay")
+
+
+def plan_table(plan: PollingPlan) -> Markup:
+    """Show the plan, small enough for a phone: of each network a head, then its settings."""
+    head = element("tr", *(element("th", each, scope="col") for each in _PLAN_HEADS))
+    rows = []
+    for name, lines in groupby(plan.lines, lambda each: each.network):
+        own = list(lines)
+        rows.append(element("tr", element("th", *_plan_head(name, own[0]), colspan="4")))
+        rows += [_plan_row(each) for each in own if each.delay is not None]
+    words = [element("p", visible(each), class_="lw-quiet") for each in plan.in_words()]
+    body = element("thead", head), element("tbody", *rows)
+    return join(element("table", *body, class_="lw-plan", aria_label="Plan"), *words)
+
+
+def _plan_head(name: str, line: PlannedPolling) -> Iterator[Markup]:
+    yield element("b", visible(name, _LONGEST_NAME))
+    fees = line.fees
+    asked = f"{counted(fees.calls, 'call')}, {counted(fees.credits, 'credit')}"
+    about = [f"{line.tracked:,} tracked"] if line.delay is not None else []
+    about += [f"fees {asked} a day"] if fees.calls else []
+    yield element("small", f" {'; '.join(about)}")
+
+
+def _plan_row(line: PlannedPolling) -> Markup:
+    mark = element("small", " in force") if line.is_in_force else Markup()
+    fewer = element("small", f" {factor(line.stretch)}× fewer") if line.stretch > 1 else Markup()
+    late = Markup() if line.delay is None else element("span", in_seconds(line.delay.mean))
+    p99 = Markup() if line.delay is None else element("small", f" p99 {in_seconds(line.delay.p99)}")
+    cells = (
+        join(f"{line.calls:,}", mark),
+        join(f"{line.asked.calls:,}", fewer),
+        f"{line.asked.credits:,}",
+        join(late, p99),
+    )
+    class_ = "is-in-force" if line.is_in_force else None
+    return element("tr", *(element("td", each) for each in cells), class_=class_)
+
+
 def _costs(spent: Spending, health: NetworkHealth) -> Markup:
-    words = spending_in_words(spent, health.fee_credits, health.profile.planned_credits)
+    words = spending_in_words(spent, health.fee_credits, health.profile.cost.gas_credits)
     mark = OVER_PLAN if health.is_over_plan else Markup()
     return element("p", mark, " ", words, class_="lw-quiet lw-spaced")
 
@@ -130,8 +172,8 @@ def _record(records: SourceRecords, network_id: NetworkId, each: OperationHealth
 
 def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime) -> list[str]:
     name = OPERATION_NAMES[operation.operation]
-    asked = [endpoint_words(*each, now) for each in operation.endpoints]
-    lines = (element("div", visible(each), class_="lw-quiet") for each in asked if each)
+    asked = endpoint_words(operation, now)
+    lines = (element("div", visible(each), class_="lw-quiet") for each in asked)
     question = element("div", name, *lines, title=str(operation.operation))
     return [
         question,
@@ -242,7 +284,7 @@ def _cells(
 
 def _credits_cell(health: NetworkHealth, credits_today: int | None) -> Markup:
     """Show all credits of today, and those of the fees beside what is planned for them."""
-    planned = health.profile.planned_credits
+    planned = health.profile.cost.gas_credits
     if not (credits_today or planned):
         return Markup("–")
     total = "not known" if credits_today is None else f"{credits_today:,}"

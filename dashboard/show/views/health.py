@@ -13,7 +13,6 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, health_troubles
 from dashboard.application.health import Health, SourceRecords
-from dashboard.application.polling_plan import PLAN, plan_in_words
 from dashboard.application.source_health import NetworkHealth, Spending
 from dashboard.application.text import moment
 from dashboard.domain.formatting import counted
@@ -30,6 +29,7 @@ from dashboard.show.parts.health_sources import (
     gap_timeline,
     legend_of,
     network_head,
+    plan_table,
     sorted_by_state,
     source_row,
     source_rows_head,
@@ -42,7 +42,6 @@ from dashboard.show.parts.notices import (
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row
-from dashboard.show.parts.table import list_table
 
 REFRESH: Final = timedelta(seconds=4)
 _FEW: Final = 2
@@ -113,13 +112,12 @@ def _sources(queries: Application, now: datetime) -> None:
 def _plan(queries: Application, names: Collection[str]) -> None:
     """Show what asking takes, and what other settings would give."""
     with store_errors_shown():
-        plan = [each for each in queries.health.plan() if each.network in names]
-        if plan:
+        plan = queries.health.plan().of(names)
+        if plan.lines:
             with st.expander(
                 "Plan: calls and credits a day, and how late rejections are seen", key="plan"
             ):
-                words = [element("p", each, class_="lw-quiet") for each in plan_in_words(plan)]
-                st.html(join(list_table(PLAN, plan, "Plan"), *words))
+                st.html(plan_table(plan))
 
 
 def _history(queries: Application) -> SourceHistory:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.source_health import Spending, endpoint_words, spending_in_words
+from dashboard.application.source_health import (
+    NetworkHealth,
+    OperationHealth,
+    Spending,
+    endpoint_words,
+    spending_in_words,
+)
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.health.observation import AnswerShape, Failure, FailureKind, Spent
+from dashboard.domain.health.observation import (
+    AnswerShape,
+    Failure,
+    FailureKind,
+    Operation,
+    Spent,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import gaps_until, save_coverage
@@ -21,6 +34,7 @@ from tests.builders import A_MOMENT
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 NETWORK = SIMULATED.network_id
+EXCLUSION = Operation.EXCLUSION_STATUS
 
 
 def cover_until(store: Store, until: datetime, *ended: Gap, silence: Gap | None = None) -> None:
@@ -115,7 +129,8 @@ DOWN = Failure(FailureKind.UNAVAILABLE, "no answer within 3 s")
             "gateway",
             EndpointState(AnswerShape.RECORD, None, A_MOMENT, DOWN),
             (
-                "gateway has not answered since 2026-11-20 12:00:00 UTC: no answer within 3 s; its "
+                "gateway has not answered since 2026-11-20 12:00:00 UTC: no answer within 3 s; one "
+                "question tries it every 15 s at most, and its first answer brings it back; its "
                 "answers are records"
             ),
         ),
@@ -124,4 +139,41 @@ DOWN = Failure(FailureKind.UNAVAILABLE, "no answer within 3 s")
 def test_how_an_endpoint_answers_is_said_in_words(
     name: str, state: EndpointState, words: str
 ) -> None:
-    assert endpoint_words(name, state, A_MOMENT) == words
+    operation = OperationHealth(EXCLUSION, A_MOMENT, None, endpoints=((name, state),))
+
+    assert endpoint_words(operation, A_MOMENT) == ([words] if words else [])
+
+
+WELL = EndpointState(AnswerShape.RECORD, A_MOMENT)
+MUTE = EndpointState(None, None, A_MOMENT, DOWN)
+
+
+@pytest.mark.parametrize(
+    ("states", "asks_all", "begins", "left"),
+    [
+        ((WELL, WELL), False, ["a answered", "b stands by: answered"], ""),
+        ((WELL, MUTE), False, ["a answered", "b stands by: did not answer at"], ""),
+        ((MUTE, WELL), False, ["a has not answered", "b is asked instead: answered"], "a"),
+        ((MUTE, MUTE), False, ["a has not answered", "b has not answered"], ""),
+        ((WELL, MUTE), True, ["a answered", "b has not answered"], "b"),
+        ((EndpointState(), WELL), False, ["a has not been asked yet", "b stands by"], ""),
+    ],
+)
+def test_endpoint_that_is_left_is_named_with_the_one_asked_instead(
+    states: Sequence[EndpointState],
+    asks_all: bool,  # noqa: FBT001 - ask_exclusions = "all"
+    begins: Sequence[str],
+    left: str,
+) -> None:
+    endpoints = tuple(zip("ab", states, strict=True))
+    asked = OperationHealth(EXCLUSION, A_MOMENT, None, endpoints=endpoints, asks_all=asks_all)
+    health = NetworkHealth(SIMULATED, [asked])
+
+    words = endpoint_words(asked, A_MOMENT)
+    named = [headline for headline, _, _ in health.left_endpoints(A_MOMENT)]
+
+    assert [said.startswith(start) for said, start in zip(words, begins, strict=True)] == [True] * 2
+    wanted = (
+        f"Devnet: the exclusion endpoint {left} has not answered since 12:00:00 UTC (just now)."
+    )
+    assert named == ([wanted] if left else [])

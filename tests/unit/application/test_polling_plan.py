@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.polling_plan import PlannedPolling, plan_in_words, planned_polling
+from dashboard.application.network_status import NetworkProfile
+from dashboard.application.polling_plan import PlannedPolling, planned_polling
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
+from dashboard.domain.health.budgets import Budget, BudgetState
+from dashboard.domain.health.observation import Cost, Spent
 from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_between
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -20,7 +25,17 @@ from tests.browser.seeded_store import SIMULATED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash
 
 DAY = timedelta(days=1)
-HOSTED = replace(SIMULATED, network_id=A_NETWORK, question_credits=80, planned_credits=1000)
+FEES = Spent(10, 1000)
+HOSTED = replace(
+    SIMULATED,
+    network_id=A_NETWORK,
+    cost=Cost({"": Spent(1, 80)}, {"": FEES}),
+    sees_all_reports=False,
+)
+SHARED = replace(
+    HOSTED, name="Shared", cost=Cost({"b": Spent(2, 160), "": Spent(1, 0)}, {"b": FEES})
+)
+OTHER = replace(SHARED, network_id=ANOTHER_NETWORK, name="Other")
 
 
 def a_load(age: timedelta, many: int = 1000, *, is_rejected: bool = False) -> list[AgeGroup]:
@@ -29,8 +44,14 @@ def a_load(age: timedelta, many: int = 1000, *, is_rejected: bool = False) -> li
 
 def in_force(load: list[AgeGroup], limits: LineLimits | None = None) -> PlannedPolling:
     profile = HOSTED if limits is None else replace(HOSTED, line_limits=limits)
-    [found] = (each for each in planned_polling(profile, load, A_MOMENT) if each.is_in_force)
+    [found] = (each for each in lines(profile, load=load) if each.is_in_force)
     return found
+
+
+def lines(
+    *profiles: NetworkProfile, load: list[AgeGroup], budget: BudgetState | None = None
+) -> Sequence[PlannedPolling]:
+    return planned_polling(profiles, load, [] if budget is None else [budget], A_MOMENT).lines
 
 
 def test_calls_of_a_day_are_those_at_every_age_that_is_there() -> None:
@@ -42,24 +63,74 @@ def test_calls_of_a_day_are_those_at_every_age_that_is_there() -> None:
     planned = in_force(evenly)
 
     assert planned.tracked == 1700
-    assert planned.calls_a_day == pytest.approx(240 * 220, rel=0.03)
-    assert planned.credits_a_day == planned.calls_a_day * 80
+    assert planned.asked.calls == pytest.approx(240 * 220, rel=0.03)
+    assert planned.asked.credits == planned.asked.calls * 80
+    assert planned.fees == FEES
 
 
 def test_other_settings_scale_calls_and_delays() -> None:
-    half, ours, double, most = planned_polling(HOSTED, a_load(DAY / 2), A_MOMENT)
+    half, ours, double, most = lines(HOSTED, load=a_load(DAY / 2))
 
     assert [each.calls for each in (half, ours, double, most)] == [110, 220, 440, 880]
-    assert double.calls_a_day == pytest.approx(2 * ours.calls_a_day, rel=0.02)
-    assert half.delay.mean > ours.delay.mean > double.delay.mean > most.delay.mean
+    assert double.asked.calls == pytest.approx(2 * ours.asked.calls, rel=0.02)
+    delays = [each.delay.mean for each in (half, ours, double, most) if each.delay]
+    assert delays == sorted(delays, reverse=True)
+    assert len(set(delays)) == 4
+
+
+def test_every_endpoint_that_is_asked_counts() -> None:
+    one, all_ = (lines(each, load=a_load(DAY / 2))[1] for each in (HOSTED, SHARED))
+
+    assert all_.asked == Spent(3 * one.asked.calls, 2 * one.asked.credits)
+
+
+def test_short_budget_is_shared_by_its_networks_and_stretches_what_is_asked() -> None:
+    load = [*a_load(DAY / 2), AgeGroup(ANOTHER_NETWORK, False, 1000, A_MOMENT - DAY / 2)]  # noqa: FBT003 - is_rejected
+    wanted = sum(each.asked.credits for each in lines(SHARED, OTHER, load=load) if each.is_in_force)
+    budget = Budget("b", credits_per_day=wanted // 2 + 2 * FEES.credits, reserve=0)
+
+    plan = planned_polling((SHARED, OTHER), load, [BudgetState(budget, {})], A_MOMENT)
+
+    ours, theirs = (each for each in plan.lines if each.is_in_force)
+    double = next(each for each in plan.lines if each.calls == 440)
+    usual = lines(SHARED, load=load)[1]
+    assert ours.stretch == theirs.stretch == pytest.approx(2)
+    assert ours.asked.credits == pytest.approx(wanted / 4, rel=0.01)
+    assert double.stretch == pytest.approx(3, rel=0.01)
+    assert ours.delay is not None
+    assert usual.delay is not None
+    assert ours.delay.mean > 1.5 * usual.delay.mean
+    said = " ".join(plan.in_words())
+    assert f"has {budget.credits_per_day:,} credits a day for polls" in said
+    assert "each is asked about 2.0 times less often" in said
+
+
+def test_month_that_is_nearly_spent_is_in_the_plan() -> None:
+    budget = Budget("b", credits_per_month=10**9, reserve=0)
+    load, spent = a_load(DAY / 2), {BudgetPeriod.MONTH: 10**9 - 1, BudgetPeriod.DAY: 0}
+
+    short, enough = (
+        planned_polling([SHARED], load, [BudgetState(budget, each)], A_MOMENT)
+        for each in (spent, {})
+    )
+
+    assert short.lines[1].stretch == 1000
+    assert enough.lines[1].stretch == 1
+    assert "it suffices" in " ".join(enough.in_words())
+
+
+def test_network_with_fees_alone_is_in_the_plan() -> None:
+    [planned] = lines(replace(HOSTED, has_exclusion=False), load=[])
+
+    assert (planned.asked, planned.fees, planned.delay) == (Spent(), FEES, None)
 
 
 def test_what_is_rejected_or_seen_after_line_limits_takes_less() -> None:
-    usual = in_force(a_load(DAY / 2)).calls_a_day
-    rejected = in_force(a_load(DAY / 2, is_rejected=True)).calls_a_day
+    usual = in_force(a_load(DAY / 2)).asked.calls
+    rejected = in_force(a_load(DAY / 2, is_rejected=True)).asked.calls
     ended = LimitsEnd(A_MOMENT - DAY)
-    seldom = in_force(a_load(DAY / 2), LineLimits((), ended)).calls_a_day
-    never = in_force(a_load(DAY / 2), LineLimits((), ended, is_asked_after=False)).calls_a_day
+    seldom = in_force(a_load(DAY / 2), LineLimits((), ended)).asked.calls
+    never = in_force(a_load(DAY / 2), LineLimits((), ended, is_asked_after=False)).asked.calls
 
     assert usual > 4 * rejected > 4 * seldom > never == 0
 
@@ -68,16 +139,20 @@ def test_what_is_in_a_block_takes_a_few_calls() -> None:
     [usual] = a_load(DAY / 2)
     included = usual._replace(included_after=timedelta(seconds=20))
 
-    assert in_force([usual]).calls_a_day > 10_000
-    assert in_force([included]).calls_a_day == pytest.approx(12_000, abs=2000)
+    assert in_force([usual]).asked.calls > 10_000
+    assert in_force([included]).asked.calls == pytest.approx(12_000, abs=2000)
 
 
 def test_network_without_charges_has_no_other_setting_to_choose() -> None:
-    free = replace(HOSTED, question_credits=0, cadence=CadencePolicy(22))
+    cost = Cost({"": Spent(1, 0)})
+    free = replace(HOSTED, cost=cost, cadence=CadencePolicy(22), sees_all_reports=True)
 
-    [planned] = planned_polling(free, a_load(DAY), A_MOMENT)
+    plan = planned_polling([free], a_load(DAY), [], A_MOMENT)
 
-    assert (planned.calls, planned.credits_a_day) == (22, 0)
+    [planned] = plan.lines
+    assert (planned.calls, planned.asked.credits) == (22, 0)
+    assert "Devnet: asked about a tenth as often" in " ".join(plan.in_words())
+    assert "Devnet" not in " ".join(plan.of(["Linea"]).in_words())
 
 
 def test_store_counts_what_is_watched_by_network_age_and_record(empty_store: Store) -> None:
@@ -111,8 +186,8 @@ def test_store_counts_what_is_watched_by_network_age_and_record(empty_store: Sto
 def test_plan_says_what_it_rests_on(queries: Application) -> None:
     plan = queries.health.plan()
 
-    words = " ".join(plan_in_words(plan))
+    words = " ".join(plan.in_words())
 
-    calls = sum(each.calls_a_day for each in plan if each.is_in_force)
+    calls = sum(each.asked.calls + each.fees.calls for each in plan.lines if each.is_in_force)
     assert f"{calls:,} call" in words
     assert calls_between(-DAY, timedelta(), CadencePolicy()) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.health.budgets import Budget, BudgetState, stretch_for
+from dashboard.domain.health.budgets import Budget, BudgetState, factor, stretch_for
 from dashboard.domain.health.transports import Transport, TransportState
 from tests.builders import A_MOMENT
 
@@ -13,12 +13,20 @@ DAY = BudgetPeriod.DAY
 HALF_A_DAY = 12 * 3600
 
 
-def test_methods_cost_what_is_said_of_them_with_any_prefix() -> None:
-    budget = Budget("b", credits_per_call=80, credits={"getStatus": 5, "eth_call": 20})
+STATUS = "getTransactionExclusionStatusV1"
 
-    assert budget.cost("linea_getStatus", 3) == 15
-    assert budget.cost("eth_call") == 20
-    assert budget.cost("other", 2) == 160
+
+def test_methods_cost_what_is_said_of_them_with_any_prefix() -> None:
+    budget = Budget("b", credits_per_call=80, credits={STATUS: 5, "eth_feeHistory": 20})
+
+    assert budget.cost(STATUS) == 5
+    assert budget.cost(f"linea_{STATUS}", 3) == 15
+    assert budget.cost("eth_feeHistory") == 20
+    assert budget.cost("busyThreshold", 2) == 160
+
+
+def test_factor_has_a_tenth_below_ten() -> None:
+    assert (factor(2.345), factor(23.45), factor(1000.0)) == ("2.3", "23", "1,000")
 
 
 @pytest.mark.parametrize(

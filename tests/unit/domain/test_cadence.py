@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.health.observation import Cost
 from dashboard.domain.tracking.cadence import (
     MOST_RENEWALS,
     RENEWED_FOR,
@@ -156,12 +155,6 @@ def test_unanswered_question_is_put_again_within_a_minute_or_an_hour_at_the_end(
     wait = next_try(age, POLICY)
 
     assert timedelta() < wait <= (timedelta(minutes=1) if age < END else timedelta(hours=1))
-
-
-def test_credits_follow_from_calls() -> None:
-    cost = Cost(gas_calls=28_800, calls_per_transaction=220)
-
-    assert (cost.gas_credits, cost.credits_per_transaction) == (2_304_000, 17_600)
 
 
 def test_expected_delay_is_that_of_every_record_weighed() -> None:

@@ -16,7 +16,7 @@ from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.budgets import stretch_of, take_credits
-from dashboard.upstream.budget import BudgetKeeper
+from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.wiring.budgets import StoredPurse
 from tests.builders import A_NETWORK, a_hash
@@ -61,7 +61,8 @@ class Account:
         own = NetworkStore(store, A_NETWORK, term) if term else self.poll.store
         conditions, clocks = conditions_of(self.clock), self.clock.clocks
         client, queue = self.a_client(keeper), ExclusionQueue(POLICY)
-        return ExclusionPoll(client, own, queue, clocks, conditions, uuid4, keeper)
+        budgets = NetworkBudgets({"": (keeper, 80)}, lambda: ("",))
+        return ExclusionPoll(client, own, queue, clocks, conditions, uuid4, budgets)
 
     def a_keeper(self, *, for_people: bool) -> BudgetKeeper:
         """Return the budget as a new process has it."""

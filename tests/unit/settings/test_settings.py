@@ -389,10 +389,3 @@ def test_length_that_would_forget_what_is_needed_is_refused(
     tmp_path: Path, text: str, said: str
 ) -> None:
     assert said in mistake(tmp_path, f"[store]\n{text}\n")
-
-
-def test_budget_that_allows_no_call_is_refused(tmp_path: Path) -> None:
-    text = "[budgets.gateway]\ncredits_per_day = "
-
-    assert "leaves polls 79 credits a day, and one call costs 80" in mistake(tmp_path, f"{text}88")
-    assert loaded(tmp_path, f"{text}89").budgets["gateway"].credits_per_day == 89

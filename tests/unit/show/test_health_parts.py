@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.domain.health.observation import Operation, Spent
+from dashboard.domain.health.observation import Cost, Operation, Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
@@ -52,7 +52,7 @@ def test_damage_of_one_part_leaves_the_others_alive(
 
 
 def test_fees_over_plan_are_said_in_words_with_a_sign(store: Store) -> None:
-    planned = replace(SIMULATED, planned_credits=1_000)
+    planned = replace(SIMULATED, cost=Cost(gas_credits=1_000))
     fees, hashes = Operation.BUSY_THRESHOLD.value, Operation.EXCLUSION_STATUS.value
     spent = {fees: Spent(9, 1_500), hashes: Spent(9, 9_000)}
     others = [replace(planned, network_id=NetworkId(each), name=f"N{each}") for each in (7, 8)]

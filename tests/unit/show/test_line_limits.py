@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.application.source_health import OperationState
-from dashboard.domain.health.observation import Failure, FailureKind, Operation
+from dashboard.domain.health.observation import Cost, Failure, FailureKind, Operation, Spent
 from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Need, VerdictKind
@@ -28,7 +28,7 @@ MUTE = Failure(FailureKind.UNAVAILABLE, "Devnet exclusion endpoint did not answe
 
 
 def ending(store: Store, end: LimitsEnd) -> Application:
-    card = replace(SIMULATED, line_limits=LineLimits((), end), question_credits=80)
+    card = replace(SIMULATED, line_limits=LineLimits((), end), cost=Cost({"": Spent(1, 80)}))
     return Application(store, (card,), None, lambda: NOW)
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
-from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.health.observation import Cost, ExclusionAnswer, Spent
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
@@ -147,7 +147,7 @@ def test_question_that_ends_midway_counts_only_what_was_asked(store: Store) -> N
 
 def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: Store) -> None:
     asked: list[TxHash] = []
-    charged = replace(SIMULATED, question_credits=80)
+    charged = replace(SIMULATED, cost=Cost({"": Spent(1, 80)}))
     queries = Application(store, (charged,), recorder(asked), lambda: NOW)
     unknown = [a_hash(number) for number in range(1, 61)]
     hashes = [tx_hash(2), *unknown, tx_hash(9)]

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.budgets import Budget
 from dashboard.errors import StoreUnavailable, UpstreamThrottled
-from dashboard.upstream.budget import BudgetKeeper, Taken
+from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets, Taken
 from tests.fake_clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_credits_of_yesterday_are_not_spent_today(fake_clock: FakeClock) -
     purse = Purse()
     keeper = BudgetKeeper(Budget("b", credits_per_day=10**6), purse, fake_clock.now)
 
-    for _ in range(3):
+    for _ in range(60):
         async with keeper.turn("status", 1):
             pass
     taken_together = purse.takes
@@ -68,7 +68,40 @@ async def test_credits_of_yesterday_are_not_spent_today(fake_clock: FakeClock) -
     async with keeper.turn("status", 1):
         pass
 
-    assert (taken_together, purse.takes) == (1, 2)
+    assert (taken_together, purse.takes) == (11, 12)
+
+
+async def test_what_is_asked_now_and_then_takes_no_credits_ahead(fake_clock: FakeClock) -> None:
+    purse = Purse()
+    keeper = BudgetKeeper(Budget("b", credits_per_day=10**6), purse, fake_clock.now)
+
+    for _ in range(3):
+        for _ in range(4):
+            async with keeper.turn("status", 1):
+                pass
+        fake_clock.wait(timedelta(seconds=1))
+
+    assert purse.spent == 3 * 4 * 80
+
+
+async def test_network_stretches_by_the_budgets_of_the_endpoints_that_are_asked(
+    fake_clock: FakeClock,
+) -> None:
+    purses = Purse(), Purse()
+    small, large = (
+        BudgetKeeper(Budget("b", credits_per_day=limit, reserve=0), purse, fake_clock.now)
+        for limit, purse in zip((43_200, 86_400), purses, strict=True)
+    )
+    used = ["a", "b"]
+    budgets = NetworkBudgets({"a": (small, 1), "b": (large, 2), "c": (large, 2)}, lambda: used)
+
+    both = budgets.plan("network", 2.0)  # half of a day is left: 1 and 2 credits a second
+    used[:] = ["b", "c"]
+    others = budgets.plan("network", 2.0)
+    used[:] = ["d"]
+
+    assert (both, others, budgets.plan("network", 2.0)) == (2.0, 4.0, 1.0)
+    assert (purses[0].stretch, purses[1].stretch) == (1.0, 1.0)
 
 
 async def test_nothing_is_asked_while_nobody_knows_what_is_left(fake_clock: FakeClock) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard.domain.health.budgets import FREE, USUAL
 from dashboard.domain.health.observation import Spent
 from dashboard.errors import StoreUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Meter, Metered
@@ -19,9 +20,9 @@ from tests.unit.upstream.scripted_exclusion import hashes, truth
 
 def test_calls_are_counted_by_operation_at_their_price() -> None:
     meter = Meter()
-    meter.note_at(80)("busyThreshold", 1)
-    meter.note_at(80)("busyThreshold", 2)
-    meter.note_at(0)("eth_chainId", 1)
+    meter.note_at(USUAL)("busyThreshold", 1)
+    meter.note_at(USUAL)("busyThreshold", 2)
+    meter.note_at(FREE)("eth_chainId", 1)
 
     with meter.handed_over() as metered:
         assert metered.spent == {"busyThreshold": Spent(3, 240), "eth_chainId": Spent(1, 0)}
@@ -31,10 +32,10 @@ def test_calls_are_counted_by_operation_at_their_price() -> None:
 
 def test_calls_that_were_not_written_down_are_handed_over_again() -> None:
     meter = Meter()
-    meter.note_at(80)("busyThreshold", 1)
+    meter.note_at(USUAL)("busyThreshold", 1)
 
     with suppress(StoreUnavailable), meter.handed_over():
-        meter.note_at(80)("busyThreshold", 1)
+        meter.note_at(USUAL)("busyThreshold", 1)
         raise StoreUnavailable("full")
 
     with meter.handed_over() as metered:
@@ -45,8 +46,8 @@ def test_calls_that_were_not_written_down_are_handed_over_again() -> None:
 async def test_each_question_of_a_batch_is_a_call() -> None:
     meter = Meter()
     exclusion, node = ScriptedAsker(truth), ScriptedAsker(lambda _: [])
-    for asker, credits_per_call in ((exclusion, 80), (node, 0)):
-        asker.endpoint = replace(asker.endpoint, note=meter.note_at(credits_per_call))
+    for asker, tariff in ((exclusion, USUAL), (node, FREE)):
+        asker.endpoint = replace(asker.endpoint, note=meter.note_at(tariff))
 
     await ExclusionClient(exclusion, "linea").ask(hashes(3))
     with suppress(UpstreamUnreadable):

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.health.observation import Operation, Spent
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.settings.key_limits import configured_keys
-from dashboard.upstream.endpoint import http_error
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.budgets import spent_of
+from dashboard.upstream.endpoint import Charge, http_error
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
-from dashboard.wiring.clients import Clients, key_advice, rpc_address
-from dashboard.wiring.networks import networks_of
+from dashboard.wiring.clients import Clients, key_advice, open_clients, rpc_address
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.networks import cost_of, networks_of
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
 ENDPOINTS = {
@@ -97,7 +101,9 @@ async def test_advice_where_a_question_is_forbidden_blames_no_key_that_is_not_th
     url: str, key: str | None, said: str, tmp_path: Path
 ) -> None:
     async with open_client() as http:
-        asker = Clients(http, settings_with(tmp_path, "").poll)._asker("x", at(url, key))  # noqa: SLF001 - what this promises is inside
+        settings = settings_with(tmp_path, "")
+        network, *_ = networks_of(settings)
+        asker = Clients(http, settings.poll)._asker(network, "x", at(url, key))  # noqa: SLF001 - what this promises is inside
 
     assert said in str(http_error(asker.endpoint, 403, {}))
 
@@ -110,9 +116,10 @@ async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> No
     async with open_client() as http:
         clients = Clients(http, settings.poll)
 
-        assert isinstance(clients._asker("x", at("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
-        assert isinstance(clients._asker("x", at("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
-        assert clients._asker("x", at("wss://h/ws", "k")).endpoint.key_advice.startswith("url ends")  # noqa: SLF001 - what this promises is inside
+        assert isinstance(clients._asker(network, "x", at("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
+        assert isinstance(clients._asker(network, "x", at("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
+        doubled = clients._asker(network, "x", at("wss://h/ws", "k"))  # noqa: SLF001 - what this promises is inside
+        assert doubled.endpoint.key_advice.startswith("url ends")
         assert clients.gas(network) is None
 
 
@@ -127,3 +134,97 @@ def test_development_key_is_accepted_only_where_nothing_is_configured(
     assert open_ring.find("dev") is not None
     assert own_ring.find("dev") is None
     assert own_ring.find("w") is not None
+
+
+SHARED = """
+[poll]
+calls_per_transaction = 100
+[budgets.gateway]
+credits_per_day = 30_000_000
+credits = { linea_getTransactionExclusionStatusV1 = 5, eth_feeHistory = 20 }
+[budgets.second]
+credits_per_call = 7
+[networks.mine]
+network_id = 31337
+gas_period = "12s"
+history_period = "1d"
+threshold_period = "1d"
+block_time = "4s"
+"""
+GATEWAY = "url = 'https://h', key = 'k', budget = 'gateway'"
+SECOND = "url = 'https://s', name = 'second', budget = 'second'"
+COSTS = {
+    "both endpoints are asked": (
+        f"exclusion = {{ {GATEWAY} }}\nexclusions = [{{ {SECOND} }}]\nask_exclusions = 'all'",
+        {"gateway": Spent(1, 5), "second": Spent(1, 7)},
+        {},
+    ),
+    "the first one alone is asked": (
+        f"exclusion = {{ {GATEWAY} }}\nexclusions = [{{ {SECOND} }}]",
+        {"gateway": Spent(1, 5)},
+        {},
+    ),
+    "nobody says what it costs": (
+        "exclusion = { url = 'https://h', key = 'k' }",
+        {"": Spent(1, 80)},
+        {},
+    ),
+    "our own serve is free, over WebSocket too": (
+        "exclusion = { url = 'ws://127.0.0.1:8502', allow_clear_text = true }",
+        {"": Spent(1, 0)},
+        {},
+    ),
+    "fees come from a gas API": (
+        f"gas = {{ {GATEWAY} }}",
+        {},
+        {"gateway": Spent(7_203, 7_203 * 80)},
+    ),
+    "fees come from a node, which our own serve reads as well": (
+        f"node = {{ {GATEWAY} }}\nnodes = [{{ {SECOND} }}]",
+        {},
+        {
+            "gateway": Spent(3 * 28_800, 28_800 * 180),
+            "second": Spent(2 * 8_640, 2 * 8_640 * 7),
+        },
+    ),
+    "our own serve reads no node": (
+        f"serve_fees = false\nnode = {{ {GATEWAY} }}",
+        {},
+        {"gateway": Spent(3 * 7_200, 7_200 * 180)},
+    ),
+    "nothing is charged for a node": ("node = { url = 'http://n' }", {}, {}),
+}
+
+
+@pytest.mark.parametrize(("text", "question", "fees"), COSTS.values(), ids=COSTS.keys())
+def test_cost_is_what_every_endpoint_charges_to_its_budget(
+    tmp_path: Path, text: str, question: dict[str, Spent], fees: dict[str, Spent]
+) -> None:
+    settings = settings_with(tmp_path, SHARED + text)
+    [network] = networks_of(settings)
+
+    cost = cost_of(network, settings)
+
+    assert (cost.question, cost.fees) == (question, fees)
+
+
+async def test_every_client_counts_and_keeps_to_what_its_budget_says(
+    tmp_path: Path, store: Store
+) -> None:
+    text = f"exclusion = {{ {GATEWAY} }}\ngas = {{ {GATEWAY} }}\nnode = {{ {GATEWAY} }}"
+    settings = settings_with(tmp_path, SHARED + text)
+    [network] = networks_of(settings)
+
+    async with open_clients(settings, store=store) as clients:
+        exclusion, [node] = clients.exclusions(network)[""], clients.nodes(network)
+        for endpoint, method in (
+            (exclusion.endpoint, Operation.EXCLUSION_STATUS),
+            (node.endpoint, "eth_feeHistory"),
+        ):
+            async with endpoint.turn(Charge(method, 2)):
+                pass
+        with clients.meters[network.network_id].handed_over() as metered, store.read() as held:
+            spent = spent_of(held, "gateway", utc_now())
+
+    assert [each.credits for each in metered.spent.values()] == [10, 40]
+    assert set(spent.values()) == {50}
