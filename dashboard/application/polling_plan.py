@@ -116,8 +116,8 @@ class PollingPlan:
                 "serve, which knows every rejection at once."
             )
         yield (
-            "Delays are expected ones, from when the API has a rejection to when it is seen, if "
-            "70 % are there within 5 s of the attempt, 90 % within 1 min and 99 % within 1 h."
+            "A delay is the expected time from when the API has a rejection to when Linewatch sees "
+            "it, if it has 70 % within 5 s of the attempt, 90 % within 1 min and 99 % within 1 h."
         )
 
 

@@ -59,7 +59,7 @@ class _Circuit:
         self.rest = min(max(2 * self.rest, _SHORTEST_REST), _LONGEST_REST)
         self.rests_until = now + max(self.rest, longest_retry_after(failures))
         if was_closed:
-            _log.warning("An exclusion endpoint is left", endpoint=name, why=failures[0].message)
+            _log.warning("An exclusion endpoint fails", endpoint=name, why=failures[0].message)
 
 
 def _loop_time() -> timedelta:
