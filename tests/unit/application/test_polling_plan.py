@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -16,13 +16,9 @@ from dashboard.domain.health.budgets import Budget, BudgetState
 from dashboard.domain.health.observation import Cost, Spent
 from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_between
-from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.cohorts import mark_included, mark_rejected
-from dashboard.store.tracking.search import AgeGroup, count_by_age
-from dashboard.store.tracking.transactions import track, track_all
+from dashboard.store.tracking.search import AgeGroup
 from tests.browser.seeded_store import SIMULATED
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK
 
 DAY = timedelta(days=1)
 FEES = Spent(10, 1000)
@@ -153,34 +149,6 @@ def test_network_without_charges_has_no_other_setting_to_choose() -> None:
     assert (planned.calls, planned.asked.credits) == (22, 0)
     assert "Devnet: asked about a tenth as often" in " ".join(plan.in_words())
     assert "Devnet" not in " ".join(plan.of(["Linea"]).in_words())
-
-
-def test_store_counts_what_is_watched_by_network_age_and_record(empty_store: Store) -> None:
-    def request(number: int, ago: timedelta | None) -> TrackRequest:
-        attempted: datetime | None = None if ago is None else A_MOMENT - ago
-        return TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), attempted, "")
-
-    with empty_store.write() as connection:
-        requests = [request(1, None), request(2, None), request(3, 2 * DAY), request(4, 9 * DAY)]
-        track_all(connection, requests, A_MOMENT)
-        mark_rejected(connection, A_NETWORK, [a_hash(2)])
-        for number, seconds in ((1, 0), (5, 10), (6, 20)):
-            track(connection, request(number, None), A_MOMENT)
-            at = A_MOMENT + timedelta(seconds=seconds)
-            mark_included(connection, A_NETWORK, [a_hash(number)], at if seconds else None)
-        found = count_by_age(connection, A_MOMENT - 7 * DAY)
-
-    ours = {
-        (each.is_rejected, each.born_at, each.included_after): each.many
-        for each in found
-        if each.network_id == A_NETWORK
-    }
-    assert ours == {
-        (False, A_MOMENT, None): 1,
-        (False, A_MOMENT, timedelta(seconds=15)): 2,
-        (True, A_MOMENT, None): 1,
-        (False, A_MOMENT - 2 * DAY, None): 1,
-    }
 
 
 def test_plan_says_what_it_rests_on(queries: Application) -> None:

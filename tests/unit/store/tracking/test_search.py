@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, select
 
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import tracked_hashes
-from dashboard.store.tracking.cohorts import mark_rejected
+from dashboard.store.tracking.cohorts import mark_included, mark_rejected
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
+    count_by_age,
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import track_all
-from tests.builders import A_MOMENT, A_NETWORK, a_hash
+from dashboard.store.tracking.transactions import track, track_all
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash
 
 MANY = 7000
 """More than are looked at one by one."""
@@ -114,3 +116,32 @@ def test_what_no_database_keeps_fits_nothing(store: Store) -> None:
             TrackedFilter(tag=text),
         ):
             assert search_tracked(connection, wanted, 5) == [], wanted
+
+
+def test_what_is_watched_is_counted_by_network_age_record_and_block(store: Store) -> None:
+    def request(number: int, ago: timedelta | None) -> TrackRequest:
+        attempted: datetime | None = None if ago is None else A_MOMENT - ago
+        return TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), attempted, "")
+
+    day = timedelta(days=1)
+    with store.write() as connection:
+        requests = [request(1, None), request(2, None), request(3, 2 * day), request(4, 9 * day)]
+        track_all(connection, requests, A_MOMENT)
+        mark_rejected(connection, A_NETWORK, [a_hash(2)])
+        for number, seconds in ((1, 0), (5, 10), (6, 20)):
+            track(connection, request(number, None), A_MOMENT)
+            at = A_MOMENT + timedelta(seconds=seconds)
+            mark_included(connection, A_NETWORK, [a_hash(number)], at if seconds else None)
+        found = count_by_age(connection, A_MOMENT - 7 * day)
+
+    ours = {
+        (each.is_rejected, each.born_at, each.included_after): each.many
+        for each in found
+        if each.network_id == A_NETWORK
+    }
+    assert ours == {
+        (False, A_MOMENT, None): 1,
+        (False, A_MOMENT, timedelta(seconds=15)): 2,
+        (True, A_MOMENT, None): 1,
+        (False, A_MOMENT - 2 * day, None): 1,
+    }
