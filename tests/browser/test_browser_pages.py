@@ -22,6 +22,16 @@ BEYOND_THE_WALL = """
   document.querySelector('[data-testid=stMain]').scrollHeight > innerHeight ? ['scrolls'] : [])
 """
 
+_TOLD = """
+window.told = [];
+window.Notification = class {
+  static permission = 'granted';
+  static requestPermission = async () => 'granted';
+  constructor(title, { body }) { window.told.push(body); }
+};
+localStorage.setItem('linewatch-wall', JSON.stringify({ notify: true, seen: [] }));
+"""
+
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
     visit(page, site)
@@ -61,7 +71,22 @@ def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
     page.keyboard.press("Escape")
 
     expect(page.locator("h1")).to_have_text("Overview")
-    page.set_viewport_size(SIZE)
+
+
+def test_wall_tells_of_what_became_critical_once_somebody_asked(page: Page, site: str) -> None:
+    wall = page.context.new_page()
+    wall.add_init_script(_TOLD)
+    visit(wall, f"{site}/?wall=1")
+
+    wall.wait_for_function("window.told.length > 0")
+    assert wall.evaluate("window.told") == ["Monitoring stopped: the worker is not running"]
+    notify = wall.get_by_role("button", name="Notify")
+    expect(notify).to_have_attribute("aria-pressed", "true")
+    notify.click()
+    wall.get_by_role("button", name="Sound").click()
+
+    expect(notify).to_have_attribute("aria-pressed", "false")
+    expect(wall.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
 
 
 def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:

@@ -228,6 +228,10 @@ _PURPOSES: Final = {
 }
 
 
+KNOWN_MODULES: Final = tuple(_PURPOSES)
+"""Modules that a public description names."""
+
+
 def purpose_of(module: str) -> str | None:
     """Return what a module works on, None if no public description says so."""
     return _PURPOSES.get(module)

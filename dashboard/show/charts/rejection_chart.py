@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.application.rejection_timeline import NO_MODULE, RANGES, Overruns, Timeline
+from dashboard.application.rejection_timeline import NO_MODULE, RANGES, Overruns, SplitBy, Timeline
 from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
@@ -19,6 +19,7 @@ from dashboard.show.charts.figure import (
     Drawing,
     DrawnFigure,
     PlotlyJson,
+    module_colour,
     plain_layout,
     plain_name,
     typed,
@@ -91,22 +92,24 @@ def _bars(timeline: Timeline, number: int, name: str, counts: Sequence[int]) -> 
     return _steps(timeline) | {
         "name": plain_name(name),
         "y": typed(drawn),
-        "marker": {"color": _colour(number, name), "line": {"width": 0}},
+        "marker": {"color": _colour(timeline, number, name), "line": {"width": 0}},
         "hovertemplate": "%{y:,}",
         "unselected": {"marker": {"opacity": 1}},
     }
 
 
-def _colour(number: int, name: str) -> str:
+def _colour(timeline: Timeline, number: int, name: str) -> str:
     if name == NO_MODULE:
         return _NOTHING
+    if timeline.split is SplitBy.MODULE and " " not in name:  # others are counted in words
+        return module_colour(name)
     return _COLOURS[number] if number < MOST_GROUPS else _REST
 
 
 def timeline_legend(timeline: Timeline) -> list[tuple[str, str, int]]:
     """Return the name, colour and count of each group that is drawn."""
     return [
-        (name, _colour(number, name), sum(counts))
+        (name, _colour(timeline, number, name), sum(counts))
         for number, (name, counts) in enumerate(folded(timeline))
     ]
 

@@ -9,8 +9,9 @@ from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.source_health import OperationState
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.tracking.verdict import VerdictKind
+from dashboard.show.charts.figure import LONGEST_NAME, module_colour
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),
@@ -113,6 +114,14 @@ def sign_label(severity: str) -> str:
     """Return the same for the label of a widget, in colours that read on light and on dark."""
     kind, sign, word = severity_style(severity)
     return f':color[{sign} {word}:]{{foreground="{_SIGN_COLOURS.get(kind, "#7a8894")}"}}'
+
+
+def module_mark(module: str) -> Markup:
+    """Build the name of a prover module after a square of its colour."""
+    square = element(
+        "i", class_="lw-module", style=f"background: {module_colour(module)}", aria_hidden="true"
+    )
+    return join(square, element("b", breakable(visible(module, LONGEST_NAME))))
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:

@@ -274,12 +274,16 @@ _LONGEST_NAME: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class CountRow:
-    """One count: its name, which may be foreign, what a click chooses, and a remark beside it."""
+    """One count: its name, which may be foreign, what a click chooses, and a remark beside it.
+
+    `colour` is that of its bar, if it has one of its own.
+    """
 
     name: str
     value: str
     count: int
     note: str = ""
+    colour: str = ""
 
 
 def count_list(
@@ -302,7 +306,8 @@ def count_list(
 
 
 def _cells(row: CountRow, highest: int, *, is_chosen: bool) -> Markup:
-    bar = element("i", style=f"width: {row.count / highest:.1%}", aria_hidden="true")
+    colour = f"; background: {row.colour}" if row.colour else ""
+    bar = element("i", style=f"width: {row.count / highest:.1%}{colour}", aria_hidden="true")
     name = breakable(visible(row.name, _LONGEST_NAME))
     return element(
         "div",

@@ -22,7 +22,7 @@ from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.show.charts.figure import LONGEST_NAME, with_picture
+from dashboard.show.charts.figure import LONGEST_NAME, module_colour, with_picture
 from dashboard.show.charts.rejection_chart import (
     HEIGHT,
     OVERRUN_HEIGHT,
@@ -155,7 +155,7 @@ def modules_part(queries: Application, narrowing: Narrowing) -> None:
         section("Modules", "A reason names the first module over its limit.")
         ranked = summary.modules.most_common()
         rows = [
-            CountRow(name, name, count, _difference(summary, name))
+            CountRow(name, name, count, _difference(summary, name), module_colour(name))
             for name, count in ranked[:MOST_RANKED]
         ]
         count_list("modules", rows, chosen, narrowing.module)

@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import age, moment, short_hash, span
-from dashboard.domain.markup import Markup, breakable, element, join, visible
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,
     UNDATED,
@@ -28,6 +28,8 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     purpose_of,
 )
+from dashboard.show.charts.figure import module_colour
+from dashboard.show.parts.badges import module_mark
 from dashboard.show.parts.frame import in_line, link, section
 from dashboard.store.rejections.search import UnparsedReason
 from dashboard.wire.exclusion import LONGEST_ADDED
@@ -72,7 +74,7 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     title = f"{reason_words(reason)} {stage}, seen {moment(seen_at)}"
     return element(
         "div",
-        element("b", breakable(named)) if reason.module else element("span", named),
+        module_mark(reason.module) if reason.module else element("span", named),
         element("span", times) if times else Markup(),
         element("span", f"× {context.versions:,}") if context.versions > 1 else Markup(),
         tracked,
@@ -223,7 +225,7 @@ def _cause(reason: Reason) -> Markup:
     if reason.kind is ReasonKind.UNPARSED and reason.text:
         return element("q", visible(reason.text, _QUOTED_LENGTH))
     named = name_of((reason.kind, reason.module))
-    name = element("b", breakable(named)) if reason.module else element("span", named)
+    name = module_mark(reason.module) if reason.module else element("span", named)
     return join(name, " ", _lines(reason))
 
 
@@ -266,6 +268,7 @@ LIMITS: Final = "limits"
 def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits | None) -> None:
     """Show a module; `usual` is the table of limits that its network has."""
     with st.container(key="card-module", gap="small"):
+        st.html(element("i", class_="lw-module-line", style=f"background: {module_colour(module)}"))
         with st.container(horizontal=True, vertical_alignment="center", key="head-module"):
             section(module, _purpose(module))
             table = _chosen_table(tables, usual)

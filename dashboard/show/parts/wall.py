@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Final, TypeVar
 
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.application.attention import Attention
 from dashboard.application.network_status import Activity
 from dashboard.application.overview import above_usual, lasting
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId
@@ -23,6 +27,7 @@ from dashboard.show.parts.network_rows import NetworkRow, age_markup, day_pictur
 WALL: Final = "wall"
 """The parameter of the address that shows the wall: `?wall=1`."""
 
+_SCRIPT: Final = Path(__file__).parents[1] / "wall.js"
 MOST_TILES: Final = 40
 _LONGEST_NAME: Final = 40
 _LONGEST_HEADLINE: Final = 120
@@ -41,6 +46,7 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     `rows` come in the order given, the worst first.
     """
     with in_line("wall-bar", "content"):
+        _component()(key="wall-asks", data={"critical": critical(needed)})
         link("", "Leave the wall")
     whys = {each.network.network_id: each for each in reversed(needed) if each.network is not None}
     shown = rows[:MOST_TILES]
@@ -52,6 +58,27 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     more = len(rows) - len(shown)
     rest = element("p", f"{more:,} more, none of them worse", class_="lw-wall-rest")
     st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
+
+
+@cache
+def _component() -> ComponentRenderer:
+    """Return what mounts the buttons that ask for notifications and for a sound."""
+    script = _SCRIPT.read_text(encoding="utf-8")
+    return st.components.v2.component("linewatch.wall", js=script, isolate_styles=False)
+
+
+def critical(needed: Sequence[Attention]) -> list[dict[str, str]]:
+    """Return what is critical, each with an id that stays the same while it lasts."""
+    return [
+        {"id": _id_of(each), "title": visible(each.headline.rstrip(":."), _LONGEST_HEADLINE)}
+        for each in needed
+        if each.severity == Severity.CRITICAL
+    ]
+
+
+def _id_of(needed: Attention) -> str:
+    network = "" if needed.network is None else needed.network.network_id
+    return str(needed.incident_id or f"{needed.remedy} {network}")
 
 
 def split(tiles: Sequence[_Tile], widest: int | None = None) -> list[Sequence[_Tile]]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 import dashboard.show
+from dashboard.domain.rejections.reasons import KNOWN_MODULES
+from dashboard.show.charts.figure import module_colour
 from tests.processes import PROJECT
 
 _SHOW: Final = Path(dashboard.show.__file__).parent
@@ -40,6 +42,14 @@ def test_marks_of_charts_stand_out_in_both_schemes() -> None:
 
     assert marks
     assert [two for two in product(marks, ("#ffffff", "#161e25")) if _contrast(*two) < 3] == []
+
+
+def test_colour_of_a_module_follows_from_its_name_and_stands_out() -> None:
+    colours = [module_colour(each) for each in (*KNOWN_MODULES, "NEW_MODULE", "é\ud800<b>")]
+
+    assert len(set(colours[: len(KNOWN_MODULES)])) == len(KNOWN_MODULES)
+    assert module_colour("HUB") == colours[KNOWN_MODULES.index("HUB")]
+    assert [two for two in product(colours, ("#ffffff", "#161e25")) if _contrast(*two) < 3] == []
 
 
 def _contrast(one: str, other: str) -> float:
