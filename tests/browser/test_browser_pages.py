@@ -66,8 +66,9 @@ def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
     page.set_viewport_size({"width": width, "height": height})
     visit(page, f"{site}/?wall=1")
 
-    assert page.evaluate(BEYOND_THE_WALL) == []
+    expect(page.get_by_role("button", name="Sound")).to_be_visible()
     assert texts_cut(page) == []
+    assert page.evaluate(BEYOND_THE_WALL) == []
     page.keyboard.press("Escape")
 
     expect(page.locator("h1")).to_have_text("Overview")
@@ -78,7 +79,7 @@ def test_wall_tells_of_what_became_critical_once_somebody_asked(page: Page, site
     wall.add_init_script(_TOLD)
     visit(wall, f"{site}/?wall=1")
 
-    wall.wait_for_function("window.told.length > 0")
+    wall.wait_for_function("() => window.told.length > 0")
     assert wall.evaluate("window.told") == ["Monitoring stopped: the worker is not running"]
     notify = wall.get_by_role("button", name="Notify")
     expect(notify).to_have_attribute("aria-pressed", "true")

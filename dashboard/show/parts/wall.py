@@ -47,7 +47,7 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     """
     with in_line("wall-bar", "content"):
         _component()(key="wall-asks", data={"critical": critical(needed)})
-        link("", "Leave the wall")
+        link("", "Leave")
     whys = {each.network.network_id: each for each in reversed(needed) if each.network is not None}
     shown = rows[:MOST_TILES]
     urgent = [each for each in shown if _is_urgent(each, whys)]
