@@ -200,6 +200,7 @@ _TURN: Final = 0.381966
 _BRIGHTNESS: Final = (0.17, 0.24)
 """Luminance of the colours of modules: at least 3:1 on white and on the dark panel."""
 
+_SATURATION: Final = 0.62
 _LINEAR_BELOW: Final = 0.04045
 
 
@@ -214,13 +215,13 @@ def module_colour(module: str) -> str:
         if module in KNOWN_MODULES
         else len(KNOWN_MODULES) + crc32(module.encode("utf-8", "replace")) % 997
     )
-    wanted = _BRIGHTNESS[place % len(_BRIGHTNESS)]
+    hue, wanted = place * _TURN % 1, _BRIGHTNESS[place % len(_BRIGHTNESS)]
     low, high = 0.0, 1.0
     for _ in range(10):
         middle = (low + high) / 2
-        parts = hls_to_rgb(place * _TURN % 1, middle, 0.62)
-        low, high = (middle, high) if luminance(parts) < wanted else (low, middle)
-    return "#" + "".join(f"{round(each * 255):02x}" for each in parts)
+        is_dark = luminance(hls_to_rgb(hue, middle, _SATURATION)) < wanted
+        low, high = (middle, high) if is_dark else (low, middle)
+    return "#" + "".join(f"{round(each * 255):02x}" for each in hls_to_rgb(hue, low, _SATURATION))
 
 
 def luminance(parts: Sequence[float]) -> float:
