@@ -16,6 +16,7 @@ from dashboard.domain.health.observation import (
     Failure,
     Operation,
     longest_retry_after,
+    not_null,
     times_of,
 )
 from dashboard.logs import get_logger
@@ -112,18 +113,17 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
             return None
         asked_at, began = self.clocks.now(), self.clocks.elapsed()
         answers = await self.ask(questions)
-        self._note_answers(answers, self.clocks.elapsed() - began)
+        failures = [each.failure for each in not_null(answers) if each.failure is not None]
+        self._note_answers(len(answers), len(failures), self.clocks.elapsed() - began)
         recorded = await run_sync(partial(self.record, asked_at, questions, answers))
-        failures = [answer.failure for answer in answers if answer.failure is not None]
         if failures:
             self._log_failures(len(answers), failures)
         self._pause_after(failures, is_outage=len(failures) == len(answers))
         return recorded
 
-    def _note_answers(self, answers: Sequence[AnswerT], took: timedelta) -> None:
+    def _note_answers(self, asked: int, failed: int, took: timedelta) -> None:
         """Count what became of the questions, and how long all of them took together."""
-        failed = sum(answer.failure is not None for answer in answers)
-        answered = len(answers) - failed
+        answered = asked - failed
         times = times_of(took) if answered else AnswerCounts().times
         self.store.meter.note_answers(self.operation, AnswerCounts(answered, 0, failed, times))
 

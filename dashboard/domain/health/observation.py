@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from operator import add
-from typing import Final, overload
+from typing import Final, TypeVar, cast, overload
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -153,11 +153,15 @@ class ExclusionAnswers(Sequence[ExclusionAnswer]):
         return self._all
 
 
-def not_null(answers: Sequence[ExclusionAnswer]) -> Sequence[ExclusionAnswer]:
+Answer = TypeVar("Answer")
+
+
+def not_null(answers: Sequence[Answer]) -> Sequence[Answer]:
     """Return the records and failures, in order, or all answers where those are not known apart."""
-    if isinstance(answers, ExclusionAnswers):
-        return [answers.others[place] for place in sorted(answers.others)]
-    return answers
+    if not isinstance(answers, ExclusionAnswers):
+        return answers
+    others = [each for _, each in sorted(answers.others.items())]
+    return cast("list[Answer]", others)
 
 
 @dataclass(frozen=True, slots=True)

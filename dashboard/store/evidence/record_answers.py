@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.health.observation import ExclusionAnswer, Operation
+from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
@@ -54,7 +54,7 @@ def record_poll(
 
     The hashes of a cohort that got another result are in a new cohort afterwards.
     """
-    by_hash = {answer.tx_hash: answer for answer in answers}
+    by_hash = {answer.tx_hash: answer for answer in not_null(answers)}
     results = record_poll_results(connection, network_id, asked_at, polled, by_hash)
     record_statements(connection, network_id, asked_at, answers)
     _note_network(connection, network_id, asked_at, answers)
@@ -73,7 +73,7 @@ def leave_changed(
     """
     unlike = {
         each.tx_hash
-        for each in answers
+        for each in not_null(answers)
         if (each.record, each.failure) != (None, None) or each.is_claimed_included
     }
     unlike.update(changed_members(connection, network_id, [each.cohort_id for each in groups]))
@@ -138,7 +138,7 @@ def _note_network(
 ) -> None:
     """Note whether the network answers at all: one answer shows that it does."""
     operation = Operation.EXCLUSION_STATUS
-    failures = [answer.failure for answer in answers if answer.failure is not None]
+    failures = [each.failure for each in not_null(answers) if each.failure is not None]
     if len(failures) < len(answers):
         note_answered(connection, network_id, [operation], asked_at)
     elif failures:

@@ -60,7 +60,7 @@ def record_poll_results(
     polled: Iterable[Cohort],
     answers: Mapping[TxHash, ExclusionAnswer],
 ) -> dict[int, PollResult]:
-    """Write the results of cohorts; return those of whole cohorts.
+    """Write the results of cohorts; return those of whole cohorts. What has no answer is null.
 
     If the hashes of a cohort were answered differently, most of them stay, and the others move to
     new cohorts. So an unchanged cohort costs one row, however many hashes it has. If failures of
@@ -73,11 +73,12 @@ def record_poll_results(
         if cohort.is_whole:
             commonest = max(groups, key=lambda result: len(groups[result]))
             results[cohort.cohort_id] = commonest
-            changes[commonest, _commonest_message(groups.pop(commonest))].append(cohort.cohort_id)
+            message = _commonest_message(groups.pop(commonest), answers)
+            changes[commonest, message].append(cohort.cohort_id)
         for result, some in groups.items():
-            new_id = split_cohort(connection, cohort.cohort_id, [each.tx_hash for each in some])
+            new_id = split_cohort(connection, cohort.cohort_id, some)
             if new_id is not None:
-                changes[result, _commonest_message(some)].append(new_id)
+                changes[result, _commonest_message(some, answers)].append(new_id)
     for (result, message), cohort_ids in changes.items():
         _write_result(connection, network_id, cohort_ids, _values(asked_at, result, message))
         if result.is_rejected:
@@ -132,20 +133,30 @@ def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: 
 
 def _by_result(
     cohort: Cohort, answers: Mapping[TxHash, ExclusionAnswer]
-) -> dict[PollResult, list[ExclusionAnswer]]:
-    groups: defaultdict[PollResult, list[ExclusionAnswer]] = defaultdict(list)
+) -> dict[PollResult, Sequence[TxHash]]:
+    if answers.keys().isdisjoint(cohort.hashes):  # nearly always
+        return {_result(cohort, None): cohort.hashes}
+    groups: defaultdict[PollResult, list[TxHash]] = defaultdict(list)
     for tx_hash in cohort.hashes:
-        answer = answers[tx_hash]
-        kind = None if answer.failure is None else answer.failure.kind
-        is_rejected = cohort.is_rejected or answer.record is not None
-        is_claimed = answer.is_claimed_included
-        groups[PollResult(kind, is_rejected, cohort.is_included, is_claimed)].append(answer)
-    return groups
+        groups[_result(cohort, answers.get(tx_hash))].append(tx_hash)
+    return {**groups}
 
 
-def _commonest_message(answers: Sequence[ExclusionAnswer]) -> str:
-    """Return what most of these failures say; empty if they are none."""
-    messages = Counter(each.failure.message for each in answers if each.failure is not None)
+def _result(cohort: Cohort, answer: ExclusionAnswer | None) -> PollResult:
+    if answer is None:
+        return PollResult(None, cohort.is_rejected, cohort.is_included)
+    return PollResult(
+        None if answer.failure is None else answer.failure.kind,
+        cohort.is_rejected or answer.record is not None,
+        cohort.is_included,
+        answer.is_claimed_included,
+    )
+
+
+def _commonest_message(hashes: Sequence[TxHash], answers: Mapping[TxHash, ExclusionAnswer]) -> str:
+    """Return what most of the failures of these hashes say; empty if there are none."""
+    told = (answers[each] for each in hashes if each in answers)
+    messages = Counter(each.failure.message for each in told if each.failure is not None)
     return messages.most_common(1)[0][0] if messages else ""
 
 

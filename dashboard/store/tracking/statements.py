@@ -14,7 +14,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.health.observation import AnswerShape, ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import (
+    AnswerShape,
+    ExclusionAnswer,
+    Failure,
+    FailureKind,
+    not_null,
+)
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
@@ -36,7 +42,7 @@ def record_statements(
     """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
     is_empty = _is_empty(connection)
     if is_empty:  # nearly always; nulls of a lone endpoint change nothing then
-        answers = [each for each in answers if each.endpoint or each.record or each.claim]
+        answers = [each for each in not_null(answers) if each.endpoint or each.record or each.claim]
     said = [each for answer in answers for each in (answer, *answer.beside)]
     _note_endpoints(connection, network_id, asked_at, said)
     answered = [each for each in said if each.failure is None]
