@@ -20,6 +20,7 @@ from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
     "S1": "questions",
+    "S2": "checks",
     "S3": "checks",
     "S4": "cadences",
     "S6": "singles",
@@ -81,7 +82,7 @@ def bench(
     scene = Scene(folder, stored, midnight(begun), rounds, seconds, days)
     results: list[Result] = []
     failed: list[str] = []
-    for module in " ".join(CASES[name] for name in names or CASES).split():
+    for module in dict.fromkeys(" ".join(CASES[name] for name in names or CASES).split()):
         try:
             results.append(import_module(f"tests.bench.cases.{module}").run(scene))
         except (AssertionError, OSError, RuntimeError, ValueError):

@@ -24,7 +24,6 @@ _PACKAGES: Final = (
 )
 
 UNMEASURED: Final = (
-    ("S2", "a whole cycle of polling: ≥ 10 × SQL claims and web3.py, ≥ 35 × if tracked together"),
     ("S3", "the same with 10,000,000 tracked hashes"),
     ("S5", "the daily budget of credits is never exceeded"),
 )

@@ -148,19 +148,28 @@ def _is_true(answer: Any, number: int) -> bool:  # noqa: ANN401 - an answer of o
 def _peers(opened: ExitStack, port: int) -> Iterator[Asker]:
     """Yield what people write themselves: in batches, and one hash after the other."""
     url = f"http://127.0.0.1:{port}"
-    web3 = Web3(HTTPProvider(url), external_modules={"lookups": Lookups})
-    yield Asker(_WEB3, 1_000, partial(_with_web3, web3), _is_result)
+    yield Asker(_WEB3, 1_000, partial(_with_web3, web3_client(url)), _is_result)
     post = partial(opened.enter_context(httpx.Client()).post, url)
     yield Asker("httpx, batches of 1,000", 1_000, partial(_in_one_batch, post), _is_result)
     yield Asker("httpx, one by one", 50, partial(_one_by_one, post), _is_result)
 
 
-def _with_web3(web3: Any, hashes: Sequence[TxHash]) -> list[Any]:  # noqa: ANN401 - web3 knows modules of others at run time only
+def web3_client(url: str) -> Any:  # noqa: ANN401 - web3 knows modules of others at run time only
+    """Return a client of web3.py that knows the method."""
+    return Web3(HTTPProvider(url), external_modules={"lookups": Lookups})
+
+
+def _with_web3(web3: Any, hashes: Sequence[TxHash]) -> list[Any]:  # noqa: ANN401 - see above
+    return ask_web3(web3, [str(each) for each in hashes])
+
+
+def ask_web3(web3: Any, hashes: Sequence[str]) -> list[Any]:  # noqa: ANN401 - see above
+    """Ask about hashes in batches of a hundred."""
     found: list[Any] = []
     for start in range(0, len(hashes), 100):
         with web3.batch_requests() as batch:
             for each in hashes[start : start + 100]:
-                batch.add(web3.lookups.status(str(each)))
+                batch.add(web3.lookups.status(each))
             found += batch.execute()
     return found
 

@@ -19,6 +19,7 @@ from dashboard.wire.decoding import parse_timestamp
 from dashboard.wire.exclusion import decode_status_request, encode_record
 
 EVERY: Final = 100
+_NUMBERS: Final = 1 << 64
 _LENGTH: Final = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
@@ -29,8 +30,8 @@ def a_hash(number: int) -> TxHash:
 
 
 def true_record(number: int) -> RejectedTransaction | None:
-    """Return what the upstream holds of it."""
-    if number % EVERY:
+    """Return what the upstream holds of it; nothing of hashes that are no numbers."""
+    if number % EVERY or number >= _NUMBERS:
         return None
     return RejectedTransaction(
         a_hash(number),
