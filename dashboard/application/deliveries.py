@@ -334,8 +334,8 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
         return "waits until earlier ones are delivered"
     at = waiting.expected_at
     if at is not None and at > now:
-        cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
-        return f"waits for {cap}, until {moment_near(at, now)}"
+        cap = f"at most {waiting.pace.largest_hourly:,} an hour, spread over it"
+        return f"waits for its turn until {moment_near(at, now)} ({cap})"
     return "for its first attempt"
 
 

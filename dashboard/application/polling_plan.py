@@ -115,10 +115,12 @@ class PollingPlan:
                 "poll.calls_per_transaction says, since nodes report to this installation's own "
                 "serve, which knows every rejection at once."
             )
-        yield (
-            "A delay is the expected time from when the API has a rejection to when Linewatch sees "
-            "it, if it has 70 % within 5 s of the attempt, 90 % within 1 min and 99 % within 1 h."
-        )
+        if any(each.delay is not None for each in self.lines):
+            yield (
+                "A delay is the expected time from when the API has a rejection to when Linewatch "
+                "sees it, if it has 70 % within 5 s of the attempt, 90 % within 1 min and 99 % "
+                "within 1 h."
+            )
 
 
 def planned_polling(

@@ -119,7 +119,8 @@ def plan_table(plan: PollingPlan) -> Markup:
     rows = []
     for name, lines in groupby(plan.lines, lambda each: each.network):
         own = list(lines)
-        rows.append(element("tr", element("th", *_plan_head(name, own[0]), colspan="4")))
+        title = element("th", *_plan_head(name, own[0]), colspan="4", scope="colgroup")
+        rows.append(element("tr", title))
         rows += [_plan_row(each) for each in own if each.delay is not None]
     words = [element("p", visible(each), class_="lw-quiet") for each in plan.in_words()]
     body = element("thead", head), element("tbody", *rows)

@@ -68,7 +68,7 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
 
     in_an_hour = A_MOMENT + timedelta(hours=1)
     assert progress(SOON, busy, in_an_hour, release_at=A_MOMENT) == (
-        "waits for the cap of 2 an hour, until 13:00:00 UTC"
+        "waits for its turn until 13:00:00 UTC (at most 2 an hour, spread over it)"
     )
     assert progress(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
     assert progress(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"

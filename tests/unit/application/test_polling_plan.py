@@ -116,8 +116,10 @@ def test_month_that_is_nearly_spent_is_in_the_plan() -> None:
 
 
 def test_network_with_fees_alone_is_in_the_plan() -> None:
-    [planned] = lines(replace(HOSTED, has_exclusion=False), load=[])
+    plan = planned_polling([replace(HOSTED, has_exclusion=False)], [], [], A_MOMENT)
 
+    [planned] = plan.lines
+    assert "A delay is" not in " ".join(plan.in_words())
     assert (planned.asked, planned.fees, planned.delay) == (Spent(), FEES, None)
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import Cost, Operation, Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
@@ -72,3 +74,17 @@ def test_fees_over_plan_are_said_in_words_with_a_sign(store: Store) -> None:
     assert "10,500" in rows
     assert alone.count(said) == 2
     assert "Over plan" in alone
+
+
+def test_plan_is_one_table_with_a_head_for_each_network(store: Store) -> None:
+    cost = Cost({"small": Spent(2, 160)}, {"small": Spent(9, 1_000)})
+    charged = replace(SIMULATED, cost=cost)
+    short = PageSettings(budgets=[Budget("small", credits_per_day=10_000)])
+
+    queries = Application(store, (charged,), None, lambda: NOW, settings=short)
+    words = words_of(visit("health", queries))
+
+    plan = words[words.index('<table class="lw-plan"') :]
+    assert "fees 9 calls, 1,000 credits a day" in plan
+    assert plan.count(" in force") == 1
+    assert "The budget small has 9,000 credits a day for polls" in plan
