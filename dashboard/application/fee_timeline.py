@@ -17,7 +17,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.quantity import Wei
 from dashboard.store.fees.histograms import Integers
-from dashboard.store.fees.series import FeeStep, FeeSteps, Floats
+from dashboard.store.fees.series import FeeMeans, FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]
@@ -115,8 +115,7 @@ class FeeTimeline:
     @cached_property
     def unseen_edges(self) -> Integers:
         """When nothing was seen: before the first step, if that is long, and in each gap."""
-        first = [[milliseconds_of(self.since), self.steps.first_at[0]]] if self.begins_late else []
-        return np.concatenate([np.array(first, np.int64).reshape(-1, 2), self.gap_edges])
+        return unseen_edges(self.steps, self.longest_pause_between, self.since, self.until)
 
     @cached_property
     def gap_edges(self) -> Integers:
@@ -208,7 +207,22 @@ def _share_or_less(part: float) -> str:
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
-def longest_usual_pause(steps: FeeSteps, period: timedelta) -> timedelta:
+def unseen_edges(
+    steps: FeeSteps | FeeMeans, longest_pause: timedelta, since: datetime, until: datetime
+) -> Integers:
+    """Return when each pause that is longer begins and ends, oldest first, in rows of two."""
+    edges = np.stack(
+        [
+            np.append(milliseconds_of(since), steps.last_at),
+            np.append(steps.first_at, milliseconds_of(until)),
+        ],
+        axis=1,
+    )
+    found: Integers = edges[edges[:, 1] - edges[:, 0] > longest_pause // _MILLISECOND]
+    return found
+
+
+def longest_usual_pause(steps: FeeSteps | FeeMeans, period: timedelta) -> timedelta:
     """Return the longest pause that is usual, where values are asked for every `period`.
 
     It follows from what was seen, since another period may have been configured then.

@@ -11,7 +11,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dashboard.application.context import ApplicationSubject, TtlCache, shared_for
-from dashboard.application.fee_timeline import FeeMarks, FeeTimeline, longest_usual_pause
+from dashboard.application.fee_timeline import (
+    FeeMarks,
+    FeeTimeline,
+    longest_usual_pause,
+    unseen_edges,
+)
 from dashboard.application.network_status import (
     NetworkFigures,
     NetworkProfile,
@@ -19,12 +24,13 @@ from dashboard.application.network_status import (
     conclude_status,
     read_network_figures,
 )
+from dashboard.application.overview import Overview
 from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
 from dashboard.domain.fees.gas import FeeSeries, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
@@ -83,22 +89,28 @@ class NetworkLine(NamedTuple):
     """The fee of one network during a time range.
 
     `of` says which fee that is, `place` which of all networks it is, whoever else is drawn.
+    `usual` is what it usually is at this hour or, unless `is_usual_known`, the median of that time.
+    `unseen` are the edges [ms] of the times without a fee.
     """
 
     network_id: NetworkId
     name: str
     of: str
     steps: FeeMeans
+    unseen: Integers
+    usual: Wei
+    is_usual_known: bool = True
     place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FeeLines:
-    """The fees of several networks of which something was seen during a time."""
+    """The fees of several networks during a time; of those `without` a line nothing was seen."""
 
     lines: Sequence[NetworkLine]
     since: datetime
     until: datetime
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +231,16 @@ class Fees(ApplicationSubject):
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
         between = _beside_others(_between(shown, self._context.now()), len(statuses))
+        usual = [Overview(self._context).usual(each).fee for each in statuses]
         with self._context.store.read_recent() as connection:
             lines = [
-                _line(connection, status, between, place)
-                for status, place in zip(statuses, places, strict=True)
+                _line(connection, status, between, None if at_hour is None else at_hour.fee, place)
+                for status, at_hour, place in zip(statuses, usual, places, strict=True)
             ]
-        seen = [each for each in lines if len(each.steps)]
-        return FeeLines(seen, between.since, between.until)
+        pairs = list(zip(statuses, lines, strict=True))
+        without = tuple(status.profile.name for status, line in pairs if line is None)
+        seen = [line for _, line in pairs if line is not None]
+        return FeeLines(seen, between.since, between.until, without)
 
 
 def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> CurrentFees:
@@ -235,11 +250,28 @@ def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> 
 
 
 def _line(
-    connection: Connection, status: NetworkStatus, between: ChartRange, place: int
-) -> NetworkLine:
+    connection: Connection,
+    status: NetworkStatus,
+    between: ChartRange,
+    usual: Wei | None,
+    place: int,
+) -> NetworkLine | None:
+    """Read the line of a network, None where nothing was seen."""
     profile, signal = status.profile, status.figures.signal
     steps = fee_means(connection, profile.network_id, SERIES[signal], between)
-    return NetworkLine(profile.network_id, profile.name, signal, steps, place)
+    if not len(steps):
+        return None
+    longest = max(longest_usual_pause(steps, profile.gas_period), between.step)
+    return NetworkLine(
+        profile.network_id,
+        profile.name,
+        signal,
+        steps,
+        unseen_edges(steps, longest, between.since, between.until),
+        Wei(int(np.median(steps.means))) if usual is None else usual,
+        usual is not None,
+        place,
+    )
 
 
 def _beside_others(between: ChartRange, many: int) -> ChartRange:

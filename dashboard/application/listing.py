@@ -34,7 +34,7 @@ class Column(Generic[Item]):
 
     People and CSV read `text` under `name`, which ends with the `unit` of its numbers if they have
     one; without `text` only programs get the column. Programs read `json` under `key`, by default
-    the text; without `key` only people get it.
+    the text; without `key` only people get it. Pages put numbers at the right of their column.
     """
 
     name: str = ""
@@ -42,6 +42,7 @@ class Column(Generic[Item]):
     key: str = ""
     json: Callable[[Item], Json] | None = None
     unit: str = ""
+    is_number: bool = False
 
     @property
     def head(self) -> str:

@@ -9,6 +9,7 @@ from dashboard.application import application
 from dashboard.show.parts.acting import account_link
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import BESIDE, FROM, TO
+from dashboard.show.parts.fee_comparison import SORT
 from dashboard.show.parts.frame import (
     NETWORK,
     TITLES,
@@ -28,7 +29,8 @@ from dashboard.show.parts.wall import WALL
 
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE, BEFORE, NEED} | PARAMETERS
+    {NETWORK, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE, SORT, BEFORE, NEED}
+    | PARAMETERS
 )
 _PASSING: Final = frozenset({INCIDENT, RULE, LIKE, WALL})
 

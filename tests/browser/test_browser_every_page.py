@@ -67,7 +67,7 @@ _HEIGHTS: Final = """
     .stFormSubmitButton button, [data-testid="stTextInputRootElement"],
     .stSelectbox .react-aria-ComboBox > div, .stExpander > details:not([open])`)]
   .filter((e) => e.checkVisibility({ opacityProperty: true }))
-  .filter((e) => !e.matches('[class*="st-key-compare-"] *'))
+  .filter((e) => !e.matches('[class*="st-key-compare-"] *, .st-key-sort-heads *'))
   .map((e) => [e.textContent || e.ariaLabel || e.className, e.getBoundingClientRect().height])
   .filter(([, height]) => Math.abs(height - 32) > 0.6))
 """

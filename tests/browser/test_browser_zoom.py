@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,7 @@ from tests.bench.cases.first_charts import first_chart
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.browser.site import SiteState
+from tests.waiting import eventually
 
 DAYS = "8"
 OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
@@ -26,6 +28,10 @@ _IS_DRAWN: Final = """
       && plot.querySelector('.scatterlayer .trace:last-child path.js-line') !== null;
   });
 }
+"""
+_LINES_DRAWN: Final = """
+() => (document.querySelector('.st-key-side-by-side .js-plotly-plot')?.data ?? [])
+  .filter((trace) => trace.customdata).length
 """
 
 
@@ -46,6 +52,7 @@ def test_every_length_of_time_is_drawn(page: Page, past: str) -> None:
     expect(page.get_by_role("radio")).to_have_text(
         [*(span.name for span in OFFERED), "Chart", "Table", "UTC", "Local time"]
     )
+    page.get_by_text("How to read it").click()
     expect(page.get_by_text("the dark band reaches from its median")).to_be_visible()
     expect(page.locator(".lw-badge.simulated")).to_have_count(2)
 
@@ -53,13 +60,24 @@ def test_every_length_of_time_is_drawn(page: Page, past: str) -> None:
 def test_networks_stand_side_by_side_and_are_said_to_be_simulated(page: Page, past: str) -> None:
     visit(page, f"{past}/fees")
 
-    traces = page.locator(".st-key-side-by-side .scatterlayer .trace")
-    expect(traces).to_have_count(3)
-    expect(page.locator('[class*="st-key-compare-"]')).to_have_count(3)
+    eventually(lambda: lines_drawn(page) == 3)
+    rows = page.locator('[class*="st-key-compare-"]')
+    expect(rows).to_have_count(3)
     expect(page.locator(".lw-badge.simulated")).to_be_visible()
 
     page.locator(".st-key-lines-drawn").get_by_role("button").first.click()
-    expect(traces).to_have_count(1)
+    eventually(lambda: lines_drawn(page) == 2)
+
+    page.get_by_role("button", name="Network", exact=True).click()
+    expect(page).to_have_url(re.compile("sort=network"))
+    names = rows.get_by_role("button").all_inner_texts()
+    assert names == sorted(names)
+
+
+def lines_drawn(page: Page) -> int:
+    """Count the lines of networks: each has the fees of its label beside it."""
+    lines: int = page.evaluate(_LINES_DRAWN)
+    return lines
 
 
 def zoom(page: Page, span: TimeRange) -> None:

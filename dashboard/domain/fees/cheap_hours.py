@@ -72,17 +72,20 @@ class CheapHours:
                 f"{zone_name}, it is usually below {' '.join(printed(self.below))}, "
                 f"{self.compared} the median of all hours."
             )
+        return (
+            f"Usually below {' '.join(printed(self.below))} from {self.hours} {zone_name} "
+            f"({self.when(now, zone)}). That is {self.compared} the median of all hours."
+        )
+
+    def when(self, now: datetime, zone: tzinfo) -> str:
+        """Say when they begin again, or that they have begun."""
         local = now.astimezone(zone)
         begins = local.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
         if begins > local:
             begins -= _DAY
         if begins + CHEAP_LENGTH * _HOUR <= local:
             begins += _DAY
-        when = "that is now" if begins <= local else f"next in {span(begins - local)}"
-        return (
-            f"Usually below {' '.join(printed(self.below))} from {self.hours} "
-            f"{zone_name} ({when}). That is {self.compared} the median of all hours."
-        )
+        return "that is now" if begins <= local else f"next in {span(begins - local)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from dashboard.domain.formatting import unit_of
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.errors import InputError
 
@@ -41,9 +42,14 @@ USUAL_COIN: Final = "ETH"
 
 _PRICE: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,6}))? ([A-Z]{3,5})", re.ASCII)
 _WEI_PER_COIN: Final = 10**18
+_MICRO: Final = 10**12
+_LEAST_OF_COIN: Final = 10**15
+_LEAST_OF_MICRO: Final = 10**10
+"""Wei from which on an amount is shown in the coin, in millionths of it; below as fees are."""
+
 _MILLIONTHS: Final = 10**6
-_COIN_DIGITS: Final = 4
-_MONEY_DIGITS: Final = 2
+_SMALLEST: Final = 10_000
+"""So many of the smallest sums of money that are told apart make one of its currency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +78,22 @@ def cost_of(fee: Wei, gas: int = TRANSFER_GAS) -> Wei:
 
 
 def in_coin(amount: Wei, coin: str) -> str:
-    """Print an amount of the coin to four significant digits, without an exponent."""
-    return f"{_decimal(amount, _WEI_PER_COIN, _COIN_DIGITS)} {coin}"
+    """Print an amount of the coin to three digits, two below one: 1.25 ETH, 0.25 µETH, 147 kwei."""
+    if not amount or amount >= _LEAST_OF_COIN:
+        one, unit = _WEI_PER_COIN, coin
+    elif amount >= _LEAST_OF_MICRO:
+        one, unit = _MICRO, f"µ{coin}"
+    else:
+        one, unit = unit_of(amount)
+    return f"{_decimal(amount, one, 3 if amount >= one else 2)} {unit}"
 
 
 def in_money(amount: Wei, price: CoinPrice) -> str:
     """Print what an amount of the coin is worth: to the hundredth, below that to two digits."""
-    worth = amount * price.millionths
-    return f"{_decimal(worth, _WEI_PER_COIN * _MILLIONTHS, _MONEY_DIGITS, 2)} {price.currency}"
+    worth, one = amount * price.millionths, _WEI_PER_COIN * _MILLIONTHS
+    if 0 < worth < one // _SMALLEST:
+        return f"< {1 / _SMALLEST:.4f} {price.currency}"
+    return f"{_decimal(worth, one, 2, 2)} {price.currency}"
 
 
 def _decimal(amount: int, one: int, digits: int, decimals: int = 0) -> str:
@@ -87,9 +101,10 @@ def _decimal(amount: int, one: int, digits: int, decimals: int = 0) -> str:
     power = len(str(one)) - 1
     places = max(decimals, digits - 1 - _magnitude(amount, power))
     scaled = (amount * 10**places + one // 2) // one
+    while places > decimals and scaled % 10 == 0:
+        scaled, places = scaled // 10, places - 1
     whole, rest = divmod(scaled, 10**places)
-    text = f"{whole:,}.{rest:0{places}d}" if places else f"{whole:,}"
-    return text if decimals or not places else text.rstrip("0").rstrip(".")
+    return f"{whole:,}.{rest:0{places}d}" if places else f"{whole:,}"
 
 
 def _magnitude(amount: int, power: int) -> int:

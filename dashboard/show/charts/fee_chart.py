@@ -92,7 +92,7 @@ def fee_figure(timeline: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARK
     traces = [
         *_marks("rejections", marks.arrivals, top * _FOOT, _TICK),
         *_marks("incidents", marks.incidents, top * _HEAD, _FLAG),
-        *_shade("gaps", timeline.unseen_edges, top),
+        *hatched(timeline.unseen_edges, top),
         *_busy_shade(timeline, top),
         *_bands(timeline, wei_per_unit),
         *(_level(timeline, each, style, wei_per_unit) for each, style in levels),
@@ -194,12 +194,12 @@ def _marks(name: str, counted: Counts, height: float, marker: PlotlyJson) -> Ite
         }
 
 
-def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:
-    """Fill times over the whole height, if there are any."""
+def hatched(edges: Integers, top: float) -> Iterator[PlotlyJson]:
+    """Hatch times without a fee over the whole height, if there are any."""
     if len(edges):
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
         y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
-        yield _filled(name, x.ravel(), y)
+        yield _filled("gaps", x.ravel(), y)
 
 
 def _busy_shade(timeline: FeeTimeline, top: float) -> Iterator[PlotlyJson]:

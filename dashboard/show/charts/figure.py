@@ -109,6 +109,7 @@ class LevelStyle:
 
 
 MEDIAN: Final = LevelStyle("median", "median level", _QUIET, "dot", "top")
+USUAL: Final = LevelStyle("usual", "usual level", _QUIET, "dot", "middle")
 BUSY: Final = LevelStyle("busy", "busy above", _THRESHOLD, "dash", "bottom")
 
 

@@ -164,14 +164,18 @@ BESIDE: Final = "beside"
 
 _KEY: Final = "lines-drawn"
 _LONGEST_NAME: Final = 40
+_FEW: Final = 4
 _STROKES: Final = {"solid": "━━", "dash": "╍╍", "dot": "┅┅"}
 
 
-def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
-    """Offer to draw some of the networks, all while none is chosen; this is the legend as well."""
+def chosen_lines(
+    statuses: Sequence[NetworkStatus], first: Sequence[NetworkStatus]
+) -> list[NetworkStatus]:
+    """Offer to draw some of the networks, at first a few; this is the legend as well."""
     by_id = {str(each.profile.network_id): each for each in statuses}
     places = {each: number for number, each in enumerate(by_id)}
-    wanted = [each for each in st.query_params.get_all(BESIDE) if each in by_id]
+    named = [each for each in st.query_params.get_all(BESIDE) if each in by_id]
+    wanted = named or [str(each.profile.network_id) for each in first[:_FEW]]
 
     def label(network_id: str) -> str:
         colour, dash = line_look(places[network_id])
@@ -179,7 +183,7 @@ def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
         return f':color[{_STROKES[dash]}]{{foreground="{colour}"}} {name}'
 
     chosen = st.pills(
-        "Networks drawn, all while none is chosen",
+        "Networks drawn",
         list(by_id),
         selection_mode="multi",
         default=wanted,
@@ -189,7 +193,7 @@ def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
         label_visibility="collapsed",
         wrap=True,
     )
-    return [by_id[each] for each in chosen] or list(statuses)
+    return [each for network_id, each in by_id.items() if network_id in chosen]
 
 
 def _keep() -> None:

@@ -14,7 +14,7 @@ from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
 from dashboard.application.overview import UsualNow
-from dashboard.application.text import age, exact_fee, fee, share, span
+from dashboard.application.text import age, fee, share, span
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import USUAL_DAYS
@@ -33,6 +33,7 @@ from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
+from dashboard.show.parts.network_card import figure
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import data_table, list_table
 from dashboard.store.fees.series import FeeStep
@@ -42,65 +43,28 @@ _ALL = 0.995
 """The share of blocks that counts as all: their pace is never even."""
 
 
-def suggestions(polled: PolledValue[SuggestedGasFees], now: datetime) -> None:
-    """Show what to pay at most for a low, a medium and a high priority.
+def costs(suggested: PolledValue[SuggestedGasFees], profile: NetworkProfile, now: datetime) -> None:
+    """Show what usual actions cost at most, in the coin of the network and in money if priced.
 
-    The wait times beside them are set by hand upstream, the longest for the highest fee, so they
-    are no advice and are left out. So is the range of base fees, of which nobody says how many
-    blocks it is about: the chart says lowest and highest of a known time.
+    Upstream also says waits, which are set by hand, and ranges of fees, of which nobody says how
+    many blocks they are about: both are left out.
     """
-    fees, is_stale = polled.value, polled.is_stale(now)
-    levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
-    figures = (_level(name, level, is_stale=is_stale) for name, level in levels)
-    since = f"{'Stale: suggested' if is_stale else 'Suggested'} {age(polled.asked_at, now)}."
-    trends = (
-        f"Base fee trend: {_trend(fees.base_fee_trend)}; priority fees: "
-        f"{_trend(fees.priority_fee_trend)}."
-    )
-    st.html(
-        join(
-            element("h3", "What to pay now, at most", class_="lw-subhead"),
-            element("dl", *figures, class_="lw-figures lw-levels"),
-            element("p", f"{since} {trends}", class_="lw-quiet lw-spaced"),
-        )
-    )
-
-
-def _level(name: str, level: FeeSuggestion, *, is_stale: bool) -> Markup:
-    number, unit = fee(level.suggested_max_fee_per_gas)
-    tip = level.suggested_max_priority_fee_per_gas
-    return element(
-        "div",
-        element("dt", name),
-        element(
-            "dd",
-            number,
-            " ",
-            element("small", unit),
-            title=exact_fee(level.suggested_max_fee_per_gas),
-        ),
-        element("dd", f"priority fee {' '.join(fee(tip))}", class_="lw-note", title=exact_fee(tip)),
-        class_="is-stale" if is_stale else None,
-    )
-
-
-def _trend(word: str) -> str:
-    return visible(word, _TREND_LENGTH)
-
-
-def costs(suggested: SuggestedGasFees, profile: NetworkProfile) -> None:
-    """Show what usual actions cost at most, in the coin of the network and in money if priced."""
+    fees = suggested.value
     listing: Listing[GasUse] = Listing(
         "costs",
         (
             Column("Action", _action),
-            _cost("Low", suggested.low, profile),
-            _cost("Medium", suggested.medium, profile),
-            _cost("High", suggested.high, profile),
+            _cost("Low", fees.low, profile),
+            _cost("Medium", fees.medium, profile),
+            _cost("High", fees.high, profile),
         ),
     )
-    sources = "; ".join(f"{each.name.lower()}: {each.source}" for each in USUAL_ACTIONS)
-    note = f"Units of gas: {sources}. Roll-ups that charge for data apart add that to these costs."
+    stale = "stale, " if suggested.is_stale(now) else ""
+    note = (
+        f"Suggested {stale}{age(suggested.asked_at, now)}. Base fee trend: "
+        f"{_trend(fees.base_fee_trend)}; priority fees: {_trend(fees.priority_fee_trend)}. "
+        "Some roll-ups add a charge for data."
+    )
     st.html(
         join(
             list_table(listing, USUAL_ACTIONS, "What usual actions cost at most"),
@@ -109,8 +73,12 @@ def costs(suggested: SuggestedGasFees, profile: NetworkProfile) -> None:
     )
 
 
+def _trend(word: str) -> str:
+    return visible(word, _TREND_LENGTH)
+
+
 def _action(action: GasUse) -> Markup:
-    return join(action.name, " ", element("small", f"{action.gas:,} gas"))
+    return join(action.name, " ", element("small", f"{action.gas:,} gas", title=action.source))
 
 
 def _cost(name: str, level: FeeSuggestion, profile: NetworkProfile) -> Column[GasUse]:
@@ -123,26 +91,31 @@ def _cost(name: str, level: FeeSuggestion, profile: NetworkProfile) -> Column[Ga
             return element("span", coins)
         return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
 
-    return Column(name, text)
+    return Column(name, text, is_number=True)
 
 
 def timeline_in_words(
     timeline: FeeTimeline, name: str, length: timedelta, *, is_table: bool = False
 ) -> Markup:
-    """Say what a chart in steps of a length shows: extremes, busy share, gaps, and its limits.
+    """Say what a chart in steps of a length shows: extremes, busy share, gaps.
 
-    Of a table it says nothing of how that is drawn.
+    How it is drawn, and how far it can be trusted, is folded; of a table nothing is drawn.
     """
-    marks = [] if is_table else [*_shades(timeline), *_unreadable_threshold(timeline)]
-    sentences = [
-        *_extremes(timeline, name, marks),
-        *_late_beginning(timeline, "" if is_table else " (hatched)"),
+    said = [
+        *_extremes(timeline, name),
         *_gaps(timeline, _TABLE_MARKS if is_table else _CHART_MARKS),
+    ]
+    drawn = [*_shades(timeline), *_unreadable_threshold(timeline), *_band_meaning(timeline, length)]
+    about = [
+        *([f"Each row is {span(length)}."] if is_table else drawn),
+        *_late_beginning(timeline, "" if is_table else " (hatched)"),
         *_blocks_seen(timeline),
-        *([f"Each row is {span(length)}."] if is_table else _band_meaning(timeline, length)),
         *_estimated_times(timeline),
     ]
-    return element("p", " ".join(sentences), class_="lw-quiet")
+    summary = element("summary", "About this table" if is_table else "How to read it")
+    rest = element("p", " ".join(about), class_="lw-quiet")
+    folded = element("details", summary, rest, class_="lw-more") if about else Markup()
+    return join(element("p", " ".join(said), class_="lw-quiet"), folded)
 
 
 def caveats_in_words(timeline: FeeTimeline) -> str:
@@ -156,12 +129,12 @@ def _late_beginning(timeline: FeeTimeline, mark: str) -> list[str]:
     return [f"Nothing was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC{mark}."]
 
 
-def _extremes(timeline: FeeTimeline, name: str, marks: Sequence[str]) -> list[str]:
+def _extremes(timeline: FeeTimeline, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
     if timeline.is_flat:
         return [f"{name}: {lowest} all the time."]
     busy = busy_in_words(timeline)
-    return [f"Lowest {lowest}, highest {highest}.", *([] if busy is None else [busy]), *marks]
+    return [f"Lowest {lowest}, highest {highest}.", *([] if busy is None else [busy])]
 
 
 def _shades(timeline: FeeTimeline) -> list[str]:
@@ -347,19 +320,33 @@ def _map(status: NetworkStatus, week: UsualWeek, now: datetime, zone: tuple[tzin
 
 def _below(week: UsualWeek, network_id: NetworkId, zone_name: str, *, is_table: bool) -> None:
     """Say what the map or its table shows, and offer its file."""
-    marks = "" if is_table else "; the red frame is now, the line above marks the cheapest hours"
-    meaning = (
-        f"Each cell is the median of its hours in {USUAL_DAYS} days ({zone_name}), blank for fewer "
-        f"than three{marks}. No fee is forecast."
-    )
+    marks = "" if is_table else " Red frame: now. Line above: the cheapest hours."
+    meaning = f"Each cell: the median of its hours in {USUAL_DAYS} days ({zone_name}).{marks}"
     with in_line(f"beside-hours-{network_id}"):
-        st.html(element("p", meaning, class_="lw-quiet"))
+        st.html(element("p", meaning, class_="lw-quiet", title=_BLANK))
         file_button(
             lambda: week_csv(week, network_id, zone_name),
             f"hours-{network_id}.csv",
             f"csv-hours-{network_id}",
             note="The medians of this picture, in whole wei.",
         )
+
+
+_BLANK: Final = "A cell is blank where fewer than three such hours are known. No fee is forecast."
+
+
+def cheapest_figure(week: UsualWeek, zone: tuple[tzinfo, str], now: datetime) -> Markup:
+    """Build the figure of the cheapest hours of the day."""
+    name, cheapest = "Cheapest hours", week.cheapest
+    if cheapest is None:
+        return figure(name, Markup("–"), "known after three days")
+    why = cheapest.in_words(now, *zone)
+    if not cheapest.is_clear:
+        return figure(name, Markup("none"), "no hours are clearly cheaper", why)
+    hours = element("span", cheapest.hours.replace(" to ", "–"), class_="lw-hours")
+    return figure(
+        name, hours, f"{cheapest.compared} the median, {cheapest.when(now, zone[0])}", why
+    )
 
 
 def cheap_in_words(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 import streamlit as st
@@ -42,7 +41,8 @@ def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetim
     if not status.profile.has_gas:
         st.html(head)
         return
-    st.html(join(head, _figures(status, usual, now), _source(status, now)))
+    figures = element("dl", *_figures(status, usual, now), class_="lw-figures lw-now")
+    st.html(join(head, figures, _source(status, now)))
 
 
 def network_head(status: NetworkStatus, now: datetime) -> None:
@@ -51,32 +51,10 @@ def network_head(status: NetworkStatus, now: datetime) -> None:
     st.html(join(_head(status), reason, _troubles(status, now)))
 
 
-def network_figures(status: NetworkStatus, now: datetime) -> None:
-    """Show what decides busyness, each figure with its age, and who reports them."""
-    figures = status.figures
-    base_fee, priority = figures.base_fee, figures.priority
-    if base_fee is None or priority is None:
-        judged = [
-            _aged("Median", figures.base_fee_percentile, now),
-            _aged("Busy above", figures.busy_threshold, now),
-        ]
-    else:
-        judged = [
-            _aged("Priority fee", replace(base_fee, value=priority.fee), now),
-            _aged("Busy above", replace(base_fee, value=priority.threshold), now),
-        ]
-    congestion = figures.network_congestion
-    seen = "" if congestion is None else age(congestion.asked_at, now)
-    shown = (_aged("Base fee", base_fee, now), *judged, _congestion(congestion, now, seen))
-    source = (
-        f"Source: {figures.gas_source_name()}; asked every {period(status.profile.gas_period)}."
-    )
-    st.html(
-        join(
-            element("dl", *shown, class_="lw-figures"),
-            element("p", source, class_="lw-quiet lw-source"),
-        )
-    )
+def network_figures(status: NetworkStatus, usual: UsualNow, now: datetime, *more: Markup) -> None:
+    """Show the figures of now with `more` beside them, who reports them, and how old they are."""
+    shown = element("dl", *_figures(status, usual, now), *more, class_="lw-figures")
+    st.html(join(shown, _source(status, now)))
 
 
 def _head(status: NetworkStatus, *more: Markup) -> Markup:
@@ -88,25 +66,14 @@ def _head(status: NetworkStatus, *more: Markup) -> Markup:
     )
 
 
-def _aged(name: str, polled: PolledValue[Wei] | None, now: datetime) -> Markup:
-    """Show a fee with the time since it was asked."""
-    if polled is None:
-        return _figure(name, Markup("–"), "not seen yet")
-    why = f"{exact_fee(polled.value)}, {moment(polled.asked_at)}"
-    seen = age(polled.asked_at, now)
-    return _figure(name, _fee(polled.value), seen, why, is_stale=polled.is_stale(now))
-
-
-def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> Markup:
+def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> list[Markup]:
     figures, profile = status.figures, status.profile
-    return element(
-        "dl",
+    return [
         _judged(figures, usual, now),
         _threshold(figures, now),
         *_levels(figures.suggested, profile, now),
         _congestion(figures.network_congestion, now, ""),
-        class_="lw-figures lw-now",
-    )
+    ]
 
 
 def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
@@ -114,13 +81,13 @@ def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
     name = figures.signal.capitalize()
     value, base_fee = figures.judged_fee, figures.base_fee
     if value is None or base_fee is None:
-        return _figure(name, Markup("–"), "not seen yet")
+        return figure(name, Markup("–"), "not seen yet")
     difference = above_usual(figures, usual)
     if difference is None or usual.fee is None:
         note, why = "usual not known yet", "At least three days are needed to know it."
     else:
         note, why = difference_in_words(difference), _usual_in_words(usual.fee)
-    return _figure(name, _fee(value), note, why, is_stale=base_fee.is_stale(now))
+    return figure(name, _fee(value), note, why, is_stale=base_fee.is_stale(now))
 
 
 def _usual_in_words(usual: UsualFee) -> str:
@@ -133,11 +100,13 @@ def _usual_in_words(usual: UsualFee) -> str:
 def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
     name, held = "Busy above", figures.busy_threshold
     if figures.priority is not None:
-        return _figure(name, _fee(figures.priority.threshold), "90th percentile of 24 h")
+        return figure(name, _fee(figures.priority.threshold), "90th percentile of 24 h")
     if held is None:
-        return _figure(name, Markup("–"), "not seen yet")
-    note = age(held.asked_at, now)
-    return _figure(name, _fee(held.value), note, moment(held.asked_at), is_stale=held.is_stale(now))
+        return figure(name, Markup("–"), "not seen yet")
+    median, asked = figures.base_fee_percentile, f"Asked {age(held.asked_at, now)}"
+    note = age(held.asked_at, now) if median is None else f"median {' '.join(fee(median.value))}"
+    why = f"{asked}, {moment(held.asked_at)}."
+    return figure(name, _fee(held.value), note, why, is_stale=held.is_stale(now))
 
 
 def _levels(
@@ -145,7 +114,7 @@ def _levels(
 ) -> list[Markup]:
     """Show what to pay at most for each priority, and what a plain transfer costs then."""
     if suggested is None:
-        return [_figure(name, Markup("–"), "not seen yet") for name in ("Low", "Medium", "High")]
+        return [figure(name, Markup("–"), "not seen yet") for name in ("Low", "Medium", "High")]
     fees, is_stale = suggested.value, suggested.is_stale(now)
     levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
     return [_level(name, each, profile, is_stale=is_stale) for name, each in levels]
@@ -165,16 +134,16 @@ def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale
         "transfer takes 21,000 units."
     )
     note = f"transfer {in_coin(cost, profile.coin)}{worth}"
-    return _figure(name, _fee(most), note, why, is_stale=is_stale)
+    return figure(name, _fee(most), note, why, is_stale=is_stale)
 
 
 def _congestion(polled: PolledValue[float] | None, now: datetime, note: str) -> Markup:
     if polled is None:
-        return _figure("Congestion", Markup("–"), "not seen yet")
+        return figure("Congestion", Markup("–"), "not seen yet")
     bar = element("div", style=f"width: {polled.value:.1%}")
     meter = element("div", bar, class_="lw-meter", aria_hidden="true")
     value = join(share(polled.value), meter)
-    return _figure("Congestion", value, note, is_stale=polled.is_stale(now))
+    return figure("Congestion", value, note, is_stale=polled.is_stale(now))
 
 
 def _fee(value: Wei) -> Markup:
@@ -182,9 +151,10 @@ def _fee(value: Wei) -> Markup:
     return join(number, " ", element("small", unit))
 
 
-def _figure(
+def figure(
     name: str, value: Markup, note: str, why: str | None = None, *, is_stale: bool = False
 ) -> Markup:
+    """Build one figure: its name, its value, a note below it, and `why` in its hint."""
     words = ", ".join(each for each in ("stale" if is_stale else "", note) if each)
     said = element("dd", words, class_="lw-note") if words else Markup()
     style = "is-stale" if is_stale else None

@@ -1,4 +1,4 @@
-"""Many networks: one row each on Overview and Fees, and a tile each on the wall."""
+"""Many networks: one row each on Overview, and a tile each on the wall."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
-from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges, severity_sign
-from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.pictures import sparkline
-from dashboard.show.parts.table import list_head, list_row, row_head
+from dashboard.show.parts.table import list_head, list_row
 
 _LONGEST_NAME: Final = 60
 
@@ -68,28 +66,6 @@ def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> Non
         st.html(shown)
         name = plain_label(profile.name, _LONGEST_NAME)
         open_button(str(profile.network_id), f"the chart of {name}", is_open=is_open)
-
-
-def comparison_head() -> None:
-    """Name the columns of `comparison_row`."""
-    st.html(row_head(("Network", *_COSTS.names()), "lw-compare"))
-
-
-def comparison_row(row: NetworkRow) -> None:
-    """Show what one network costs now and when it is cheap; its name chooses it.
-
-    A link of Streamlit's that stays on its page would not be seen in the address.
-    """
-    profile = row.status.profile
-    with st.container(key=f"compare-{profile.network_id}", gap=None):
-        st.button(
-            row.name,
-            key=f"choose-{profile.network_id}",
-            type="tertiary",
-            on_click=choose_network,
-            args=(profile,),
-        )
-        st.html(list_row(_COSTS, row, "lw-compare"))
 
 
 def day_picture(row: NetworkRow) -> Markup:
@@ -185,50 +161,19 @@ def age_markup(row: NetworkRow) -> Markup:
     return element("span", f"{stale}{age(polled.asked_at, row.now)}", title=moment(polled.asked_at))
 
 
-def _transfer(row: NetworkRow) -> str:
-    suggested, profile = row.status.figures.suggested, row.status.profile
-    if suggested is None:
-        return "not known yet"
-    amount = cost_of(suggested.value.medium.suggested_max_fee_per_gas)
-    coins = in_coin(amount, profile.coin)
-    worth = profile.coin_price
-    return coins if worth is None else f"{coins}\N{NO-BREAK SPACE}· {in_money(amount, worth)}"
-
-
-def _cheapest(row: NetworkRow) -> str:
-    cheapest = None if row.week is None else row.week.cheapest
-    if cheapest is None:
-        return "not known yet"
-    if not cheapest.is_clear:
-        return "no clear difference"
-    return f"{cheapest.hours}, {cheapest.compared}"
-
-
-_FEE_NOW: Final = Column("Fee now", _fee_now)
-_AGAINST_USUAL: Final = Column("Against usual", _against_usual)
+FEE_NOW: Final = Column("Fee now", _fee_now, is_number=True)
+AGAINST_USUAL: Final = Column("Against usual", _against_usual, is_number=True)
 _NOW: Final[Listing[NetworkRow]] = Listing(
     "networks",
     (
         Column("Network", _name),
         Column("State, for", _state),
-        _FEE_NOW,
-        _AGAINST_USUAL,
-        Column("Medium", _medium),
-        Column("Congestion", _congestion),
-        Column("Rejections/h", _rejections),
+        FEE_NOW,
+        AGAINST_USUAL,
+        Column("Medium", _medium, is_number=True),
+        Column("Congestion", _congestion, is_number=True),
+        Column("Rejections/h", _rejections, is_number=True),
         Column("Age", age_markup),
     ),
 )
 """What Overview says of each network."""
-
-_COSTS: Final[Listing[NetworkRow]] = Listing(
-    "networks",
-    (
-        Column("State", lambda each: network_badges(each.status)),
-        _FEE_NOW,
-        _AGAINST_USUAL,
-        Column("Transfer, medium", _transfer),
-        Column("Cheapest hours", _cheapest),
-    ),
-)
-"""What Fees says of each network among others."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 import streamlit as st
 
 from dashboard.application.listing import Cell, Item, Listing
-from dashboard.application.text import short_hash
+from dashboard.application.text import age, moment, short_hash
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import TxHash
@@ -20,13 +22,28 @@ _FOUR_DIGITS: Final = "%.4g"
 """How a table shows a fee; what is copied or downloaded from it has every digit."""
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
+NUMBER: Final = "lw-number"
+"""The class of a cell with a number, which stands at the right."""
+
+
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    name: str,
+    numbers: Collection[str] = (),
+) -> Markup:
     """Build a table; `name` says what it holds to people who cannot see it.
 
-    A cell is Markup or foreign text. An empty cell takes no room on a small screen.
+    A cell is Markup or foreign text. An empty cell takes no room on a small screen. Columns of
+    `numbers` stand at the right.
     """
-    head = element("thead", element("tr", *(element("th", each, scope="col") for each in columns)))
-    body = element("tbody", *(_row(columns, row) for row in rows))
+    styles = [NUMBER if each in numbers else None for each in columns]
+    heads = (
+        element("th", each, scope="col", class_=style)
+        for each, style in zip(columns, styles, strict=True)
+    )
+    body = element("tbody", *(_row(columns, styles, row) for row in rows))
+    head = element("thead", element("tr", *heads))
     return element("table", head, body, class_="lw-table", aria_label=name)
 
 
@@ -36,39 +53,56 @@ def wide_table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str)
     return element("div", shown, class_="lw-scroll", role="region", aria_label=name, tabindex="0")
 
 
-def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
+def _row(columns: Sequence[str], styles: Sequence[str | None], row: Sequence[str]) -> Markup:
     cells = (
-        element("td", element("div", cell), data_label=column, class_=None if cell else "is-empty")
-        for column, cell in zip(columns, row, strict=True)
+        element("td", element("div", cell), data_label=column, class_=style if cell else "is-empty")
+        for column, style, cell in zip(columns, styles, row, strict=True)
     )
     return element("tr", *cells)
 
 
-def row_head(heads: Sequence[str], class_: str) -> Markup:
+def row_head(heads: Sequence[str], class_: str, styles: Sequence[str | None] = ()) -> Markup:
     """Name the columns above `row_cells` of the same class, whose first word gets `-head` here."""
-    cells = (element("span", each) for each in heads)
+    cells = (element("span", head, class_=style) for head, style in zip_longest(heads, styles))
     kind = class_.partition(" ")[0]
     return element("div", *cells, class_=f"{class_} {kind}-head", aria_hidden="true")
 
 
-def row_cells(heads: Sequence[str], values: Sequence[str], class_: str) -> Markup:
-    """Build the cells of one row; a screen reader says the name of a column before each."""
+def row_cells(
+    heads: Sequence[str], values: Sequence[str], class_: str, styles: Sequence[str | None] = ()
+) -> Markup:
+    """Build the cells of one row; a screen reader says the name of a column before each.
+
+    `styles` are the classes of the cells.
+    """
     cells = (
-        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-        for head, value in zip(heads, values, strict=True)
+        element("span", element("span", f"{head}: ", class_="lw-sr"), value, class_=style)
+        for head, value, style in zip_longest(heads, values, styles)
     )
     return element("div", *cells, class_=class_)
 
 
 def list_head(listing: Listing[Any], class_: str, *more: str) -> Markup:
     """Name the columns of a list, and `more` beside them."""
-    return row_head((*listing.names(), *more), class_)
+    return row_head((*listing.names(), *more), class_, _styles(listing))
 
 
 def list_row(listing: Listing[Item], item: Item, class_: str) -> Markup:
-    """Build the row of an item; its cells are Markup or foreign text."""
+    """Build the row of an item; its cells are Markup or foreign text.
+
+    A cell has the class `lw-of-` and the key of its column, if that has one.
+    """
     (values,) = listing.rows([item])
-    return row_cells(listing.names(), list(map(_written, values)), class_)
+    cells = list(map(_written, values))
+    return row_cells(listing.names(), cells, class_, _styles(listing))
+
+
+def _styles(listing: Listing[Any]) -> list[str | None]:
+    return [
+        " ".join([NUMBER] * each.is_number + [f"lw-of-{each.key}"] * bool(each.key)) or None
+        for each in listing.columns
+        if each.text is not None
+    ]
 
 
 def list_table(
@@ -82,7 +116,8 @@ def list_table(
     texts = {each.name: each.text for each in listing.columns if each.text is not None}
     cells = [richer.get(column) or text for column, text in texts.items()]
     rows = [[_written(cell(item)) for cell in cells] for item in items]
-    return table(list(map(capitalized, texts)), rows, name)
+    numbers = {capitalized(each.name) for each in listing.columns if each.is_number}
+    return table(list(map(capitalized, texts)), rows, name, numbers)
 
 
 def _written(cell: Cell) -> str:
@@ -117,6 +152,11 @@ def data_table(columns: Columns, height: int | Literal["auto"] = "auto") -> None
     }
     times = {"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
     st.dataframe(rows, hide_index=True, height=height, column_config=times | fees)
+
+
+def time_ago(at: datetime, now: datetime, class_: str | None = None) -> Markup:
+    """Say how long ago something was; the moment itself is in the hint."""
+    return element("time", age(at, now), title=moment(at), class_=class_)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application import application
 from dashboard.application.application import Application
@@ -20,11 +21,17 @@ from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT, drawing_of, fee_table
 from dashboard.show.parts.chart import chart, chosen_lines, chosen_zoom, dragging, unzoom_button
+from dashboard.show.parts.fee_comparison import (
+    chosen_order,
+    comparison_head,
+    comparison_row,
+    sorted_rows,
+)
 from dashboard.show.parts.fee_summary import (
     cheap_hours,
+    cheapest_figure,
     chosen_zone,
     costs,
-    suggestions,
     timeline_in_words,
 )
 from dashboard.show.parts.frame import (
@@ -37,7 +44,7 @@ from dashboard.show.parts.frame import (
 )
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
 from dashboard.show.parts.network_card import network_figures, network_head
-from dashboard.show.parts.network_rows import NetworkRow, comparison_head, comparison_row
+from dashboard.show.parts.network_rows import NetworkRow
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.table import data_table
 
@@ -64,13 +71,10 @@ def _live() -> None:
         if not statuses:
             no_network()
             return
-        with st.container(horizontal=True, gap="small", key="fee-controls"):
-            time_range = _chosen_time_range(queries.fees.time_ranges(chosen))
-            is_table = _chosen_form() == TABLE
         if len(statuses) == 1:
-            _one(queries, statuses[0], time_range, now, is_table=is_table)
+            _one(queries, statuses[0], now)
         else:
-            _many(queries, statuses, time_range, now, is_table=is_table)
+            _many(queries, statuses, now)
 
 
 def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
@@ -90,34 +94,34 @@ def _chosen_form() -> str:
     return choice_filter("Chart or table", [CHART, TABLE], "as", CHART)
 
 
-def _one(
-    queries: Application,
-    status: NetworkStatus,
-    time_range: TimeRange,
-    now: datetime,
-    *,
-    is_table: bool,
-) -> None:
-    """Show one network: its chart, when it is cheaper, what it costs."""
+def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
+    """Show one network: its figures and chart, when it is cheaper, what it costs."""
     network_id = status.profile.network_id
+    if not status.profile.has_gas:
+        with st.container(key=f"card-network-{network_id}", gap="small"):
+            network_head(status, now)
+        return
+    with _controls():
+        time_range = _chosen_time_range(queries.fees.time_ranges((status.profile,)))
+        is_table = _chosen_form() == TABLE
+        zone = chosen_zone()
+    week, usual = queries.fees.usual_week(status, zone[0]), queries.overview.usual(status)
     with st.container(key=f"card-network-{network_id}", gap="small"):
         network_head(status, now)
-        if status.profile.has_gas:
-            _fees(queries, status, time_range, now, is_table=is_table)
-            network_figures(status, now)
-    if not status.profile.has_gas:
-        return
+        network_figures(status, usual, now, cheapest_figure(week, zone, now))
+        _fees(queries, status, time_range, now, is_table=is_table)
     with st.container(key=f"card-hours-{network_id}", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
-            section("When is it cheaper?")
-            zone = chosen_zone()
-        week, usual = queries.fees.usual_week(status, zone[0]), queries.overview.usual(status)
+        section("When is it cheaper?")
         cheap_hours(status, week, usual, now, zone, is_table=is_table)
     suggested = status.figures.suggested
     if suggested is not None:
         with st.container(key=f"card-costs-{network_id}", gap="small"):
-            suggestions(suggested, now)
-            costs(suggested.value, status.profile)
+            section("What it costs at most")
+            costs(suggested, status.profile, now)
+
+
+def _controls() -> DeltaGenerator:
+    return st.container(horizontal=True, gap="small", key="fee-controls")
 
 
 def _fees(
@@ -169,52 +173,71 @@ def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datet
     chart(drawing_of(view), key, HEIGHT, file_name, dragging(zoom, now))
 
 
-def _many(
-    queries: Application,
-    statuses: Sequence[NetworkStatus],
-    time_range: TimeRange,
-    now: datetime,
-    *,
-    is_table: bool,
-) -> None:
-    """Show several networks side by side: their fees on one axis, and when each is cheap."""
-    asked = [each for each in statuses if each.profile.has_gas]
-    zoom = chosen_zoom(time_range.name, now)
-    shown = f"last {time_range.name}" if zoom is None else zoom.name
-    with st.container(key="card-side-by-side", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", key="beside-title"):
-            section(
-                f"Networks side by side, {shown}",
-                "The fee that decides busyness, on one logarithmic axis.",
+def _many(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+    """Compare several networks: a row for each, and below them the fees of a few in one chart."""
+    with st.container(key="card-compared", gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
+            section(f"{len(statuses)} networks")
+            zone = chosen_zone()
+        rows = [
+            NetworkRow(
+                each,
+                queries.overview.usual(each),
+                now,
+                week=queries.fees.usual_week(each, zone[0]),
             )
+            for each in statuses
+        ]
+        comparison_head()
+        ordered = sorted_rows(rows, chosen_order())
+        for each in ordered:
+            comparison_row(each)
+    asked = [each for each in statuses if each.profile.has_gas]
+    if asked:
+        _side_by_side(
+            queries, asked, [each.status for each in ordered if each.status.profile.has_gas], now
+        )
+
+
+def _side_by_side(
+    queries: Application,
+    asked: Sequence[NetworkStatus],
+    first: Sequence[NetworkStatus],
+    now: datetime,
+) -> None:
+    """Show the fees of chosen networks in one chart; at first of the `first` few."""
+    with st.container(key="card-side-by-side", gap="small"):
+        title = st.container(horizontal=True, vertical_alignment="center", key="beside-title")
+        with _controls():
+            profiles = tuple(each.profile for each in asked)
+            time_range = _chosen_time_range(queries.fees.time_ranges(profiles))
+            is_table = _chosen_form() == TABLE
+        zoom = chosen_zoom(time_range.name, now)
+        shown = f"last {time_range.name}" if zoom is None else zoom.name
+        with title:
+            section(f"Fees against usual, {shown}")
             unzoom_button(zoom, time_range.name)
-        drawn = chosen_lines(asked)
+        drawn = chosen_lines(asked, first)
         places = [asked.index(each) for each in drawn]
         found = queries.fees.lines(drawn, places, zoom or time_range)
+        if not drawn:
+            empty("No network is chosen", "Choose some above.")
+            return
         if not found.lines:
             empty(f"No fee seen in the {shown}", "Choose a longer time.")
-        elif is_table:
-            data_table(side_by_side.lines_table(found.lines), HEIGHT)
+            return
+        if is_table:
+            data_table(side_by_side.lines_table(found.lines), side_by_side.HEIGHT)
         else:
-            height = side_by_side.HEIGHT
             drawing = side_by_side.drawing_of(found)
-            chart(drawing, "side-by-side", height, "networks", dragging(zoom, now))
-        file_button(
-            lambda: side_by_side.lines_csv(found.lines),
-            f"networks-{time_range.name}.csv".replace(" ", "-"),
-            "csv-networks",
-            note="The figures of this chart, in whole wei.",
-        )
-    _compared(queries, statuses, now)
-
-
-def _compared(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    """Say of each network what it costs now, and when it is cheap."""
-    with st.container(key="card-hours", gap=None):
-        with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
-            section("When is which cheap?")
-            zone = chosen_zone()
-        comparison_head()
-        for each in statuses:
-            week, usual = queries.fees.usual_week(each, zone[0]), queries.overview.usual(each)
-            comparison_row(NetworkRow(each, usual, now, week=week))
+            drags = dragging(zoom, now)
+            chart(drawing, "side-by-side", side_by_side.HEIGHT, "networks", drags)
+        with in_line("beside-lines"):
+            said = side_by_side.lines_in_words(found, is_table=is_table)
+            st.html(element("p", said, class_="lw-quiet"))
+            file_button(
+                lambda: side_by_side.lines_csv(found.lines),
+                f"networks-{time_range.name}.csv".replace(" ", "-"),
+                "csv-networks",
+                note="The figures of this chart, in whole wei.",
+            )

@@ -111,16 +111,17 @@ class FeeSteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeeMeans:
-    """Means of a fee by steps, oldest first: when the first of so many `values` was seen."""
+    """Means of a fee by steps, oldest first: when the first and last of so many `values` came."""
 
     first_at: Integers
+    last_at: Integers
     means: Floats
     values: Integers
 
     @classmethod
     def of(cls, steps: RollupArrays) -> Self:
         """Take a roll-up of each step, oldest first."""
-        return cls(steps.first, _means_of(steps), steps.seen)
+        return cls(steps.first, steps.last, _means_of(steps), steps.seen)
 
     def __len__(self) -> int:
         return len(self.first_at)

@@ -200,13 +200,16 @@ def test_costs_its_gas_at_the_fee() -> None:
     ("wei", "shown"),
     [
         (0, "0 ETH"),
-        (147_000, "0.000000000000147 ETH"),
-        (252_000 * 10**9, "0.000252 ETH"),
-        (193_512_345 * 10**6, "0.0001935 ETH"),
+        (147_000, "147 kwei"),
+        (4_200_000_000, "4.2 gwei"),
+        (251 * 10**9, "0.25 µETH"),
+        (252_000 * 10**9, "252 µETH"),
+        (13_310 * 10**9, "13.3 µETH"),
+        (1_185 * 10**12, "0.0012 ETH"),
         (1_234_567 * 10**15, "1,235 ETH"),
     ],
 )
-def test_amount_of_the_coin_has_four_significant_digits(wei: int, shown: str) -> None:
+def test_amount_of_the_coin_has_no_more_digits_than_it_needs(wei: int, shown: str) -> None:
     assert in_coin(Wei(wei), "ETH") == shown
 
 
@@ -215,7 +218,9 @@ def test_amount_of_the_coin_has_four_significant_digits(wei: int, shown: str) ->
     [
         (0, "0.00 USD"),
         (252_000 * 10**9, "0.79 USD"),
-        (10**9, "0.0000032 USD"),
+        (10**12, "0.0032 USD"),
+        (317 * 10**11, "0.10 USD"),
+        (10**9, "< 0.0001 USD"),
         (2 * 10**18, "6,301.00 USD"),
     ],
 )

@@ -7,11 +7,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.application.fees import NetworkLine
+from dashboard.application.fees import FeeLines, NetworkLine
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import HourFee, UsualWeek, usual_week
-from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.side_by_side import lines_csv, lines_table, side_by_side
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.charts.side_by_side import (
+    lines_csv,
+    lines_in_words,
+    lines_table,
+    side_by_side,
+)
 from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
 from dashboard.store.fees.series import FeeMeans
 from tests.builders import A_MOMENT, GWEI
@@ -71,29 +76,66 @@ def test_week_is_laid_out_by_hour() -> None:
 
 
 def two_lines(name: str) -> list[NetworkLine]:
-    """Return two networks, of which one has a fee of zero in between."""
-    seen = a_timeline(5 * GWEI, 0, 7 * GWEI).steps
-    steps = FeeMeans(seen.first_at, seen.means, seen.values)
+    """Return two networks with a gap of two steps; what is usual of one is not known."""
+    seen = a_timeline(5 * GWEI, None, None, 7 * GWEI).steps
+    steps = FeeMeans(seen.first_at, seen.last_at, seen.means, seen.values)
+    gap = np.array([[seen.last_at[0], seen.first_at[1]]])
+    before = seen.first_at[:1] - np.array([[120_000, 60_000]])
     return [
-        NetworkLine(NetworkId(1), name, Signal.BASE_FEE, steps),
-        NetworkLine(NetworkId(2), "Flat", Signal.PRIORITY_FEE, steps),
+        NetworkLine(NetworkId(1), name, Signal.BASE_FEE, steps, gap, Wei(10 * GWEI)),
+        NetworkLine(
+            NetworkId(2),
+            "Flat",
+            Signal.PRIORITY_FEE,
+            steps,
+            np.concatenate([before, gap]),
+            Wei(0),
+            is_usual_known=False,
+        ),
     ]
 
 
-def test_networks_are_on_one_logarithmic_axis_and_their_names_are_inert() -> None:
-    drawing = side_by_side(two_lines("<a href='x'>n</a>"), A_MOMENT, NOW)
+def found(name: str) -> FeeLines:
+    return FeeLines(
+        two_lines(name), A_MOMENT - timedelta(minutes=2), A_MOMENT + timedelta(minutes=1)
+    )
+
+
+def test_networks_are_drawn_in_per_cent_of_usual_and_broken_at_gaps() -> None:
+    drawing = side_by_side(found("<a href='x'>n</a>"))
 
     sent = drawing.figure.to_dict()
     go.Figure(sent)
-    assert sent["layout"]["yaxis"]["type"] == "log"
-    assert "range" not in sent["layout"]["yaxis"]  # with null Plotly draws once, and never again
-    assert "<" not in sent["data"][0]["name"]
-    assert np.isnan(array(sent["data"][0]["y"])).tolist() == [False, True, False]
+    gaps, usual, one, flat = sent["data"]
+    assert gaps["fillpattern"]["shape"] == "/"
+    assert len(array(gaps["x"])) == 2 * 5
+    assert array(usual["y"]).tolist() == [100, 100]
+    assert "<" not in one["name"]
+    heights = array(one["y"])
+    assert (heights[0], heights[2]) == (50, 70)
+    assert np.isnan(heights).tolist() == [False, True, False]
+    assert array(one["customdata"]).tolist()[::2] == [5, 7]
+    assert np.isnan(array(flat["y"])).all()  # nothing is a share of zero
     assert "Flat (priority fee)" in drawing.words
+
+
+def test_words_say_what_100_per_cent_is_and_which_fees_are_missing() -> None:
+    assert lines_in_words(found("Linea")) == (
+        "100 % is the usual fee at this hour of the day. For Flat, it is the median of this time. "
+        "Hatched: no fee of Linea for 30 s, Flat for 1 min in 2 gaps."
+    )
+    assert "No fee of Linea" in lines_in_words(found("Linea"), is_table=True)
+    whole = two_lines("Linea")[0]._replace(unseen=np.empty((0, 2), np.int64))
+    assert lines_in_words(FeeLines([whole], A_MOMENT, NOW, ("Blast",))) == (
+        "100 % is the usual fee at this hour of the day. No fee at all of Blast."
+    )
 
 
 def test_networks_have_a_table_and_a_file() -> None:
     lines = two_lines("Linea")
 
-    assert list(lines_table(lines)["Mean, gwei"]) == [5, 0, 7] * 2
-    assert lines_csv(lines).splitlines()[1] == (f"1,base fee,{A_MOMENT.isoformat()},{5 * GWEI}")
+    assert list(lines_table(lines)["Mean, gwei"]) == [5, 7] * 2
+    assert list(lines_table(lines)["Of usual, %"])[:2] == [50, 70]
+    assert lines_csv(lines).splitlines()[1] == (
+        f"1,base fee,{A_MOMENT.isoformat()},{5 * GWEI},{10 * GWEI}"
+    )
