@@ -54,6 +54,15 @@
         if (each.checked !== box.checked) each.click();
     });
   }, true);
+  // The text of a row lies above what opens the row, so that it can be selected and its hints are shown.
+  const OPENS = ['net-', 'tracked-0x', 'look-0x', 'count-'].map((each) => `[class*="st-key-${each}"]`).join();
+  document.addEventListener('click', (event) => {
+    const at = event.target.closest?.(OPENS);
+    if (!at || !event.isTrusted || event.target.closest('a, button, input, label') || !getSelection().isCollapsed) return;
+    const { ctrlKey, metaKey } = event;
+    at.querySelector(':is(.stButton button, .stPageLink a)')?.dispatchEvent(
+      new MouseEvent('click', {bubbles: true, cancelable: true, ctrlKey, metaKey}));
+  });
   // The notice of simulated data is for the first visit; on later ones its badge says it.
   const NOTICE = '.lw-notice.simulated', SEEN = 'simulated-notice-seen';
   const kept = (act) => { try { return act(localStorage); } catch { return null; } };  // it may be forbidden

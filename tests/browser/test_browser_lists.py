@@ -63,7 +63,7 @@ def test_back_from_a_lookup_leads_to_the_page_as_it_was_without_a_reload(
     visit(page, site + left)
     page.evaluate("window.isSamePage = true")
 
-    page.get_by_role("link", name=link).first.click()
+    page.get_by_role("link", name=link).first.press("Enter")
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
     assert page.evaluate("window.isSamePage")
     page.go_back()
@@ -136,7 +136,17 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page,
 
     expect(rows).to_have_count(1)
     expect(page).not_to_have_url(re.compile("before="))
-    rows.get_by_role("link").click()
+    label = rows.locator(".lw-of-label > span:last-child").bounding_box()
+    assert label is not None
+    middle = label["y"] + label["height"] / 2
+    page.mouse.move(label["x"] + 1, middle)
+    page.mouse.down()
+    page.mouse.move(label["x"] + 40, middle, steps=4)
+    page.mouse.up()
+    assert page.evaluate("getSelection().toString()").startswith("Cas")
+    expect(page).to_have_url(re.compile("/tracked"))
+    assert "limit" in (rows.locator(".lw-tracked-verdict").get_attribute("title") or "")
+    rows.locator(".lw-tracked-verdict").click()
     expect(page).to_have_url(re.compile("/lookup.tx=0x"))
 
 

@@ -35,7 +35,7 @@ localStorage.setItem('linewatch-wall', JSON.stringify({ notify: true, seen: [] }
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
     visit(page, site)
-    row = page.get_by_role("button", name="Open the chart of Devnet")
+    row = page.locator(".lw-net", has_text="Devnet")
 
     row.click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()

@@ -70,8 +70,7 @@ def test_networks_stand_side_by_side_and_are_said_to_be_simulated(page: Page, pa
 
     page.get_by_role("button", name="Network", exact=True).click()
     expect(page).to_have_url(re.compile("sort=network"))
-    names = rows.get_by_role("button").all_inner_texts()
-    assert names == sorted(names)
+    eventually(lambda: (names := rows.get_by_role("button").all_inner_texts()) == sorted(names))
 
 
 def lines_drawn(page: Page) -> int:

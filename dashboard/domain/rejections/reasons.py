@@ -255,6 +255,15 @@ def name_of(named: Named) -> str:
     return module or KIND_NAMES.get(kind, kind.value.replace("_", " "))
 
 
+def in_brief(reason: Reason) -> str:
+    """Say why in a few words: ``HUB over limit``."""
+    if reason.kind is not ReasonKind.OVER_LIMIT:
+        return name_of((reason.kind, reason.module))
+    if reason.module is None:
+        return "over a limit"
+    return f"{reason.module} {'cannot be proved' if reason.limit == 0 else 'over limit'}"
+
+
 def overrun(reason: Reason) -> float | None:
     """Return observed count divided by limit, or None if a number is missing or zero."""
     if reason.count is None or not reason.limit:

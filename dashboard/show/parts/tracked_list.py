@@ -12,13 +12,14 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import age, moment, sentence, short_hash, span
+from dashboard.application.text import moment, sentence, short_hash, span
 from dashboard.application.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.application.transaction_summary import NetworkFinding
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, plain_label, visible
+from dashboard.domain.markup import Markup, breakable, element, plain_label, visible
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.reasons import in_brief
 from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
@@ -39,7 +40,7 @@ from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
-from dashboard.show.parts.table import hash_cell, list_head, list_row
+from dashboard.show.parts.table import hash_cell, list_head, list_row, time_ago
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.store.tracking.groups import MOST_COUNTED, BulkChange, ChangedRemarks, TrackedGroup
@@ -50,10 +51,20 @@ _LONGEST: Final = 120
 _SEVERAL: Final = 2
 
 
-def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, *, with_boxes: bool) -> None:
-    """Show the rows; each leads to its lookup, and has a box that chooses it for an act."""
+def tracked_rows(
+    entries: Sequence[TrackedEntry],
+    now: datetime,
+    needs: Mapping[TxHash, Need],
+    *,
+    with_boxes: bool,
+) -> None:
+    """Show the rows; each leads to its lookup, and has a box that chooses it for an act.
+
+    `needs` says what needs attention; that is marked.
+    """
+    listing = _listing(entries, needs, now)
     with st.container(gap=None):
-        st.html(list_head(_listing(now), "lw-tracked"))
+        st.html(list_head(listing, "lw-tracked"))
         for entry in entries:
             tx_hash = entry.transaction.tx_hash
             with st.container(key=f"tracked-{tx_hash}", gap=None):
@@ -64,43 +75,42 @@ def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, *, with_boxes: 
                         key=choice_key(tx_hash),
                         label_visibility="collapsed",
                     )
-                _row(entry, now)
+                mark = " is-needed" if tx_hash in needs else ""
+                st.html(list_row(listing, entry, f"lw-tracked{mark}"))
+                link("lookup", f"Look up {short_hash(tx_hash)}", {"tx": str(tx_hash)})
 
 
-def needed_rows(needed: Sequence[tuple[Need, TrackedEntry]], now: datetime) -> None:
-    """Show those that need attention, the most urgent first, with what each needs."""
-    with st.container(gap=None):
-        st.html(list_head(_listing(now), "lw-tracked"))
-        for need, entry in needed:
-            key = f"needed-{need.name}-{entry.transaction.tx_hash}"
-            with st.container(key=key, gap=None):
-                _row(entry, now)
-
-
-def _row(entry: TrackedEntry, now: datetime) -> None:
-    tx_hash = entry.transaction.tx_hash
-    st.html(list_row(_listing(now), entry, "lw-tracked"))
-    link("lookup", f"Look up {short_hash(tx_hash)}", {"tx": str(tx_hash)})
-
-
-def _listing(now: datetime) -> Listing[TrackedEntry]:
-    """Return how a page lists what is tracked."""
-    return Listing(
-        "tracked",
-        (
-            Column("Verdict", _verdict),
-            Column("Since", lambda each: _since(each, now)),
-            Column("Label", lambda each: _said(each.transaction.label, each.transaction.note)),
-            Column("Case id", lambda each: _said(each.transaction.case_id)),
-            Column("Owner", lambda each: _said(each.transaction.owner)),
-            Column("Tags", lambda each: _said(each.transaction.tags)),
-            Column("Transaction", lambda each: hash_cell(each.transaction.tx_hash)),
-            Column("Ends", lambda each: _ends(each, now)),
+def _listing(
+    entries: Sequence[TrackedEntry], needs: Mapping[TxHash, Need], now: datetime
+) -> Listing[TrackedEntry]:
+    """Return how a page lists what is tracked, without columns that would be empty."""
+    columns = (
+        Column("Verdict", lambda each: _verdict(each, needs, now), key="verdict"),
+        Column("Since", lambda each: _since(each, now), key="since"),
+        Column(
+            "Label", lambda each: _said(each.transaction.label, each.transaction.note), key="label"
         ),
+        Column("Case id", lambda each: _said(each.transaction.case_id), key="case"),
+        Column("Owner", lambda each: _said(each.transaction.owner), key="owner"),
+        Column("Tags", lambda each: _said(each.transaction.tags), key="tags"),
+        Column("Transaction", lambda each: hash_cell(each.transaction.tx_hash), key="transaction"),
+        Column("Ends", lambda each: _ends(each, now), key="ends"),
     )
+    said = [each.transaction for each in entries]
+    empty = {
+        key
+        for key, is_said in (
+            ("label", any(each.label or each.note for each in said)),
+            ("case", any(each.case_id for each in said)),
+            ("owner", any(each.owner for each in said)),
+            ("tags", any(each.tags for each in said)),
+        )
+        if not is_said
+    }
+    return Listing("tracked", tuple(each for each in columns if each.key not in empty))
 
 
-def _verdict(entry: TrackedEntry) -> Markup:
+def _verdict(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> Markup:
     finding = _first(entry)
     if finding is None:
         return element("small", "No network to ask")
@@ -108,15 +118,19 @@ def _verdict(entry: TrackedEntry) -> Markup:
     if len(entry.transaction.network_ids) != 1 or len(entry.summary.findings) >= _SEVERAL:
         others = len(entry.findings) - 1
         where = f"on {finding.profile.name}" + (f" and {others} more" if others else "")
-    why = finding.verdict.rests_on
+    brief, why = "", finding.verdict.rests_on
     if finding.versions:
-        why = reason_words(finding.reason_of(finding.versions[0]))
-    shown = finding.versions or finding.verdict.kind is VerdictKind.CANNOT_CHECK
+        reason = finding.reason_of(finding.versions[0])
+        brief, why = in_brief(reason), reason_words(reason)
+    elif finding.verdict.kind is VerdictKind.CANNOT_CHECK:
+        brief = visible(why, _LONGEST)
+    if needs.get(entry.transaction.tx_hash) is Need.ENDING and entry.transaction.ends_at:
+        brief = f"asked for {span(entry.transaction.ends_at - now)} more"
     return element(
         "span",
         verdict_badge(finding.verdict.kind),
+        element("span", breakable(brief)) if brief else Markup(),
         element("small", where) if where else Markup(),
-        element("small", visible(why, _LONGEST)) if shown else Markup(),
         class_="lw-tracked-verdict",
         title=visible(why, _LONGEST * 3),
     )
@@ -129,7 +143,7 @@ def _first(entry: TrackedEntry) -> NetworkFinding | None:
 def _since(entry: TrackedEntry, now: datetime) -> Markup:
     finding = _first(entry)
     at = entry.transaction.tracked_at if finding is None else entry.since(finding)
-    return element("time", age(at, now), title=moment(at))
+    return time_ago(at, now)
 
 
 def _said(text: str, below: str = "") -> Markup:
@@ -152,6 +166,7 @@ def _ends(entry: TrackedEntry, now: datetime) -> Markup:
 def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], None]) -> None:
     """Offer each kind of need with its number; a click lists all of that kind."""
     with in_line("needs"):
+        st.html(element("span", "Needs attention", class_="lw-quiet"))
         for need, count in counts.items():
             many = f"{most:,} or more" if count >= most else f"{count:,}"
             st.button(

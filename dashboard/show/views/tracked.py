@@ -13,13 +13,19 @@ import streamlit as st
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.text import age, moment, sentence
-from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
+from dashboard.application.tracked import (
+    MOST_AT_ONCE,
+    TrackedCounts,
+    TrackedEntry,
+    tracked_filter,
+)
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
+from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import done_shown, known_actor, may, name_input
 from dashboard.show.parts.frame import (
@@ -66,7 +72,6 @@ from dashboard.show.parts.tracked_list import (
     files,
     group_rows,
     need_buttons,
-    needed_rows,
     tracked_rows,
 )
 from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy
@@ -184,30 +189,17 @@ def _live() -> None:
             return
         done_shown(queries)
         limits_notes(queries.line_limits.sentences(chosen_networks(queries.networks)))
-        above = st.container()
         with st.container(key="card-tracked", gap="small"):
             tracked_filters(queries)
-            if not filter_is_on():
-                with above:
-                    _needed(queries, network_id)
             grouped = value_of(GROUP)
             if grouped in set(GroupedBy):
                 _groups(queries, GroupedBy(grouped))
-            else:
-                _list(queries, _filter(queries, network_id))
-
-
-def _needed(queries: Application, network_id: NetworkId | None) -> None:
-    """Show the most urgent of what needs attention, and the way to all of it."""
-    counts = queries.tracked.needs(network_id)
-    with st.container(key="card-needed", gap="small"):
-        section("What needs attention")
-        if not any(counts.values()):
-            st.html('<p class="lw-quiet">Nothing is rejected, silent or about to end.</p>')
-            return
-        need_buttons(counts, MOST_LOOKED_AT, show_need)
-        needed = queries.tracked.needed(network_id, MOST_NEEDED)
-        needed_rows(needed, queries.now())
+                return
+            needed: Sequence[tuple[Need, TrackedEntry]] = ()
+            if not filter_is_on():
+                need_buttons(queries.tracked.needs(network_id), MOST_LOOKED_AT, show_need)
+                needed = queries.tracked.needed(network_id, MOST_NEEDED)
+            _list(queries, _filter(queries, network_id), needed)
 
 
 def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter:
@@ -236,7 +228,10 @@ def _tag(text: str) -> str:
     return min(tags) if len(tags) == 1 else text
 
 
-def _list(queries: Application, wanted: TrackedFilter) -> None:
+def _list(
+    queries: Application, wanted: TrackedFilter, needed: Sequence[tuple[Need, TrackedEntry]]
+) -> None:
+    """Show a page of the list; on the first one, what is needed comes before all else."""
     if wanted.label:
         with in_line("subject-acts"):
             subject = subject_of(MatchedProperty.LABEL, wanted.label, wanted.network_id)
@@ -248,30 +243,41 @@ def _list(queries: Application, wanted: TrackedFilter) -> None:
         return
     before = beginning()
     entries = queries.tracked.page(wanted, ROWS + 1, before)
-    shown = entries[:ROWS]
+    needs = {entry.transaction.tx_hash: need for need, entry in needed}
+    others = [each for each in entries if each.transaction.tx_hash not in needs]
+    first = [entry for _, entry in needed] if before is None else []
+    rest = others[: ROWS - len(first)]
+    shown = [*first, *rest]
     many = f"More than {MOST_AT_ONCE:,}" if total > MOST_AT_ONCE else f"{total:,}"
     note = f"CSV and JSON hold the latest {MOST_SAVED:,} at most." if total > MOST_AT_ONCE else ""
-    section("1 transaction" if total == 1 else f"{many} transactions", note)
+    if filter_is_on() or note:
+        section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
         may_edit = may(queries, Action.EDIT_TRACKED)
         if may_edit:
             acts(queries, shown, wanted, total)
         else:
             files(queries, wanted)
-        tracked_rows(shown, queries.now(), with_boxes=may_edit)
+        tracked_rows(shown, queries.now(), needs, with_boxes=may_edit)
     else:
         empty("Nothing older matches", "Go back to the latest.")
+    last = rest[-1] if len(others) > len(rest) else entries[-1] if len(entries) > ROWS else None
+    _pages(before, last)
+
+
+def _pages(before: int | None, last: TrackedEntry | None) -> None:
+    """Offer the other pages; `last` is the last of this one, None if nothing older follows."""
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):
         if has_newer():
             st.button("Newer", key="newer", icon=":material/chevron_left:", on_click=show_newer)
         if before is not None:
             st.button("Latest", key="latest", icon=":material/first_page:", on_click=back_to_latest)
-        if len(entries) > ROWS:
+        if last is not None:
             st.button(
                 "Older",
                 key="older",
                 icon=":material/chevron_right:",
-                on_click=partial(show_older, shown[-1].transaction.tracked_id),
+                on_click=partial(show_older, last.transaction.tracked_id),
             )
 
 

@@ -26,6 +26,7 @@ from dashboard.domain.rejections.reasons import (
     ReasonKind,
     advise,
     explain,
+    in_brief,
     name_of,
     parse_reason,
     purpose_of,
@@ -47,6 +48,22 @@ def test_reason_is_named_by_its_module_or_else_by_its_kind(
     kind: ReasonKind, module: str | None, name: str
 ) -> None:
     assert name_of((kind, module)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Transaction line count for module HUB=9 is above the limit 2", "HUB over limit"),
+        (
+            "Transaction line count for module BLAKE=9 is above the limit 0",
+            "BLAKE cannot be proved",
+        ),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW", "over a limit"),
+        ("<b>", "unknown reason"),
+    ],
+)
+def test_reason_is_said_in_brief(text: str, said: str) -> None:
+    assert in_brief(parse_reason(text)) == said
 
 
 def test_purpose_names_the_operations_that_take_lines() -> None:
