@@ -63,6 +63,16 @@
     at.querySelector(':is(.stButton button, .stPageLink a)')?.dispatchEvent(
       new MouseEvent('click', {bubbles: true, cancelable: true, ctrlKey, metaKey}));
   });
+  // "updated 3 s ago" counts on between refreshes, by how long this browser has had what it shows.
+  let updated = '', shownAt = 0;
+  setInterval(() => {
+    const at = document.querySelector('.lw-updated');
+    if (!at) return;
+    if (at.dateTime !== updated) { updated = at.dateTime; shownAt = performance.now(); }
+    const seconds = Math.floor((performance.now() - shownAt) / 1000);
+    const age = seconds < 90 ? `${seconds} s ago` : `${Math.floor(seconds / 60)} min ago`;
+    at.textContent = `updated ${seconds ? age : 'now'}`;
+  }, 1000);
   // The notice of simulated data is for the first visit; on later ones its badge says it.
   const NOTICE = '.lw-notice.simulated', SEEN = 'simulated-notice-seen';
   const kept = (act) => { try { return act(localStorage); } catch { return null; } };  // it may be forbidden

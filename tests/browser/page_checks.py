@@ -49,6 +49,13 @@ def visit(page: Page, address: str) -> None:
     expect(page.locator("h1")).to_be_visible()
 
 
+def wait_for_refresh(page: Page) -> None:
+    """Wait until the page has been drawn again."""
+    updated = page.locator("time.lw-updated")
+    before = updated.get_attribute("datetime") or ""
+    expect(updated).not_to_have_attribute("datetime", before)
+
+
 class Visit:
     """What a window asks for while it is watched, and what its own policy forbids it."""
 

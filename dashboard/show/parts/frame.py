@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import wraps
 from importlib import import_module
 from types import ModuleType
@@ -15,9 +15,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
+from dashboard.application.text import moment
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.list_page import RANGE
+from dashboard.wire.decoding import format_timestamp
 
 TITLES: Final[Mapping[str, str]] = {
     "": "Overview",
@@ -58,10 +60,20 @@ HEADED: Final = "page_headed"
 """The key under which a session knows whether the heading of its page is drawn."""
 
 
-def heading(title: str, answer: str) -> None:
-    """Show the page's only first-level heading with its answer beside it."""
+def heading(title: str, answer: str, updated_at: datetime | None = None) -> None:
+    """Show the page's only first-level heading with its answer, and when that was true.
+
+    `keys.js` counts its age on until the next refresh.
+    """
     st.session_state[HEADED] = True
-    st.html(element("header", element("h1", title), element("p", answer), class_="lw-head"))
+    updated = Markup()
+    if updated_at is not None:
+        at = format_timestamp(updated_at)
+        exact = moment(updated_at)
+        updated = element("time", "updated now", datetime=at, title=exact, class_="lw-updated")
+    st.html(
+        element("header", element("h1", title), element("p", answer), updated, class_="lw-head")
+    )
 
 
 def section(title: str, note: str = "") -> None:

@@ -40,11 +40,13 @@ from dashboard.show.parts.pictures import (
     gap_strip,
     strip_legend,
 )
-from dashboard.show.parts.table import list_table, row_cells, row_head, table
+from dashboard.show.parts.table import NUMBER, list_table, row_cells, row_head, table, time_ago
 from dashboard.store.monitoring.answer_counts import SourceRecord
 
 _COLUMNS: Final = ("Question", "State", "Last 24 h", "Answered", "p50", "p95", "Last answer")
+_NUMBERS: Final = frozenset({"Answered", "p50", "p95", "Credits today"})
 _HEADS: Final = ("Network", "State", "Answered", "p50", "p95", "Last answer", "Credits today")
+_STYLES: Final = tuple(NUMBER if each in _NUMBERS else None for each in _HEADS)
 _NOTHING: Final = SourceRecord(AnswerCounts(), (None,) * QUARTERS)
 _RANKS: Final = (
     OperationState.FAILING,
@@ -88,7 +90,7 @@ def source_table(health: NetworkHealth, history: SourceHistory, now: datetime) -
         _row(each, None if records is None else _record(records, profile.network_id, each), now)
         for each in health.operations
     ]
-    shown = table(_COLUMNS, rows, f"Questions to {profile.name}")
+    shown = table(_COLUMNS, rows, f"Questions to {profile.name}", _NUMBERS)
     spent = (history.spending or {}).get(profile.network_id)
     costs = Markup() if spent is None else _costs(spent, health)
     ways = [element("p", visible(each), class_="lw-quiet") for each in health.ways()]
@@ -211,7 +213,7 @@ def time_words(took: timedelta | None) -> str:
 
 def _answered(operation: OperationHealth, now: datetime) -> Markup:
     at = operation.answered_at
-    last = Markup("never") if at is None else element("time", age(at, now), title=moment(at))
+    last = Markup("never") if at is None else time_ago(at, now)
     often, ended_at = operation.period, operation.not_awaited_since
     asked = "as hashes need it" if often is None else f"every {period(often)}"
     if ended_at is not None:
@@ -231,7 +233,7 @@ def sorted_by_state(networks: Sequence[NetworkHealth], now: datetime) -> list[Ne
 
 def source_rows_head() -> None:
     """Name the columns of the rows of networks."""
-    st.html(row_head((*_HEADS, "Last 24 h"), "lw-net lw-src"))
+    st.html(row_head((*_HEADS, "Last 24 h"), "lw-net lw-src", _STYLES))
 
 
 def source_row(
@@ -280,7 +282,7 @@ def _cells(
         age(max(times), now) if times else "never",
         _credits_cell(health, credits_today),
     )
-    return row_cells(_HEADS, values, "lw-net lw-src")
+    return row_cells(_HEADS, values, "lw-net lw-src", _STYLES)
 
 
 def _credits_cell(health: NetworkHealth, credits_today: int | None) -> Markup:
@@ -370,22 +372,18 @@ def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -
         (
             Column("Network", lambda each: context.network_name(each.network_id)),
             Column("What", lambda each: _WATCHED_NAMES[each.watched]),
-            Column("From (UTC)", lambda each: _gap_time(each.begins_at)),
-            Column("Until", _gap_end),
-            Column("Length", lambda each: span(each.length(now))),
+            Column("Began", lambda each: time_ago(each.begins_at, now)),
+            Column("Ended", lambda each: _gap_end(each, now)),
+            Column("Length", lambda each: span(each.length(now)), is_number=True),
             Column("Why", _gap_reason),
         ),
     )
     return list_table(listing, gaps, "Gaps")
 
 
-def _gap_end(gap: Gap) -> Markup:
-    return badge("busy", "!", "Ongoing") if gap.ends_at is None else _gap_time(gap.ends_at)
+def _gap_end(gap: Gap, now: datetime) -> Markup:
+    return badge("busy", "!", "Ongoing") if gap.ends_at is None else time_ago(gap.ends_at, now)
 
 
 def _gap_reason(gap: Gap) -> str:
     return _NO_WORKER if gap.cause is GapCause.NOT_WATCHED else visible(gap.reason, _REASON_LENGTH)
-
-
-def _gap_time(at: datetime) -> Markup:
-    return element("time", f"{at:%d %b %H:%M:%S}", title=moment(at))

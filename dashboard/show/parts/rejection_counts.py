@@ -218,7 +218,7 @@ def stages_part(queries: Application, narrowing: Narrowing) -> None:
     """Count by the stage at which the transaction was rejected."""
     of_all = replace(narrowing.wanted, tx_rejection_stage=None)
     counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.STAGE)
-    section("Stages", "Where on its way the transaction was rejected.")
+    section("Stages", "Where on its way to a block.")
     rows = [CountRow(each.key, each.key, each.count) for each in counted.groups]
     stage = narrowing.wanted.tx_rejection_stage
     count_list("stages", rows, None if stage is None else stage.value, narrowing.stage)

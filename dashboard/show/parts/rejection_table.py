@@ -31,6 +31,7 @@ from dashboard.domain.rejections.reasons import (
 from dashboard.show.charts.figure import module_colour
 from dashboard.show.parts.badges import module_mark
 from dashboard.show.parts.frame import in_line, link, section
+from dashboard.show.parts.table import time_ago
 from dashboard.store.rejections.search import UnparsedReason
 from dashboard.wire.exclusion import LONGEST_ADDED
 
@@ -79,7 +80,7 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
         element("span", f"× {context.versions:,}") if context.versions > 1 else Markup(),
         tracked,
         element("span", context.network) if context.network else Markup(),
-        element("time", age(seen_at, now), class_="lw-end"),
+        time_ago(seen_at, now, "lw-end"),
         class_="lw-row lw-line",
         title=f"{title}, {dated}" if dated else title,
     )
@@ -191,10 +192,7 @@ class RowContext:
 
 
 def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -> None:
-    """Show one version in one line, in two on a small screen; the hash leads to Lookup.
-
-    Times are absolute, so that a refresh changes nothing that stays true.
-    """
+    """Show one version in one line, in two on a small screen; the hash leads to Lookup."""
     tx_hash = stored.record.tx_hash
     with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
         link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
@@ -207,14 +205,14 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
     claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     said = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
-    at = f"{seen_at:%H:%M:%S}" if seen_at.date() == now.date() else f"{seen_at:%d %b %H:%M}"
     title = f"{reason_words(reason)} Seen {moment(seen_at)}, {said}"
+    small = element("small", f" {dated}") if dated else Markup()
     return element(
         "div",
         element("span", _cause(reason), class_="lw-cause"),
         element("span", context.network) if context.network else Markup(),
         element("span", str(record.tx_rejection_stage), class_="lw-stage"),
-        element("time", at, element("small", f" {dated}") if dated else Markup()),
+        element("span", time_ago(seen_at, now), small, class_="lw-when"),
         class_="lw-version",
         title=title,
     )
@@ -243,22 +241,26 @@ def _lines(reason: Reason) -> Markup | str:
 def coverage(profiles: Sequence[NetworkProfile]) -> str:
     """Say which rejections can be seen at all."""
     if profiles and all(profile.sees_all_reports for profile in profiles if profile.has_exclusion):
-        return "Every rejection that nodes reported to this installation."
-    return "Of tracked transactions, and of nodes that report to this installation."
+        return "From nodes that report here."
+    return "From tracked transactions, and from nodes that report here."
 
 
 _LONGEST_TEXT: Final = 400
-UNKNOWN_REASONS: Final[Listing[UnparsedReason]] = Listing(
-    "reasons",
-    (
-        Column(
-            "Reason as the network sent it",
-            lambda each: element("code", visible(each.text, _LONGEST_TEXT)),
+
+
+def unknown_reasons(now: datetime) -> Listing[UnparsedReason]:
+    """Return how the reasons are listed that nobody explains yet."""
+    return Listing(
+        "reasons",
+        (
+            Column(
+                "Reason as the network sent it",
+                lambda each: element("code", visible(each.text, _LONGEST_TEXT)),
+            ),
+            Column("Rejections", lambda each: each.count, is_number=True),
+            Column("Last seen", lambda each: time_ago(each.last_seen_at, now), is_number=True),
         ),
-        Column("Rejections", lambda each: each.count),
-        Column("Last seen (UTC)", lambda each: element("time", moment(each.last_seen_at))),
-    ),
-)
+    )
 
 
 LIMITS: Final = "limits"

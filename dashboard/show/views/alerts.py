@@ -124,7 +124,7 @@ def _head() -> None:
         answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
         absent = queries.absent_worker()
         first = f"{absent.headline} {absent.text} " if absent is not None else ""
-        heading("Alerts", f"{first}{answer} As of {moment(now)}.")
+        heading("Alerts", f"{first}{answer}", now)
         unreached_shown(queries)
 
 

@@ -15,7 +15,6 @@ from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import network_summary
-from dashboard.application.text import moment
 from dashboard.application.time_ranges import TimeRange, Zoom
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
@@ -67,7 +66,7 @@ def _live() -> None:
     with store_errors_shown("Fees"):
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
-        heading("Fees", f"{network_summary(statuses, now)} As of {moment(now)}.")
+        heading("Fees", network_summary(statuses, now), now)
         if not statuses:
             no_network()
             return

@@ -14,7 +14,6 @@ from dashboard.application.application import Application
 from dashboard.application.attention import Attention, health_troubles
 from dashboard.application.health import Health, SourceRecords
 from dashboard.application.source_health import NetworkHealth, Spending
-from dashboard.application.text import moment
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
@@ -60,7 +59,7 @@ def _live() -> None:
     with store_errors_shown("Health"):
         health = queries.health.health()
         troubles = health_troubles(health, now)
-        heading("Health", f"{headline(troubles)} As of {moment(now)}.")
+        heading("Health", headline(troubles), now)
         _attention(troubles)
         if not queries.networks:
             no_network()
@@ -71,10 +70,10 @@ def _live() -> None:
 
 
 def headline(troubles: Sequence[Attention]) -> str:
-    """Say in one sentence whether all is well, or how much is not."""
+    """Say whether all is well, or how much is not."""
     if not troubles:
-        return "All is well: a worker runs, no source fails, and no notification is late."
-    return f"{counted(len(troubles), 'thing is', 'things are')} wrong."
+        return "All well: worker running, sources answering, notifications on time"
+    return f"{counted(len(troubles), 'thing is', 'things are')} wrong"
 
 
 def _attention(troubles: Sequence[Attention]) -> None:

@@ -23,7 +23,6 @@ from dashboard.application.overview import (
     severities,
     worst_first,
 )
-from dashboard.application.text import moment
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
@@ -101,8 +100,8 @@ def _live() -> None:
             ranked = _ranked(queries, statuses, needed)
             wall([_row(queries, each, now) for each in ranked], needed, now)
             return
-        summary = "" if len(statuses) == 1 else f"{network_summary(statuses, now)} "
-        heading("Overview", f"{summary}As of {moment(now)}.")
+        summary = "" if len(statuses) == 1 else network_summary(statuses, now)
+        heading("Overview", summary, now)
         if not statuses:
             no_network()
             return

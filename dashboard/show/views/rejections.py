@@ -20,7 +20,6 @@ from dashboard.application.rejections import (
     RejectionSummary,
     rejection_filter,
 )
-from dashboard.application.text import moment
 from dashboard.application.time_ranges import Zoom
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.markup import element
@@ -65,11 +64,11 @@ from dashboard.show.parts.rejection_counts import (
     timeline_part,
 )
 from dashboard.show.parts.rejection_table import (
-    UNKNOWN_REASONS,
     RowContext,
     coverage,
     module_card,
     rejection_row,
+    unknown_reasons,
 )
 from dashboard.show.parts.subject_acts import (
     silence_button,
@@ -117,7 +116,7 @@ def _live() -> None:
         summary = queries.rejections.summary(chosen.wanted, chosen.shown)
         said = trend_words(summary.compared, queries.rejections.window(chosen.shown))
         with head:
-            heading("Rejections", f"{said} As of {moment(queries.now())}.")
+            heading("Rejections", said, queries.now())
             profiles = chosen_networks(queries.networks)
             limits_notes(queries.line_limits.sentences(profiles))
         if not chosen.everything.total and not chosen.everything.compared.before:
@@ -336,4 +335,4 @@ def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None
                     "Reasons that Linewatch does not know",
                     "Most frequent first. One that comes often may be a new rule.",
                 )
-                st.html(list_table(UNKNOWN_REASONS, unknown, "Unknown reasons"))
+                st.html(list_table(unknown_reasons(queries.now()), unknown, "Unknown reasons"))

@@ -160,17 +160,16 @@ def _head() -> None:
     queries = application.current()
     with store_errors_shown("Tracked"):
         counts = queries.tracked.counts(chosen_network_id(queries.networks))
-        heading("Tracked", f"{headline(counts)} As of {moment(queries.now())}.")
+        heading("Tracked", headline(counts), queries.now())
 
 
 def headline(counts: TrackedCounts) -> str:
     """Say how many are tracked, and how many of them were rejected or not answered yet."""
     if not counts.total:
-        return "Nothing is tracked yet."
-    tracked = counted(counts.total, "transaction")
-    unanswered = f", {counts.unanswered:,} without an answer yet" if counts.unanswered else ""
+        return "Nothing is tracked yet"
+    unanswered = f", {counts.unanswered:,} not answered yet" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
-    return f"{tracked}: {rejected} with a rejection on record{unanswered}."
+    return f"{counted(counts.total, 'transaction')}: {rejected} rejected{unanswered}"
 
 
 @live(REFRESH)

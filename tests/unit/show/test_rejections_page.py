@@ -42,7 +42,7 @@ def test_page_says_how_many_and_whether_it_gets_worse(queries: Application) -> N
     words = words_of(visit("rejections", queries))
 
     assert "Getting worse: 6 rejections in the last 24 h, none in the 24 h before." in words
-    assert "As of 2026-11-20 12:00:00 UTC." in words
+    assert 'title="2026-11-20 12:00:00 UTC" class="lw-updated"' in words
 
 
 def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: Application) -> None:
@@ -112,7 +112,7 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
         "so there is nothing to compare with."
     ) in words
     assert "No rejection seen in this time" in words
-    assert "Every rejection that nodes reported to this installation." in words
+    assert "From nodes that report here." in words
 
 
 @pytest.mark.parametrize(

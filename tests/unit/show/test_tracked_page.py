@@ -40,7 +40,8 @@ def give(page: AppTest, text: str) -> AppTest:
 def test_page_says_how_many_need_a_look(queries: Application) -> None:
     words = words_of(visit("tracked", queries))
 
-    assert "2 transactions: 1 with a rejection on record. As of 2026-11-20 12:00:00 UTC." in words
+    assert "2 transactions: 1 rejected</p>" in words
+    assert 'title="2026-11-20 12:00:00 UTC" class="lw-updated"' in words
     assert "2,402 lines in the prover module HUB" in words
     assert "<span>HUB over limit</span>" in words
     assert ">Owner<" not in words  # no column is empty
@@ -164,7 +165,7 @@ def test_transaction_is_corrected_and_stopped(queries: Application) -> None:
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0
 
     words = words_of(visit("tracked", queries))
-    assert "1 transaction: none with a rejection on record." in words
+    assert "1 transaction: none rejected" in words
     assert "Case 1" in words
     assert "Second try" in words
 

@@ -40,7 +40,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     page = open_page(Application(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
-    assert "Linea: gas API and exclusion API down 5 min · Devnet busy. As of" in words
+    assert "Linea: gas API and exclusion API down 5 min · Devnet busy" in words
     assert "stale, 6 min ago" in words
     assert "Simulated data." in words
 
