@@ -60,7 +60,7 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     expect(page.get_by_role("heading", name="Open incidents")).to_be_visible()
 
 
-def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
+def test_rule_is_made_as_a_sentence_with_its_preview_beside(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts?section=Rules")
     page.get_by_text("New rule").click()
     expect(page.get_by_role("heading", name="A new rule")).to_be_visible()  # else the list is left
@@ -68,12 +68,14 @@ def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
     page.get_by_label("Your name", exact=True).press("Enter")
     page.wait_for_selector(SETTLED)  # the run that hears the name draws the form once more
     page.get_by_label("Name", exact=True).fill("night-shift")
+    page.get_by_label("Name", exact=True).press("Enter")
+    page.get_by_text("More: scope, reminders").click()
     page.get_by_label("Remind every").fill("soon")
-    page.get_by_role("button", name="Preview").click()
+    page.get_by_label("Remind every").press("Enter")
     expect(page.get_by_text("Remind every is 'soon'")).to_be_visible()
 
     page.get_by_label("Remind every").fill("30m")
-    page.get_by_role("button", name="Preview").click()
+    page.get_by_label("Remind every").press("Enter")
     expect(page.get_by_text("night-shift would have fired 2 times")).to_be_visible()
     page.get_by_role("button", name="Save").click()
 

@@ -36,7 +36,7 @@ def test_default_rules_are_listed_and_turned_off_one_by_one(installation: Instal
     again = json.loads(installation.run("rules", "list", "--json").stdout)
 
     assert "rejections" in listed.stdout
-    assert "recipients of [mail]" in listed.stdout
+    assert "the default recipients" in listed.stdout
     assert edited.stdout == "~ busy is changed\n    enabled: default → false\n"
     assert (unknown.returncode, "did you mean busy?" in unknown.stderr) == (2, True)
     assert {each["name"]: each.get("enabled") for each in again["rules"]}["busy"] is False

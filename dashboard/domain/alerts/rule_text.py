@@ -120,8 +120,8 @@ def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str
 
 
 def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
-    """Name recipients; none are those of the setting."""
-    return ", ".join(write_recipients(recipients)) or "recipients of [mail]"
+    """Name recipients; none are the default ones."""
+    return ", ".join(write_recipients(recipients)) or "the default recipients"
 
 
 def incident_title(incident: Incident, network_name: Callable[[NetworkId], str]) -> str:

@@ -1,12 +1,12 @@
-"""The fields of the form of a rule: label, unit and control of each key, and which kinds have it.
+"""The fields of the form of a rule: label and control of each key, and which kinds have it.
 
-A field that is left empty says what the key says where it is left out of a file.
+A field that shows its default, or nothing, says what the key says where it is left out of a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
@@ -16,20 +16,21 @@ from dashboard.domain.alerts.kinds.kind import Dimension, Figure, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_SEVERITY, Severity
 from dashboard.domain.alerts.rule_table import RuleTable
-from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 
-_LONGEST: Final = 2_000
+_LONGEST: Final = 200
+_NARROW: Final = 104
+_WIDE: Final = 272
 
 
 class Input(Enum):
-    """How a value is asked: a line, a number, several lines, one or several choices, a tick."""
+    """How a value is asked: a line, a number, one or several choices, several words, a tick."""
 
     TEXT = 1
     NUMBER = 2
-    LINES = 3
-    ONE = 4
-    SOME = 5
+    ONE = 3
+    SOME = 4
+    WORDS = 5
     YES = 6
 
 
@@ -37,25 +38,32 @@ class Input(Enum):
 class RuleField:
     """One key of a rule.
 
-    `hint` stands in the empty field: what that means, and after "such as" an example. `fits` says
-    which kinds of rules have the key. `usual` is what is chosen where the rule does not say it.
+    `default` is the value that the field shows where the rule does not say it, and that it leaves
+    out again; of several choices that is what an empty field means. `example` helps in an empty
+    field. `fits` says which kinds of rules have the key. `usual` is what is chosen where the rule
+    does not say it, `named` what choices are called, and `lead` what stands before the field in the
+    sentence.
     """
 
     key: str
     label: str
     control: Input
-    hint: str = ""
+    default: str = ""
+    example: str = ""
     choices: Sequence[str] = ()
     fits: Callable[[RuleKind], bool] = lambda _: True
     usual: Sequence[str] = ()
+    named: Mapping[str, str] = field(default_factory=dict)
+    lead: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return what stands before it in a sentence."""
+        return self.lead or self.label[0].lower() + self.label[1:]
 
 
 def _of_rejections(kind: RuleKind) -> bool:
     return KINDS[kind].is_of_rejections
-
-
-def _of_networks(kind: RuleKind) -> bool:
-    return KINDS[kind].is_of_networks
 
 
 def _lasting(kind: RuleKind) -> bool:
@@ -73,126 +81,145 @@ def _measured(figure: Figure) -> RuleField:
         figure.key,
         figure.label,
         Input.ONE if figure.choices else typed,
-        figure.hint,
+        figure.default,
+        figure.example,
         figure.choices,
         fits=lambda kind: figure in KINDS[kind].figures,
     )
 
 
 MEASURES: Final = tuple(_measured(each) for kind in KINDS.values() for each in kind.figures)
-SCOPE: Final = (
+PLACE: Final = (
     RuleField(
-        "networks", "Networks", Input.SOME, "all", fits=lambda kind: KINDS[kind].is_of_networks
+        *("networks", "Networks", Input.SOME, "all networks"),
+        lead="on",
+        fits=lambda kind: KINDS[kind].is_of_networks,
     ),
     RuleField(
-        *("reports", "Transactions", Input.ONE, "tracked only"),
+        *("reports", "Transactions", Input.ONE, "tracked transactions"),
+        lead="among",
         choices=("tracked", "all"),
         fits=_of_rejections,
+        named={"tracked": "tracked transactions", "all": "all that nodes report"},
     ),
+    RuleField(*("pending", "At least", Input.TEXT, "0s", "5m"), lead="for at least", fits=_lasting),
+)
+PEOPLE: Final = (
+    RuleField("recipients", "Recipients", Input.WORDS, "default recipients", lead="notify"),
+    RuleField(
+        *("severity", "Severity", Input.ONE),
+        lead="as",
+        choices=[each.value for each in Severity],
+        usual=[DEFAULT_SEVERITY.value],
+    ),
+)
+"""What the sentence of a rule asks, in its order."""
+
+SCOPE: Final = (
+    RuleField("modules", "Modules", Input.WORDS, "all", "HUB", fits=_of_rejections),
     RuleField(
         *("stages", "Stages", Input.SOME, "all"),
         choices=[each.value for each in RejectionStage],
         fits=_of_rejections,
     ),
-    RuleField("modules", "Modules, one per line", Input.LINES, "all", fits=_of_rejections),
-    RuleField("senders", "Senders, one per line", Input.LINES, "all", fits=_of_rejections),
-    RuleField("labels", "Labels, one per line", Input.LINES, "all", fits=_of_rejections),
-    RuleField("tags", "Tags, one per line", Input.LINES, "all", fits=_of_rejections),
+    RuleField("senders", "Senders", Input.WORDS, "all", "0x5f3c…", fits=_of_rejections),
+    RuleField("labels", "Labels", Input.WORDS, "all", "Case 1742", fits=_of_rejections),
+    RuleField("tags", "Tags", Input.WORDS, "all", "vip", fits=_of_rejections),
 )
-URGENCY: Final = (
-    RuleField(
-        *("severity", "Severity", Input.ONE),
-        choices=[each.value for each in Severity],
-        usual=[DEFAULT_SEVERITY.value],
-    ),
-    RuleField("pending", "Only if it lasts", Input.TEXT, "at once, or such as 5m", fits=_lasting),
-    RuleField(
-        "keep_firing",
-        "Stays open after its end for",
-        Input.TEXT,
-        "0s, or such as 15m",
-        fits=_keeps_firing,
-    ),
+LATER: Final = (
+    RuleField("remind_every", "Remind every", Input.TEXT, "never", "30m"),
+    RuleField("escalate_after", "Escalate after", Input.TEXT, "never", "1h"),
+    RuleField("escalate_to", "Escalate to", Input.WORDS, "nobody", "name@example.org"),
+)
+HOURS: Final = (
+    RuleField("active", "Hours", Input.WORDS, "at any hour", "mon-fri 08:00-18:00"),
+    RuleField("time_zone", "Time zone of the hours", Input.TEXT, "UTC", "Europe/Berlin"),
     RuleField("pierces", "Even in quiet hours", Input.YES),
-)
-PEOPLE: Final = (
-    RuleField("recipients", "Recipients, one per line", Input.LINES, "those of [mail]"),
-    RuleField("remind_every", "Remind every", Input.TEXT, "never, or such as 30m"),
-    RuleField("escalate_after", "Escalate after", Input.TEXT, "never, or such as 1h"),
-    RuleField("escalate_to", "Escalate to, one per line", Input.LINES, "nobody"),
-    RuleField(
-        "active",
-        "Active hours, one span per line",
-        Input.LINES,
-        "at any hour, or such as mon-fri 08:00-18:00",
-    ),
-    RuleField("time_zone", "Time zone of the active hours", Input.TEXT, "UTC"),
 )
 GROUPING: Final = (
     RuleField(
-        *("group_by", "One incident for each", Input.SOME),
+        *("group_by", "One incident for each", Input.SOME, "rule"),
         choices=[each.value for each in Dimension],
         usual=[each.value for each in DEFAULT_GROUP],
     ),
-    RuleField("group_wait", "Group followers for", Input.TEXT, "30s"),
+    RuleField("group_wait", "Collect followers for", Input.TEXT, "30s", "5m"),
+    RuleField(
+        *("keep_firing", "Keep open after it clears", Input.TEXT, "0s", "15m"), fits=_keeps_firing
+    ),
 )
 
 
-def ask(
-    field: RuleField,
-    table: RuleTable,
-    prefix: str,
-    networks: Sequence[NetworkId],
-    name_of: Callable[[NetworkId], str],
-) -> Any:  # noqa: ANN401 - a plain value of a rule's table, None for none
-    """Draw one field, filled from `table`, and return what it says now; None where it is empty."""
-    key, given = f"{prefix}-{field.key}", table.get(field.key)
-    match field.control:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What can be chosen besides what a rule says: values by key, and what each is called."""
+
+    choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    name_of: Callable[[Any], str] = str
+
+
+def ask(each: RuleField, table: RuleTable, key: str, known: Known, *, in_sentence: bool) -> Any:  # noqa: ANN401 - a plain value of a rule's table, None for the default
+    """Draw one field, filled from `table`, and return what it says now."""
+    given = table.get(each.key)
+    label = "collapsed" if in_sentence else "visible"
+    match each.control:
         case Input.ONE:
-            return _one(field, given, key)
-        case Input.SOME if field.key == "networks":
-            known = [*dict.fromkeys([*networks, *(given or ())])]
-            chosen = st.multiselect(
-                field.label, known, given or [], format_func=name_of, key=key, placeholder="All"
-            )
-            return list(chosen) or None
-        case Input.SOME:
-            usual = list(given or field.usual)
-            return (
-                list(
-                    st.multiselect(
-                        field.label, field.choices, usual, key=key, placeholder=field.hint or "None"
-                    )
-                )
-                or None
-            )
-        case Input.LINES:
-            text = st.text_area(
-                *(field.label, "\n".join(map(str, given or ()))),
-                key=key,
-                height=96,
-                max_chars=_LONGEST,
-                placeholder=field.hint,
-            )
-            return [each.strip() for each in (text or "").splitlines() if each.strip()] or None
+            return _one(each, given, key, label)
+        case Input.SOME | Input.WORDS:
+            return _several(each, given, key, known, label)
         case Input.YES:
-            return st.checkbox(field.label, bool(given), key=key) or None
+            return st.checkbox(each.label, bool(given), key=key) or None
         case Input.TEXT | Input.NUMBER:
-            return _typed(field, given, key)
+            return _typed(each, given, key, label)
 
 
-def _one(field: RuleField, given: object, key: str) -> str | None:
-    empty = [field.hint] if field.hint else []
-    options = [*empty, *field.choices]
-    held = given if given in field.choices else next(iter(field.usual), options[0])
-    chosen = st.selectbox(field.label, options, options.index(str(held)), key=key)
-    return None if chosen == field.hint and empty else chosen
+def _one(each: RuleField, given: object, key: str, label: Any) -> str | None:  # noqa: ANN401 - of Streamlit
+    """Ask for one choice; the default is one that the rule leaves out."""
+    is_named = each.default in each.named.values()
+    options = [*([each.default] if each.default and not is_named else []), *each.choices]
+    held = given if given in options else next(iter(each.usual), options[0])
+    chosen = st.selectbox(
+        *(each.label, options, options.index(str(held))),
+        key=key,
+        format_func=lambda value: each.named.get(value, value),
+        label_visibility=label,
+        width=_WIDE if each.named else 150,
+    )
+    return None if each.named.get(chosen, chosen) == each.default else chosen
 
 
-def _typed(field: RuleField, given: object, key: str) -> str | int | None:
-    held = "" if given is None else str(given)
-    typed = st.text_input(field.label, held, key=key, max_chars=200, placeholder=field.hint)
+def _several(
+    each: RuleField,
+    given: Any,  # noqa: ANN401 - a list of the table
+    key: str,
+    known: Known,
+    label: Any,  # noqa: ANN401 - of Streamlit
+) -> list[Any] | None:
+    """Ask for several values; none are what the field says while it is empty."""
+    held = list(given or each.usual)
+    offered = [*each.choices, *known.choices.get(each.key, ())]
+    example = f", e.g. {each.example}" if each.example and each.default == "all" else ""
+    chosen = st.multiselect(
+        *(each.label, [*dict.fromkeys([*offered, *held])], held),
+        key=key,
+        format_func=known.name_of if each.key == "networks" else str,
+        placeholder=f"{each.default}{example}",
+        accept_new_options=each.control is Input.WORDS,
+        label_visibility=label,
+        width=_WIDE,
+    )
+    return [value.strip() if isinstance(value, str) else value for value in chosen] or None
+
+
+def _typed(each: RuleField, given: object, key: str, label: Any) -> str | int | None:  # noqa: ANN401 - of Streamlit
+    typed = st.text_input(
+        *(each.label, each.default if given is None else str(given)),
+        key=key,
+        max_chars=_LONGEST,
+        placeholder=f"e.g. {each.example}" if each.example else "",
+        label_visibility=label,
+        width=_NARROW if label == "collapsed" else 180,
+    )
     text = (typed or "").strip()
-    if field.control is Input.NUMBER and text.isdecimal():
-        return int(text)
-    return text or None
+    if text.casefold() == each.default.casefold():
+        return None
+    return int(text) if each.control is Input.NUMBER and text.isdecimal() else text or None

@@ -12,7 +12,9 @@ from dashboard.application.application import Application
 from dashboard.application.rules import LATELY, firing_listing, zone_of
 from dashboard.application.text import sentence, span
 from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_keys import write_recipients
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
@@ -39,10 +41,13 @@ from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_fields import (
     GROUPING,
+    HOURS,
+    LATER,
     MEASURES,
     PEOPLE,
+    PLACE,
     SCOPE,
-    URGENCY,
+    Known,
     RuleField,
     ask,
 )
@@ -57,15 +62,19 @@ LIKE: Final = "like"
 NEW: Final = "*"
 """What stands there for a rule that does not exist yet: no rule can be called so."""
 
-_GROUPS: Final = (
-    ("What it is about", MEASURES),
-    ("Which of them", SCOPE),
-    ("How urgent", URGENCY),
-    ("Who and when", PEOPLE),
-    ("Grouping", GROUPING),
+_UNNAMED: Final = "new-rule"
+"""What the preview calls a rule that has no name yet."""
+
+_SENTENCE: Final = (*MEASURES, *PLACE, *PEOPLE)
+_MORE: Final = (
+    ("Only some of them", SCOPE),
+    ("Reminders and escalation", LATER),
+    ("Hours", HOURS),
+    ("Incidents", GROUPING),
 )
-_LABELS: Final = {each.key: each.label for _, fields in _GROUPS for each in fields}
-_MOST_FIRINGS: Final = 50
+_FIELDS: Final = (*_SENTENCE, *(each for _, fields in _MORE for each in fields))
+_LABELS: Final = {each.key: each.label for each in _FIELDS}
+_MOST_FIRINGS: Final = 8
 _LONGEST: Final = 600
 
 Places: TypeAlias = dict[str, DeltaGenerator]
@@ -82,18 +91,24 @@ def rule_form(queries: Application, name: str, like: str) -> None:
         return
     held: RuleTable = {} if model is None else write_rule(model)
     prefix = f"form-{name}-{like}"
-    with st.container(key="card-rule-form", gap="small"):
-        note = (
-            "Lengths of time need a unit: 30s, 15m, 12h, 7d. An empty field means its grey text; "
-            "what follows “such as” there is only an example."
-        )
-        section(f"Rule {name}" if before else "A new rule", note)
-        places = {"": st.container()}
+    places: Places = {}
+    form, beside = st.columns([3, 2], gap="small")
+    with form, st.container(key="card-rule-form", gap="small"):
+        section(f"Rule {name}" if before else "A new rule")
+        places[""] = st.container()
         name, wanted = _asked(queries, before, held, prefix, places)
         found = queries.rules.read(name, wanted)
+        is_tried = bool(st.session_state.get(f"{prefix}-tried"))
+        if not isinstance(found, Rule):
+            _mistakes(places, [each for each in found if is_tried or each.key], is_tried=is_tried)
         _buttons(queries, before, found, prefix)
-        if st.session_state.get(f"{prefix}-tried") and not isinstance(found, Rule):
-            _mistakes(places, found)
+    with beside, st.container(key="card-rule-preview", gap="small"):
+        section("Preview", f"What it would have done in the last {LATELY.days} days.")
+        shown = found if name else queries.rules.read(_UNNAMED, wanted)
+        if isinstance(shown, Rule):
+            _preview(queries, before, shown, prefix)
+        else:
+            st.html(element("p", _incomplete(shown), class_="lw-quiet"))
 
 
 def _rule(queries: Application, name: str) -> Rule:
@@ -104,55 +119,86 @@ def _asked(
     queries: Application, before: Rule | None, held: RuleTable, prefix: str, places: Places
 ) -> tuple[str, RuleTable]:
     """Ask for everything that rules of the chosen kind have; return the name and the table."""
-    with st.container(horizontal=True, gap="small"):
-        name = before.name if before else _name(prefix)
-        kinds = [each.value for each in RuleKind]
-        usual = kinds.index(held.get("kind", RuleKind.REJECTED))
-        kind = RuleKind(st.selectbox("Kind", kinds, usual, key=f"{prefix}-kind", width=260))
-    wanted: RuleTable = {"kind": kind.value}
-    if held.get("enabled") is False:
-        wanted["enabled"] = False
-    for title, fields in _GROUPS:
-        fitting = [each for each in fields if each.fits(kind)]
-        if fitting:
-            st.html(element("h3", title, class_="lw-subhead"))
-            wanted |= _group(queries, fitting, held, prefix, places)
-    return name, wanted
+    known, wanted = _known(queries), RuleTable()
+    with st.container(
+        key="rule-sentence", horizontal=True, vertical_alignment="center", gap="xsmall"
+    ):
+        with _together():
+            _word("When")
+            kind = _kind(held, prefix)
+        for each in _SENTENCE:
+            if each.fits(kind):
+                with _together():
+                    _word(each.words)
+                    wanted |= _answer(each, held, prefix, known, places)
+    wanted |= {"kind": kind.value} | ({"enabled": False} if held.get("enabled") is False else {})
+    shown = [(title, [each for each in fields if each.fits(kind)]) for title, fields in _MORE]
+    is_open = any(each.key in held for _, fields in shown for each in fields)
+    with st.expander("More: scope, reminders, hours, grouping", expanded=is_open):
+        for title, fields in shown:
+            if fields:
+                st.html(element("h3", title, class_="lw-subhead"))
+                with st.container(horizontal=True, gap="small"):
+                    for each in fields:
+                        wanted |= _answer(each, held, prefix, known, places)
+    return before.name if before else _name(prefix), wanted
+
+
+def _known(queries: Application) -> Known:
+    """Return the networks, and everybody who is notified of anything, to choose from."""
+    recipients = [each.recipient for each in queries.recipients.all()]
+    channels = queries.context.settings.rule_names.channels or ()
+    who = [*dict.fromkeys([*write_recipients(recipients), *channels])]
+    networks = [each.network_id for each in queries.networks]
+    choices = {"networks": networks, "recipients": who, "escalate_to": who}
+    return Known(choices, queries.network_name)
+
+
+def _kind(held: RuleTable, prefix: str) -> RuleKind:
+    kinds = [each.value for each in RuleKind]
+    usual = kinds.index(held.get("kind", RuleKind.REJECTED))
+    chosen = st.selectbox(
+        *("What happens", kinds, usual),
+        key=f"{prefix}-kind",
+        format_func=lambda value: KINDS[RuleKind(value)].when,
+        label_visibility="collapsed",
+        width=340,
+    )
+    return RuleKind(chosen)
+
+
+def _together() -> DeltaGenerator:
+    """Return a container that keeps words beside their control where lines break."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content")
+
+
+def _word(words: str) -> None:
+    st.html(element("span", words, class_="lw-word"), width="content")
+
+
+def _answer(
+    each: RuleField, held: RuleTable, prefix: str, known: Known, places: Places
+) -> RuleTable:
+    """Ask for one key, with a place below for its mistake; nothing where it says the default."""
+    with st.container(width="content", gap=None):
+        in_sentence = each in _SENTENCE
+        value = ask(each, held, f"{prefix}-{each.key}", known, in_sentence=in_sentence)
+        places[each.key] = st.container()
+    return {} if value is None else {each.key: value}
 
 
 def _name(prefix: str) -> str:
-    return (
-        st.text_input("Name", key=f"{prefix}-name", placeholder="such as night-shift", width=260)
-        or ""
+    typed = st.text_input(
+        "Name", key=f"{prefix}-name", placeholder="e.g. night-shift", max_chars=64, width=272
     )
+    return (typed or "").strip()
 
 
-def _group(
-    queries: Application,
-    fields: Sequence[RuleField],
-    held: RuleTable,
-    prefix: str,
-    places: Places,
-) -> RuleTable:
-    """Ask for some fields, three beside each other, with a place below each for its mistake."""
-    networks = [each.network_id for each in queries.networks]
-    said: RuleTable = {}
-    columns = st.columns(3, gap="small")
-    for number, field in enumerate(fields):
-        with columns[number % len(columns)]:
-            value = ask(field, held, prefix, networks, queries.network_name)
-            places[field.key] = st.container()
-        if value is not None:
-            said[field.key] = value
-    return said
-
-
-def _mistakes(places: Places, found: Sequence[RuleRemark]) -> None:
-    """Say each mistake below its field, and what is about the whole rule at the top."""
-    of_rule = [f"it {each.remark}" for each in found if each.key not in places or not each.key]
-    with places[""]:
-        words = visible("; ".join(of_rule) or "look at the fields below", _LONGEST)
-        notice("bad", "This rule cannot be saved yet:", sentence(words))
+def _mistakes(places: Places, found: Sequence[RuleRemark], *, is_tried: bool) -> None:
+    """Say each mistake below its field, and after a try what is about the whole rule at the top."""
+    if is_tried:
+        with places[""]:
+            notice("bad", "This rule cannot be saved yet:", _incomplete(found))
     for each in found:
         if each.key and each.key in places:
             words = visible(f"{_LABELS[each.key]} {each.remark}", _LONGEST)
@@ -160,40 +206,33 @@ def _mistakes(places: Places, found: Sequence[RuleRemark]) -> None:
                 st.html(element("p", words, class_="lw-mistake", role="alert"))
 
 
-def _tried(prefix: str, *, shows: bool) -> None:
-    st.session_state[f"{prefix}-tried"] = True
-    st.session_state[f"{prefix}-preview"] = shows
+def _incomplete(found: Sequence[RuleRemark]) -> str:
+    """Say what the whole rule lacks, or that a field is wrong."""
+    of_rule = [f"it {each.remark}" for each in found if each.key not in _LABELS]
+    return sentence(visible(capitalized("; ".join(of_rule) or "look at the fields"), _LONGEST))
 
 
 def _buttons(
     queries: Application, before: Rule | None, found: Rule | list[RuleRemark], prefix: str
 ) -> None:
     with st.container(key="rule-acts-form", horizontal=True, gap="small"):
-        st.button(
-            "Preview", key=f"{prefix}-see", on_click=_tried, args=(prefix,), kwargs={"shows": True}
-        )
         is_saved = st.button(
             *("Save", f"{prefix}-save"),
             type="primary",
-            on_click=_tried,
-            args=(prefix,),
-            kwargs={"shows": False},
+            on_click=lambda: st.session_state.update({f"{prefix}-tried": True}),
         )
         if before is not None:
             _remove(queries, before, prefix)
-    if not isinstance(found, Rule):
+    if not is_saved or not isinstance(found, Rule):
         return
-    if st.session_state.get(f"{prefix}-preview"):
-        _preview(queries, before, found)
-    if is_saved:
-        edit = added(found) if before is None else changed(before.name, lambda _: found)
+    edit = added(found) if before is None else changed(before.name, lambda _: found)
 
-        def save(by: Actor) -> list[RuleDifference]:
-            differences = queries.rules.change(edit, by)
-            _leave()
-            return differences
+    def save(by: Actor) -> list[RuleDifference]:
+        differences = queries.rules.change(edit, by)
+        _leave()
+        return differences
 
-        act(save, queries, "Nothing was saved.", lambda each: undone(queries, each))
+    act(save, queries, "Nothing was saved.", lambda each: undone(queries, each))
 
 
 def _remove(queries: Application, before: Rule, prefix: str) -> None:
@@ -221,7 +260,7 @@ def _leave() -> Done | None:
     return None
 
 
-def _preview(queries: Application, before: Rule | None, rule: Rule) -> None:
+def _preview(queries: Application, before: Rule | None, rule: Rule, prefix: str) -> None:
     """Show the rule as a sentence, what would change, and when it would have fired."""
     old = None if before is None else write_rule(before)
     difference = RuleDifference(rule.name, old, write_rule(rule))
@@ -232,14 +271,26 @@ def _preview(queries: Application, before: Rule | None, rule: Rule) -> None:
             *(element("div", visible(each, _LONGEST), class_="lw-quiet") for each in lines),
         )
     )
-    try:
-        found = queries.rules.preview(rule, LATELY)
-    except InputError as error:
-        st.html(element("p", sentence(visible(capitalized(str(error)))), class_="lw-quiet"))
+    found = _previewed(queries, rule, prefix)
+    if isinstance(found, str):
+        st.html(element("p", sentence(visible(capitalized(found))), class_="lw-quiet"))
         return
     st.html(element("p", element("b", preview_in_words(found, zone_of(rule)))))
     if found.firings:
         _firings(queries, found)
+
+
+def _previewed(queries: Application, rule: Rule, prefix: str) -> RulePreview | str:
+    """Return what a rule would have done, or why nobody knows; read again once the rule differs."""
+    key = f"{prefix}-previewed"
+    held: tuple[Rule, RulePreview | str] | None = st.session_state.get(key)
+    if held is None or held[0] != rule:
+        try:
+            held = rule, queries.rules.preview(rule, LATELY)
+        except InputError as error:
+            held = rule, str(error)
+        st.session_state[key] = held
+    return held[1]
 
 
 def _firings(queries: Application, found: RulePreview) -> None:
@@ -250,6 +301,8 @@ def _firings(queries: Application, found: RulePreview) -> None:
         "what": lambda each: visible(group_in_words(each), _LONGEST),
     }
     st.html(list_table(firing_listing(queries.context), latest, "It would have fired", drawn))
+    if (earlier := len(found.firings) - _MOST_FIRINGS) > 0:
+        st.html(element("p", f"… and {earlier:,} earlier.", class_="lw-quiet"))
 
 
 def _until(each: Firing) -> str:

@@ -84,4 +84,4 @@ def test_recipients_are_named_as_in_a_file() -> None:
     assert recipients_in_words((Recipient("mail", "a@example.org"), *PAGER)) == (
         "a@example.org, webhook:pager"
     )
-    assert recipients_in_words(()) == "recipients of [mail]"
+    assert recipients_in_words(()) == "the default recipients"

@@ -12,9 +12,11 @@ from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_RULES, DEFAULT_SEVERITY, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
 from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import rules_of_text
@@ -46,7 +48,7 @@ def actions(store: Store) -> list[tuple[Action, str, str]]:
 
 def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules"))
-    assert "When an upstream does not answer: notify recipients of [mail]" in words_of(page)
+    assert "When an upstream does not answer: notify the default recipients" in words_of(page)
     assert "Would not have fired in the last 7 days." in words_of(page)
     assert "have no preview" in words_of(page)
 
@@ -74,15 +76,15 @@ def test_nothing_changes_without_a_name(queries: Application) -> None:
 def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
     page.text_input(key="form-*--name").set_value("night")
-    page.text_area(key="form-*--labels").set_value("<b>x</b>")
-    page.text_input(key="form-*--remind_every").set_value("soon")
+    page.multiselect(key="form-*--labels").set_value(["<b>x</b>"])
+    typed = words_of(page.text_input(key="form-*--remind_every").set_value("soon").run())
     wrong = words_of(pressed(page, "Save"))
-    page.text_input(key="form-*--remind_every").set_value("30m")
-    seen = words_of(pressed(page, "Preview"))
+    seen = words_of(page.text_input(key="form-*--remind_every").set_value("30m").run())
     saved = words_of(pressed(page, "Save"))
 
-    assert "Remind every is &#x27;soon&#x27;: write a number and a unit" in wrong
-    assert "look at the fields below" in wrong
+    assert "Remind every is &#x27;soon&#x27;: write a number and a unit" in typed
+    assert "cannot be saved yet" not in typed
+    assert "Look at the fields" in wrong
     assert "+ night is added" in seen
     assert "remind every 30 min" in seen
     assert "night would not have fired" in seen
@@ -95,15 +97,41 @@ def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> N
     page = named(visit("alerts", queries, section="Rules", rule="*"))
     page.text_input(key="form-*--name").set_value("many")
     page.selectbox(key="form-*--kind").set_value("rejection-rate").run()
-    lacking = words_of(pressed(page, "Save"))
+    lacking = words_of(page)
     page.text_input(key="form-*--more_than").set_value("5")
     page.text_input(key="form-*--window").set_value("10m")
     page.selectbox(key="form-*--by").set_value("module")
     words_of(pressed(page, "Save"))
 
-    assert "it lacks more_than, which rejection-rate needs" in lacking
+    assert "It lacks more_than, which rejection-rate needs" in lacking
     assert queries.rules.in_force()[-1].rule.measure == RateMeasure(
         5, timedelta(minutes=10), Dimension.MODULE
+    )
+
+
+def test_sentence_shows_defaults_as_values_and_everybody_who_can_be_notified(
+    empty_store: Store,
+) -> None:
+    known = ConfiguredRecipients((Recipient("mail", "ops@example.org"),))
+    names = RuleNames(channels=["pager"])
+    settings = PageSettings(recipients=known, rule_names=names)
+    queries = Application(empty_store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    page = named(visit("alerts", queries, section="Rules", rule="*"))
+    page.selectbox(key="form-*--kind").set_value("busy").run()
+    whom = page.multiselect(key="form-*--recipients")
+    shown = {each.key: each.value for each in page.text_input if each.key}
+    page.text_input(key="form-*--name").set_value("calls")
+    whom.set_value(["pager"])
+    seen = words_of(page.text_input(key="form-*--pending").set_value("5m").run())
+    pressed(page, "Save")
+
+    assert whom.options == ["ops@example.org", "pager"]
+    assert (shown["form-*--pending"], shown["form-*--remind_every"]) == ("0s", "never")
+    assert "When a network is busy, for 5 min at least: notify pager." in seen
+    made = queries.rules.in_force()[-1].rule
+    assert (made.recipients, made.pending) == (
+        (Recipient("pager", "pager"),),
+        timedelta(minutes=5),
     )
 
 

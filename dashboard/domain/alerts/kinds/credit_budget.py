@@ -116,6 +116,7 @@ def _describe(change: DescribedChange, grounds: CreditGrounds) -> IncidentText:
 
 CREDITS_SHORT: Final = Kind(
     title="Credits {are} running short",
+    when="credits run short",
     subjects={
         SubjectKind.CREDITS: Judged(
             State.WITHIN_LIMITS, State.BEYOND_LIMITS, "the budget of credits is kept again"
@@ -125,7 +126,8 @@ CREDITS_SHORT: Final = Kind(
     is_measured=True,
     figures=(
         Figure(
-            *("budget", _budget, "Budget of credits", "such as 3000000"),
+            *("budget", _budget, "Budget of credits"),
+            example="3000000",
             is_needed=True,
             is_number=True,
         ),

@@ -84,6 +84,7 @@ def _describe(change: DescribedChange, grounds: ExpiryGrounds) -> IncidentText:
 
 EXPIRY: Final = Kind(
     title="A key or a certificate {is_} about to expire",
+    when="a key or a certificate expires",
     subjects={
         SubjectKind.EXPIRY: Judged(
             State.WITHIN_LIMITS, State.BEYOND_LIMITS, "{what} does not end soon any more"
@@ -94,7 +95,8 @@ EXPIRY: Final = Kind(
     reads_some=True,
     figures=(
         Figure(
-            *("within", positive_duration, "How long before its end", "such as 14d"),
+            *("within", positive_duration, "Within"),
+            example="14d",
             is_needed=True,
         ),
     ),

@@ -110,17 +110,18 @@ def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
 
 FEE: Final = Kind(
     title="A fee of {network} {is_} beyond its limit",
+    when="a fee passes a limit",
     subjects={SubjectKind.FEE_LIMIT: Judged(State.WITHIN_LIMITS, State.BEYOND_LIMITS)},
     rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
     is_measured=True,
     figures=(
         Figure(
-            *("fee", word(Signal), "Which fee"),
+            *("fee", word(Signal), "Fee"),
             choices=[each.value for each in Signal],
             is_needed=True,
         ),
-        Figure("above", _fee, "Above", "with its unit, such as 1.5gwei"),
-        Figure("below", _fee, "or below", "with its unit, such as 7wei"),
+        Figure("above", _fee, "Above", example="1.5gwei"),
+        Figure("below", _fee, "or below", example="7wei"),
     ),
     measure=_measure,
     check=_check,

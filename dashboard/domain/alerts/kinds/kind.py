@@ -72,13 +72,14 @@ class Measure(ABC):
 class Figure:
     """A key that says a figure, and its field in the form of a rule.
 
-    `hint` stands in the empty field: what that means, and after "such as" an example.
+    `default` is what the key says where it is left out; `example` stands in the empty field.
     """
 
     key: str
     read: Callable[[object], object]
     label: str
-    hint: str = ""
+    default: str = ""
+    example: str = ""
     choices: Sequence[str] = ()
     is_needed: bool = False
     is_number: bool = False
@@ -175,7 +176,7 @@ class Kind:
 
     title: of its incidents, with {in_common} or {network}; where each change is counted, of one
         and of several.
-    when: when such a rule reports; its measure says that if it has one.
+    when: when such a rule reports; if it has a measure, that says it with its figures.
     subjects: what is judged for it. Without any it is about transactions.
     rests_on: while one of these is silent, nobody can judge it.
     is_of_rejections: modules, stages, senders, labels and tags can narrow it.

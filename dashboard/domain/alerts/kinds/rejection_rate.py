@@ -153,6 +153,7 @@ def _describe(change: DescribedChange, grounds: RateGrounds) -> IncidentText:
 
 REJECTION_RATE: Final = Kind(
     title="Rejections{in_common} {are} above their limit",
+    when="many transactions are rejected",
     subjects={SubjectKind.REJECTION_RATE: Judged(State.WITHIN_LIMITS, State.BEYOND_LIMITS)},
     rests_on=frozenset({SubjectKind.EXCLUSION_API}),
     is_of_rejections=True,
@@ -160,11 +161,12 @@ REJECTION_RATE: Final = Kind(
     reads_some=True,
     figures=(
         Figure(
-            *("more_than", _count, "More rejections than", "such as 5"),
+            *("more_than", _count, "More than"),
+            example="5",
             is_needed=True,
             is_number=True,
         ),
-        Figure("window", _window, "Within", "10s to 24h, such as 10m", is_needed=True),
+        Figure("window", _window, "Within", example="10m", is_needed=True),
         Figure(
             *("by", _by, "Counted for each", "network only"),
             choices=[each.value for each in Dimension if each is not Dimension.NETWORK],
