@@ -41,6 +41,8 @@ from dashboard.store.monitoring.coverage import gaps_until, watched_from
 from dashboard.store.monitoring.upkeep import (
     LastHeartbeat,
     Upkeep,
+    free_space,
+    free_space_by_day,
     last_heartbeat,
     last_upkeep,
     measure,
@@ -285,8 +287,23 @@ class InstallationHealth(ApplicationSubject):
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:
         """Return what became of each question of each network in the last 24 h."""
+        return self.records_until(self._context.now())
+
+    def records_until(self, until: datetime) -> SourceRecords:
+        """Return the same of the 24 h before a moment."""
         with self._context.store.read_recent() as connection:
-            return source_records(connection, self._context.now(), QUARTERS)
+            return source_records(connection, until, QUARTERS)
+
+    def free_space_by_day(self, until: datetime) -> list[tuple[datetime, int]]:
+        """Return how many bytes were free on the disk of the store, oldest first.
+
+        That is measured once a day, of 30 days; the last is free now, if `until` is not past.
+        """
+        with self._context.store.read() as connection:
+            found = free_space_by_day(connection, until)
+            free = free_space(connection).on_disk
+        is_now = until >= self._context.now()
+        return [*found, (until, free)] if is_now and free is not None else found
 
     @shared_for(_SHARED_FOR)
     def coverage(self) -> Coverage:

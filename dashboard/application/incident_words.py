@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,13 +19,17 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
-from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.notification import NotificationKind, NotificationState
 from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME
-from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
+from dashboard.store.alerts.incident_list import (
+    IncidentNotification,
+    IncidentStory,
+    WithheldChanges,
+)
 
 _LONGEST_ADDRESS: Final = 120
 _LONGEST_REASON: Final = 400
@@ -41,6 +46,58 @@ _SEVERITIES: Final = {
 def severity_style(severity: str) -> tuple[str, str, str]:
     """Return how urgency is shown: the kind of its badge, its sign and its word."""
     return _SEVERITIES.get(severity, ("mute", "·", severity))
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """What happened at a moment, and to whom it went; both hold foreign text, made visible."""
+
+    at: datetime
+    what: str
+    whom: tuple[str, ...] = ()
+
+
+_SENT: Final = {
+    NotificationState.SENT: "notified",
+    NotificationState.PENDING: "queued",
+    NotificationState.DEAD: "not delivered",
+    NotificationState.HELD: "held",
+}
+_TOGETHER: Final = timedelta(minutes=1)
+
+
+def timeline_of(
+    events: Sequence[IncidentEvent], sent: Sequence[IncidentNotification]
+) -> list[TimelineEntry]:
+    """Return events and notifications as one list, the latest first.
+
+    What went to several recipients for one reason within a minute is one entry.
+    """
+    entries = [TimelineEntry(each.at, event_words(each)) for each in events]
+    together: list[tuple[IncidentNotification, list[str]]] = []
+    for each in sorted(sent, key=lambda each: (each.kind, each.state, each.at), reverse=True):
+        address = visible(each.recipient.address, _LONGEST_ADDRESS)
+        last = together[-1][0] if together else None
+        if last is None or not _is_beside(last, each):
+            together.append((each, [address]))
+        elif address not in together[-1][1]:
+            together[-1][1].append(address)
+    entries += [
+        TimelineEntry(first.at, _sent_words(first), tuple(sorted(whom))) for first, whom in together
+    ]
+    entries.reverse()  # of one moment, what happened last comes first
+    return sorted(entries, key=lambda each: each.at, reverse=True)
+
+
+def _is_beside(last: IncidentNotification, each: IncidentNotification) -> bool:
+    is_alike = (last.kind, last.state) == (each.kind, each.state)
+    return is_alike and last.at - each.at < _TOGETHER
+
+
+def _sent_words(each: IncidentNotification) -> str:
+    """Say what became of a notification, and why it was made unless something changed."""
+    why = "" if each.kind is NotificationKind.CHANGE else f" ({each.kind})"
+    return f"{_SENT[each.state]}{why}"
 
 
 def event_words(event: IncidentEvent) -> str:

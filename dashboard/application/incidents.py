@@ -11,6 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dashboard.application.context import ApplicationSubject, shared_for
+from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.application.text import short_hash
@@ -54,6 +55,7 @@ from dashboard.store.alerts.incident_list import (
     incidents_beginning,
     incidents_within,
     labels_of_incident,
+    notifications_of,
     open_incident_stories,
     respond,
     withheld_about,
@@ -82,6 +84,7 @@ MOST_OPEN: Final = 50
 MOST_FINISHED: Final = 20
 """Incidents on the page; a command may ask for more."""
 
+_MOST_NOTIFICATIONS: Final = 500
 MOST_CHANGES: Final = 10_000
 """Changes of one incident that are counted by time, the latest."""
 
@@ -154,6 +157,12 @@ class Incidents(ApplicationSubject):
         """Return when the latest changes of an incident happened, the latest first."""
         with self._context.store.read() as connection:
             return change_times(connection, incident_id, MOST_CHANGES)
+
+    def timeline(self, story: IncidentStory) -> list[TimelineEntry]:
+        """Return what happened to an incident and who was notified, the latest first."""
+        with self._context.store.read() as connection:
+            sent = notifications_of(connection, story.incident.incident_id, _MOST_NOTIFICATIONS)
+        return timeline_of(story.events, sent)
 
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]

@@ -52,7 +52,9 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     expect(
         page.get_by_role("heading", name="38 rejections by HUB on Devnet at SEQUENCER")
     ).to_be_visible()
-    expect(page.get_by_role("table", name="Who was notified")).to_contain_text("night@example.org")
+    latest = page.locator(".lw-story li").first
+    expect(latest).to_contain_text("Not delivered")
+    expect(latest).to_contain_text("night@example.org")
     expect(page).to_have_url(re.compile(r"\?incident="))
     page.get_by_text("Every delivery of this incident").click()
     expect(page.get_by_text("and 37 more").first).to_be_visible()

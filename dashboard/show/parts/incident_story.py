@@ -1,4 +1,4 @@
-"""One incident: its story line by line, who was notified, what it looked like, and what to do."""
+"""One incident: what it looks like by its kind, and its timeline of who did what and got what."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ from dashboard.application.application import Application
 from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.incident_words import (
-    event_words,
+    TimelineEntry,
     owner_words,
+    reach_words,
     state_remarks,
     upcoming_words,
     withheld_words,
 )
-from dashboard.application.listing import Column, Listing
+from dashboard.application.source_health import OPERATION_NAMES
 from dashboard.application.text import moment, moment_near, span
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import MatchedProperty
-from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
+from dashboard.domain.formatting import capitalized, size
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.frame import heading, in_line, link, section
+from dashboard.show.parts.health_sources import share_words
 from dashboard.show.parts.incident_list import incident_acts
 from dashboard.show.parts.list_page import file_button
-from dashboard.show.parts.pictures import bars
-from dashboard.show.parts.table import list_table
-from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
+from dashboard.show.parts.pictures import answer_strip, bars, cell_state, strip_legend
+from dashboard.show.parts.table import table
+from dashboard.store.alerts.incident_list import IncidentStory
 
-_STATES: Final = (
-    ("Sent", NotificationState.SENT),
-    ("Pending", NotificationState.PENDING),
-    ("Dead", NotificationState.DEAD),
-    ("Held", NotificationState.HELD),
-)
-_LONGEST_ADDRESS: Final = 120
+_ENOUGH: Final = 6
+"""Changes from which on bars say more than the timeline."""
+
 _BARS: Final = 40
 _STEPS: Final = tuple(
     timedelta(seconds=each)
@@ -55,7 +53,7 @@ _BY_FEES: Final = frozenset({RuleKind.BUSY, RuleKind.FEE, RuleKind.DATA_STALE})
 
 
 def incident_story_part(queries: Application, story: IncidentStory) -> None:
-    """Show one incident, open or resolved."""
+    """Show one incident, open or resolved: what it looks like, and below what happened."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
     with in_line("story-acts"):
@@ -71,16 +69,10 @@ def incident_story_part(queries: Application, story: IncidentStory) -> None:
             incident_acts(queries, incident)
     for remark in state_remarks(story):
         st.html(element("p", remark, class_="lw-quiet"))
-    left, right = st.columns([1, 1], gap="small")
-    with left, st.container(key="card-story", gap="small"):
-        section("Story", "The latest last, in UTC.")
-        st.html(_events(story))
-    with right:
-        with st.container(key="card-notified", gap="small"):
-            section("Who was notified")
-            st.html(_notified(story))
-        with st.container(key="card-chart", gap="small"):
-            _chart(queries, incident)
+    _picture(queries, incident)
+    with st.container(key="card-story", gap="small"):
+        section("Timeline", f"{capitalized(reach_words(story))}. The latest first, in UTC.")
+        st.html(_timeline(queries.incidents.timeline(story), story))
     with st.container(key="links-incident", horizontal=True):
         _links(queries, incident)
     st.html(element("p", f"Incident {incident.incident_id}", class_="lw-quiet lw-mono"))
@@ -97,68 +89,84 @@ def _answer(story: IncidentStory, now: datetime) -> str:
     return "; ".join(filter(None, (since, owner_words(incident), following))) + "."
 
 
-def _events(story: IncidentStory) -> Markup:
+def _timeline(entries: Sequence[TimelineEntry], story: IncidentStory) -> Markup:
+    """Build the list of what happened, each with whom it went to, and who got nothing and why."""
     rows = [
         element(
             "li",
             element("time", f"{each.at:%d %b %H:%M:%S}", title=moment(each.at)),
-            element("span", event_words(each)),
+            element("span", capitalized(each.what)),
+            *(element("span", breakable(whom), class_="lw-whom") for whom in each.whom),
         )
-        for each in story.events
+        for each in entries
     ]
-    return element("ol", *rows, class_="lw-story")
-
-
-def _notified(story: IncidentStory) -> Markup:
-    if not story.notified and not story.withheld:
-        return element("p", "Nobody was notified.", class_="lw-quiet")
-    recipients = Markup()
-    if story.notified:
-        recipients = list_table(_listing(story.notified), story.notified, "Who was notified")
     withheld = (element("p", withheld_words(each), class_="lw-quiet") for each in story.withheld)
-    return join(recipients, *withheld)
+    return join(element("ol", *rows, class_="lw-story"), *withheld)
 
 
-def _listing(notified: Sequence[NotifiedRecipient]) -> Listing[NotifiedRecipient]:
-    """Return how recipients are listed: with each state that some notification is in, and sent."""
-    occurring = {NotificationState.SENT, *(state for each in notified for state in each.states)}
-    return Listing(
-        "notified",
-        (
-            Column("Who", _who),
-            *(_counted(name, state) for name, state in _STATES if state in occurring),
-            Column("Last sent (UTC)", _last_sent),
-        ),
-    )
-
-
-def _who(each: NotifiedRecipient) -> Markup:
-    return breakable(visible(each.recipient.address, _LONGEST_ADDRESS))
-
-
-def _counted(name: str, state: NotificationState) -> Column[NotifiedRecipient]:
-    return Column(name, lambda each: each.states.get(state, 0))
-
-
-def _last_sent(each: NotifiedRecipient) -> str:
-    return "" if each.last_sent is None else f"{each.last_sent:%d %b %H:%M:%S}"
-
-
-def _chart(queries: Application, incident: Incident) -> None:
-    """Show the fee while it lasted, or when its changes happened."""
+def _picture(queries: Application, incident: Incident) -> None:
+    """Show what it looks like, as far as its kind has a picture."""
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     until = incident.resolved_at or queries.now()
-    if kind in _BY_FEES and network_id is not None:
-        view = queries.fees.around(network_id, incident.opened_at, until)
-        if view is not None:
-            section("The fee at that time")
-            key, name = f"chart-{incident.incident_id}", f"incident-{incident.incident_id}"
-            chart(drawing_of(view), key, _CHART_HEIGHT, name)
-            _csv(view, network_id, name)
-            return
-    times = queries.incidents.change_times(incident.incident_id)
-    section("Changes by time")
-    st.html(_bars(times, incident.opened_at, min(until, incident.changed_at)))
+    with st.container(key="card-chart", gap="small"):
+        if kind is RuleKind.DISK_FILLING:
+            _disk(queries, until)
+        elif kind is RuleKind.UPSTREAM_SILENT and network_id is not None:
+            _sources(queries, network_id, until)
+        elif kind in _BY_FEES and network_id is not None:
+            _fees(queries, incident, network_id, until)
+        elif incident.transitions >= _ENOUGH:
+            times = queries.incidents.change_times(incident.incident_id)
+            section("Changes by time")
+            st.html(_bars(times, incident.opened_at, min(until, incident.changed_at)))
+
+
+def _fees(queries: Application, incident: Incident, network_id: NetworkId, until: datetime) -> None:
+    """Show the fee while it lasted."""
+    view = queries.fees.around(network_id, incident.opened_at, until)
+    if view is None:
+        return
+    section("The fee at that time")
+    key, name = f"chart-{incident.incident_id}", f"incident-{incident.incident_id}"
+    chart(drawing_of(view), key, _CHART_HEIGHT, name)
+    _csv(view, network_id, name)
+
+
+def _sources(queries: Application, network_id: NetworkId, until: datetime) -> None:
+    """Show how each question to a network was answered in the day before."""
+    records = queries.health.records_until(until)
+    mine = {each: record for (owner, each), record in records.items() if owner == network_id}
+    section("Answers", f"The 24 h until {moment(until)}, a bar for each quarter of an hour.")
+    rows = [
+        (
+            OPERATION_NAMES[each],
+            answer_strip(record.quarters, OPERATION_NAMES[each]),
+            share_words(record.total),
+        )
+        for each, record in mine.items()
+    ]
+    if not rows:
+        st.html(element("p", "Nothing was asked in this time.", class_="lw-quiet"))
+        return
+    strips = table(("Question", "Last 24 h", "Answered"), rows, "Answers of its sources")
+    shown = {cell_state(quarter) for record in mine.values() for quarter in record.quarters}
+    st.html(element("div", strips, strip_legend(list(shown)), class_="lw-sources"))
+
+
+def _disk(queries: Application, until: datetime) -> None:
+    """Show how much was free on the disk of the store, day by day, and now."""
+    measured = queries.health.free_space_by_day(until)
+    least = queries.context.settings.low_space
+    section("Free space on the disk", f"Below {size(least)} is low." if least else "")
+    if not measured:
+        st.html(element("p", "No measurement of it is kept.", class_="lw-quiet"))
+        return
+    at, free = measured[-1]
+    words = f"{size(free)} free on {moment(at)}"
+    st.html(element("p", element("b", words)))
+    if len(measured) > 1:
+        drawn = [(f"{when:%d %b %H:%M}", amount) for when, amount in measured]
+        st.html(bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
 
 
 def _csv(view: FeeView, network_id: NetworkId, name: str) -> None:

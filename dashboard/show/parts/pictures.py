@@ -214,33 +214,45 @@ def _picture(width: int, height: int, drawn: str, words: str, class_: str = "lw-
     return element("img", src=source, alt=words, title=title, class_=class_, decoding="sync")
 
 
-def bars(counted: Sequence[tuple[str, int]], of: str, words: str) -> Markup:
-    """Draw counts from left to right, each by the name of its time; a table says the same.
+def _plain(amount: int) -> str:
+    return f"{amount:,}"
 
-    `of` is what is counted; `words` say what is seen to someone who cannot see it.
+
+def bars(
+    counted: Sequence[tuple[str, int]],
+    of: str,
+    words: str,
+    amount_words: Callable[[int], str] | None = None,
+) -> Markup:
+    """Draw amounts from left to right, each by the name of its time; a table says the same.
+
+    `of` is what they are; `words` say what is seen to someone who cannot see it. Counts have a
+    total; an amount that `amount_words` say, such as of bytes, has its last one.
     """
+    said = amount_words or _plain
     highest = max((count for _, count in counted), default=0)
-    plot = element("div", *(_bar(*each, of, highest or 1) for each in counted), class_="lw-plot")
-    top = element("span", f"{highest:,}", class_="lw-top", aria_hidden="true")
+    drawn = (_bar(name, count, f"{said(count)} {of}", highest or 1) for name, count in counted)
+    plot = element("div", *drawn, class_="lw-plot")
+    top = element("span", said(highest), class_="lw-top", aria_hidden="true")
     names = [counted[place][0] for place in (0, len(counted) // 2, -1)] if counted else []
     axis = element("div", *(element("span", name) for name in names), class_="lw-axis")
     figure = element("div", top, plot, axis, class_="lw-bars", role="img", aria_label=words)
     sign = element("i", class_="a", aria_hidden="true")
-    total = element("b", f"{sum(count for _, count in counted):,}")
-    legend = element("p", element("span", sign, f"{of} ", total), class_="lw-legend")
-    return join(figure, legend, _as_table(counted, of))
+    total = sum(count for _, count in counted) if amount_words is None else counted[-1][1]
+    last = element("span", sign, f"{of} ", element("b", said(total)))
+    rows = [(name, said(count)) for name, count in counted if count]
+    return join(figure, element("p", last, class_="lw-legend"), _as_table(rows, of))
 
 
-def _bar(name: str, count: int, of: str, highest: int) -> Markup:
+def _bar(name: str, count: int, words: str, highest: int) -> Markup:
     drawn = element("i", class_="a", style=f"height: {count / highest:.2%}") if count else Markup()
-    return element("div", drawn, title=f"{name}: {f'{count:,} {of}' if count else 'none'}")
+    return element("div", drawn, title=f"{name}: {words if count else 'none'}")
 
 
-def _as_table(counted: Sequence[tuple[str, int]], of: str) -> Markup:
-    rows = [(name, f"{count:,}") for name, count in reversed(counted) if count]
-    if not rows:
+def _as_table(said: Sequence[tuple[str, str]], of: str) -> Markup:
+    if not said:
         return Markup()
-    numbers = table(("Time (UTC)", of), rows, "Counts over time")
+    numbers = table(("Time (UTC)", of), said[::-1], "Amounts over time")
     return element("details", element("summary", "The same as a table"), numbers, class_="lw-more")
 
 

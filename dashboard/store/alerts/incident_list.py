@@ -24,7 +24,7 @@ from dashboard.domain.alerts.matcher import (
     labels_of,
     labels_of_group,
 )
-from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import URGENCY
 from dashboard.domain.alerts.silence import Silence
@@ -59,6 +59,16 @@ class NotifiedRecipient:
     recipient: Recipient
     states: dict[NotificationState, int]
     last_sent: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentNotification:
+    """One notification of an incident: to whom, why, in which state, and since when it is."""
+
+    at: datetime
+    recipient: Recipient
+    kind: NotificationKind
+    state: NotificationState
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,30 @@ def change_times(connection: Connection, incident_id: UUID, limit: int) -> list[
     query = select(column.at).select_from(joined)
     latest = query.where(pair.incident_id == incident_id).order_by(column.at.desc()).limit(limit)
     return list(connection.scalars(latest))
+
+
+def notifications_of(
+    connection: Connection, incident_id: UUID, limit: int
+) -> list[IncidentNotification]:
+    """Return the latest notifications of an incident, at most `limit`, the latest first."""
+    column, pair = notifications.c, notification_incidents.c
+    at = case((column.sent_at.is_(None), column.created_at), else_=column.sent_at).label("at")
+    query = (
+        select(at, column.channel, column.address, column.kind, column.state)
+        .join(notification_incidents, column.notification_id == pair.notification_id)
+        .where(pair.incident_id == incident_id)
+        .order_by(at.desc(), column.channel, column.address)
+        .limit(limit)
+    )
+    return [
+        IncidentNotification(
+            row.at,
+            Recipient(row.channel, row.address),
+            NotificationKind(row.kind),
+            NotificationState(row.state),
+        )
+        for row in connection.execute(query)
+    ]
 
 
 def incidents_beginning(connection: Connection, text: str) -> list[Incident]:

@@ -154,8 +154,20 @@ def record_size(connection: Connection, measured: StoreSize) -> None:
     at = measured.measured_at
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)
     connection.execute(delete(store_sizes).where(store_sizes.c.day > day))
-    row = {"day": day, "measured_at": at, "bytes": measured.bytes}
+    free = measured.free_on_disk
+    row = {"day": day, "measured_at": at, "bytes": measured.bytes, "free": free}
     upsert(connection, store_sizes, [row])
+
+
+def free_space_by_day(connection: Connection, until: datetime) -> list[tuple[datetime, int]]:
+    """Return how many bytes were free on the disk at each measurement of 30 days, oldest first."""
+    column = store_sizes.c
+    query = (
+        select(column.measured_at, column.free)
+        .where(column.measured_at.between(until - _LOOKED_BACK, until), column.free.is_not(None))
+        .order_by(column.day)
+    )
+    return [(row.measured_at, row.free) for row in connection.execute(query)]
 
 
 def _with_growth(connection: Connection, at: datetime, used: int) -> StoreSize:

@@ -116,6 +116,8 @@ store_sizes = table(
     key("day", Moment),
     needed("measured_at", Moment),
     needed("bytes", BigInteger),
+    # Bytes that were free on its disk; null where the database does not say.
+    Column("free", BigInteger),
 )
 
 standing_failures = table(

@@ -9,10 +9,20 @@ from pathlib import Path
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.incident_words import reach_words, upcoming_words
+from dashboard.application.incident_words import reach_words, timeline_of, upcoming_words
+from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind
+from dashboard.domain.alerts.notification import NotificationKind, NotificationState
+from dashboard.domain.health.observation import AnswerCounts, Operation
+from dashboard.domain.health.retention import StoreSize
 from dashboard.show.parts.incident_list import open_headline
-from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
+from dashboard.store.alerts.incident_list import (
+    FinishedFilter,
+    IncidentNotification,
+    IncidentStory,
+)
 from dashboard.store.alerts.incidents import OpenCounts
+from dashboard.store.monitoring.answer_counts import record_answer_counts
+from dashboard.store.monitoring.upkeep import record_size
 from tests.browser.seeded_incidents import NIGHT, OPS, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed
 from tests.unit.show.page_runs import visit, words_of
@@ -69,6 +79,55 @@ def test_story_shows_who_was_notified_and_when_it_happened(queries: Application)
     assert NIGHT.address in words.replace("<wbr>", "")
     assert OPS.address in words.replace("<wbr>", "")
     assert "38 changes from 2026-11-20 11:35:00 UTC on, each bar" in words
+    latest = [words.index(each) for each in ("Timeline", "Not delivered", "Opened with 38 changes")]
+    assert latest == sorted(latest)
+    assert "1 of 2 notified, 1 dead." in words
+
+
+def test_few_changes_have_no_bars_and_an_upstream_shows_its_day(
+    queries: Application,
+) -> None:
+    with queries.context.store.write() as connection:
+        counts = {Operation.SUGGESTED_GAS_FEES: AnswerCounts(failed=9)}
+        record_answer_counts(connection, SILENT.network_id, NOW, counts)
+    upstream = of_rule(queries, "upstream").incident
+
+    words = words_of(visit("alerts", queries, incident=str(upstream.incident_id)))
+
+    assert "Changes by time" not in words
+    assert "suggested fees: of 96 quarters of an hour: failed in 1" in words
+
+
+def test_disk_shows_its_free_space_over_time(queries: Application) -> None:
+    with queries.context.store.write() as connection:
+        for days, free in ((9, 4_000_000_000), (2, 410_000_000)):
+            at = NOW - timedelta(days=days)
+            record_size(connection, StoreSize(at, 1, None, 0, free))
+    incident = of_rule(queries, "disk").incident
+
+    words = words_of(visit("alerts", queries, incident=str(incident.incident_id)))
+
+    assert "4.0 GB free" in words
+    assert "410.0 MB free" in words
+    assert "Changes by time" not in words
+
+
+def test_timeline_groups_recipients_of_one_reason() -> None:
+    sent = [
+        IncidentNotification(at, recipient, NotificationKind.REMINDER, NotificationState.SENT)
+        for at in (NOW, NOW - timedelta(hours=1))
+        for recipient in (OPS, NIGHT)
+    ]
+    opened = IncidentEvent(NOW - timedelta(hours=1), IncidentEventKind.OPENED, 1)
+
+    entries = timeline_of([opened], sent)
+
+    everybody = (NIGHT.address, OPS.address)
+    assert [(each.what, each.whom) for each in entries] == [
+        ("notified (reminder)", everybody),
+        ("notified (reminder)", everybody),
+        ("opened with 1 change", ()),
+    ]
 
 
 def test_story_of_a_busy_network_draws_its_fee(queries: Application) -> None:
