@@ -165,9 +165,8 @@ def _leave_no_move_half_way() -> None:
 
 def _measure_the_store_as_a_whole() -> None:
     """Add up what was measured of each kind of data."""
-    op.create_table(
-        "store_sizes", *key(day=big), *needed(measured_at=big, bytes=big), *optional(free=big)
-    )
+    columns = *needed(measured_at=big, bytes=big), *optional(free=big)
+    op.create_table("store_sizes", *key(day=big), *columns)
     op.execute(
         "INSERT INTO store_sizes (day, measured_at, bytes) "
         "SELECT day, max(measured_at), sum(bytes) FROM store_growth GROUP BY day"
