@@ -197,12 +197,9 @@ class _Keeper:
         return _ending(status)
 
     async def _watch(self) -> None:
-        """Wait until the role is ready, and then until it is steady.
-
-        A process that is to be replaced is not waited for: it would answer for the next one.
-        """
+        """Wait until the role is ready, and then until it is steady."""
         for pause in _pauses():
-            if await self.role.is_ready() and not self.wanted.is_set():
+            if await self.role.is_ready() and not self.wanted.is_set():  # else its successor's turn
                 break
             await asyncio.sleep(pause)
         _log.info("role is ready", supervised=self.role.name)

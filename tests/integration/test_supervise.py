@@ -306,7 +306,7 @@ async def test_role_that_died_is_well_again_once_it_is_steady(tmp_path: Path) ->
 
 async def test_who_asks_for_a_reload_hears_what_came_of_it(tmp_path: Path) -> None:
     stop, path = asyncio.Event(), tmp_path / "role"
-    given = [[role(path, lambda: False)], [role(path)]]
+    given = [[role(path, lambda: False)], [role(path, lambda: True)]]
     settings = [SettingsError("serve.port is 7.5")]
 
     def roles() -> Sequence[Role]:
@@ -315,52 +315,27 @@ async def test_who_asks_for_a_reload_hears_what_came_of_it(tmp_path: Path) -> No
         return given.pop()
 
     def work(_: str) -> None:
-        (lives if len(starts(path)) < 2 else dies)(path)
+        [is_stubborn, lives, dies][len(starts(path))](path)
 
     deaths, reload = RoleDeaths(tmp_path, utc_now), Reload(roles)
     async with answering_reloads(tmp_path, reload):
-        work_done = supervise([role(path)], work, stop, deaths, PATIENCE, reload)
+        work_done = supervise(given[0], work, stop, deaths, PATIENCE, reload)
         running = asyncio.create_task(work_done)
         await eventually_async(lambda: bool(starts(path)))
-        refused, before = await reload.ask(), starts(path)
+        refused, [before] = await reload.ask(), starts(path)
         asked = fork("client", lambda _: ask_for_reload(tmp_path))
-        done, after = await asked.wait(), starts(path)
+        done, outlived = await asked.wait(), is_alive(before)
+        await eventually_async(lambda: len(starts(path)) == 2)
         failed = await reload.ask()
         stop.set()
         await running
 
-    assert (refused, len(before)) == ("nothing is reloaded: serve.port is 7.5", 1)
-    assert (done, len(after)) == (0, 2)
+    assert refused == "nothing is reloaded: serve.port is 7.5"
+    assert (done, outlived) == (0, False)
     assert failed == "role does not come up: only roles before it have the new settings"
     assert not any(map(is_alive, starts(path)))
     with pytest.raises(RoleError, match="no `linewatch up` runs"):
         ask_for_reload(tmp_path)
-
-
-async def test_process_on_its_way_out_is_not_taken_for_its_successor(tmp_path: Path) -> None:
-    stop, path = asyncio.Event(), tmp_path / "role"
-    asked = False
-
-    def settings() -> Sequence[Role]:
-        nonlocal asked
-        asked = True
-        return [given]
-
-    def work(_: str) -> None:
-        (lives if starts(path) else is_stubborn)(path)
-
-    given = role(path, lambda: asked)
-    reload = Reload(settings)
-    work_done = supervise([given], work, stop, RoleDeaths(tmp_path, utc_now), PATIENCE, reload)
-    running = asyncio.create_task(work_done)
-    await eventually_async(lambda: bool(starts(path)))
-    [before] = starts(path)
-    answer = await reload.ask()
-    is_gone = not is_alive(before)
-    stop.set()
-    await running
-
-    assert (answer, is_gone) == ("", True)
 
 
 def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> None:
@@ -413,14 +388,10 @@ def test_work_beside_gives_its_status() -> None:
     assert run_beside("work", lambda: dies(Path()), nothing) == 3
 
 
-async def is_free() -> bool:
-    raise NotImplementedError
-
-
 def test_supervisor_names_a_taken_port_and_the_variable_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = ("127.0.0.1", taken.getsockname()[1])
-        pages = Role("pages", is_free, (), address, "LINEWATCH_PAGES_PORT")
+        pages = Role("pages", never, (), address, "LINEWATCH_PAGES_PORT")
 
         with pytest.raises(RoleError, match=rf"port {address[1]} .* set LINEWATCH_PAGES_PORT"):
             refuse_taken_ports([pages])

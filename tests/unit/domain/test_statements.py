@@ -119,6 +119,12 @@ def test_shape_is_told_by_the_answer(answer: ExclusionAnswer, shape: AnswerShape
     assert answer.shape is shape
 
 
+def test_only_a_claim_of_inclusion_is_one() -> None:
+    answers = (NOTHING, REJECTED, claims("PENDING"), claims("INCLUDED"))
+
+    assert [each.is_claimed_included for each in answers] == [False, False, False, True]
+
+
 def test_answers_are_null_but_for_the_others_at_their_places() -> None:
     hashes = [a_hash(number) for number in range(3)]
     rejected = ExclusionAnswer(hashes[1], a_record())

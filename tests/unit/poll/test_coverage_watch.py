@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.budgets import USUAL
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
 from dashboard.domain.health.observation import Operation, Spent
 from dashboard.poll.conditions import CoverageWatch
@@ -191,7 +192,7 @@ async def test_what_a_poll_asked_is_in_the_ledger_with_what_it_saw(
     store: Store, scene: Scene
 ) -> None:
     meter = Meter()
-    meter.note_at(80)("suggestedGasFees", 2)
+    meter.note_at(USUAL)("suggestedGasFees", 2)
 
     a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
     a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
@@ -204,7 +205,7 @@ async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
     store: Store, scene: Scene
 ) -> None:
     meter = Meter()
-    meter.note_at(80)("suggestedGasFees", 2)
+    meter.note_at(USUAL)("suggestedGasFees", 2)
     with store.write() as connection:
         release(connection, scene.term.name, scene.term.token)
     with pytest.raises(LeaseLost):
@@ -220,7 +221,7 @@ async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
 @pytest.mark.anyio
 async def test_live_question_is_in_the_ledger_too(store: Store) -> None:
     meter = Meter()
-    meter.note_at(80)("getTransactionExclusionStatusV1", 1)
+    meter.note_at(USUAL)("getTransactionExclusionStatusV1", 1)
     question = LiveLookup(
         store,
         {A_NETWORK: ScriptedExclusion()},
