@@ -137,3 +137,14 @@ def test_answers_are_null_but_for_the_others_at_their_places() -> None:
     assert list(ExclusionAnswers(hashes)) == [ExclusionAnswer(each) for each in hashes]
     assert not_null(answers) == [rejected]
     assert not_null(whole) == whole
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_claimed"),
+    [(claims("INCLUDED"), True), (claims("PENDING"), False), (REJECTED, False)],
+    ids=["included", "pending", "record"],
+)
+def test_answer_claims_an_inclusion_by_its_status_alone(
+    *, answer: ExclusionAnswer, is_claimed: bool
+) -> None:
+    assert answer.is_claimed_included is is_claimed
