@@ -12,6 +12,7 @@ from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.formatting import moment, moment_in, short_hash
 from dashboard.domain.markup import unlinked, visible
+from dashboard.domain.rejections.advice import advise
 from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,
     UNDATED,
@@ -23,7 +24,6 @@ from dashboard.domain.rejections.reasons import (
     LineLimits,
     Reason,
     ReasonKind,
-    advise,
     explain,
     overrun,
     parse_reason,

@@ -10,8 +10,9 @@ from typing import Final
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.advice import advise
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.rejections.reasons import Reason, advise, parse_reason
+from dashboard.domain.rejections.reasons import Reason, parse_reason
 from dashboard.domain.tracking.statements import renewed
 from dashboard.domain.tracking.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.store.engine.batching import portions

@@ -7,9 +7,10 @@ from typing import Final
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.markup import unlinked
+from dashboard.domain.rejections.advice import first_step
 from dashboard.domain.rejections.exclusion import REPORTING_DELAY, EndedLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
-from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun
+from dashboard.domain.rejections.reasons import Reason, ReasonKind, overrun
 from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
 

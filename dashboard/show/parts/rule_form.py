@@ -150,8 +150,9 @@ def _known(queries: Application) -> Known:
     channels = queries.context.settings.rule_names.channels or ()
     who = [*dict.fromkeys([*write_recipients(recipients), *channels])]
     networks = [each.network_id for each in queries.networks]
-    choices = {"networks": networks, "recipients": who, "escalate_to": who}
-    return Known(choices, queries.network_name)
+    return Known(
+        {"networks": networks, "recipients": who, "escalate_to": who}, queries.network_name
+    )
 
 
 def _kind(held: RuleTable, prefix: str) -> RuleKind:

@@ -228,9 +228,8 @@ def _side_by_side(
         if is_table:
             data_table(side_by_side.lines_table(found.lines), side_by_side.HEIGHT)
         else:
-            drawing = side_by_side.drawing_of(found)
-            drags = dragging(zoom, now)
-            chart(drawing, "side-by-side", side_by_side.HEIGHT, "networks", drags)
+            figure, drags = side_by_side.drawing_of(found), dragging(zoom, now)
+            chart(figure, "side-by-side", side_by_side.HEIGHT, "networks", drags)
         with in_line("beside-lines"):
             said = side_by_side.lines_in_words(found, is_table=is_table)
             st.html(element("p", said, class_="lw-quiet"))

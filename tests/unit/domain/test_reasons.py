@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.advice import advise
 from dashboard.domain.rejections.exclusion import (
     WIRE_STAGES,
     EndedLimits,
@@ -24,7 +25,6 @@ from dashboard.domain.rejections.reasons import (
     LineLimits,
     ModuleLimits,
     ReasonKind,
-    advise,
     explain,
     in_brief,
     name_of,
