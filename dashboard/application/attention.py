@@ -224,7 +224,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             (each.failure for each in failing if each.failure is not None),
             key=lambda each: each.failing_since,
         )
-        since = f"{moment_near(longest.failing_since, now)} ({age(longest.failing_since, now)})"
+        since, down = longest.failing_since, span(now - longest.failing_since)
         advice = REMEDIES[longest.failure.kind]
         instead = [each.operation for each in failing if each.is_from_node]
         if instead:
@@ -232,7 +232,8 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             what = "" if len(instead) == len(failing) else f": {names}"
             advice += f" Meanwhile the network's node answers instead{what}."
         yield Attention(
-            f"{health.profile.name}: {name} has not answered since {since}.",
+            f"{health.profile.name}: {name.removeprefix('the ')} down {down}, "
+            f"since {moment_near(since, now)}.",
             sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
             Remedy.SOURCES,
             health.profile,

@@ -162,7 +162,7 @@ def reach_words(story: IncidentStory) -> str:
         return "nobody was notified"
     many = len(story.notified)
     sent = sum(NotificationState.SENT in each.states for each in story.notified)
-    reached = f"{'all ' if sent == many > 1 else ''}{sent}" if sent else "none"
+    reached = f"{'all ' if sent == many > 1 else ''}{sent}"
     people = f"{reached} notified" if sent == many else f"{reached} of {many} notified"
     lacking = [
         f"{count:,} {state}"

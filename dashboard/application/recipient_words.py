@@ -62,7 +62,9 @@ def unreached_words(each: UnreachedRule) -> str:
         f"{visible(recipient.address, _LONGEST_ADDRESS)}: {visible(reason)}"
         for recipient, reason in each.reasons
     )
-    return f"{each.place} reaches nobody ({reasons})"
+    rule = each.place.removeprefix("escalation of ")
+    what = f"{rule} reaches" if rule == each.place else f"rule '{rule}' escalates to"
+    return f"{what} nobody ({reasons})"
 
 
 def _asked_words(known: Verification) -> str:

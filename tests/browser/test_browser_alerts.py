@@ -50,7 +50,7 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     ).click()
 
     expect(
-        page.get_by_role("heading", name="38 rejections by HUB on Devnet at SEQUENCER")
+        page.get_by_role("heading", name="Devnet: 38 rejected, HUB over limit (sequencer)")
     ).to_be_visible()
     latest = page.locator(".lw-story li").first
     expect(latest).to_contain_text("Not delivered")

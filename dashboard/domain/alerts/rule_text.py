@@ -15,21 +15,21 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import write_recipients
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import RuleDifference
-from dashboard.domain.formatting import span
+from dashboard.domain.formatting import capitalized, span
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
 
 LONGEST_TITLE: Final = 300
 """Characters of a title that are shown."""
 
 _COMMON: Final = (
-    (Dimension.MODULE, "by"),
-    (Dimension.NETWORK, "on"),
-    (Dimension.STAGE, "at"),
     (Dimension.SENDER, "from"),
     (Dimension.LABEL, "labelled"),
     (Dimension.TAG, "tagged"),
 )
-"""What changes have in common, in the order in which it is said."""
+"""What changes have in common beside module and stage, in the order in which it is said."""
+
+_STAGES: Final = {RejectionStage.SEQUENCER.value: "sequencer"}
 
 
 def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
@@ -125,22 +125,31 @@ def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
 
 
 def incident_title(incident: Incident, network_name: Callable[[NetworkId], str]) -> str:
-    """Say what an incident is about, such as "38 rejections by HUB on Linea at SEQUENCER".
+    """Say what an incident is about: "Linea: 38 rejected, HUB over limit (sequencer)".
 
     Modules, labels, tags and names of networks in it are foreign text.
     """
     kind, values = RuleKind(incident.kind), _values(incident, network_name)
-    in_common = "".join(f" {word} {values[name]}" for name, word in _COMMON if values.get(name))
-    title = KINDS[kind].title
+    network, module = values.get(Dimension.NETWORK, ""), values.get(Dimension.MODULE, "")
+    where, title = f"{network}: " if network else "", KINDS[kind].title
     if isinstance(title, tuple):
-        one, several = title
-        form = one if incident.transitions == 1 else several
-        return f"{incident.transitions:,} {form.format(in_common=in_common)}"
-    is_, are = ("is", "are") if incident.is_open else ("was", "were")
-    network = values.get(Dimension.NETWORK, "")
-    if not network:
-        network = "A network" if title.startswith("{network}") else "a network"
-    return title.format(network=network, in_common=in_common, is_=is_, are=are)
+        many = f"{incident.transitions:,} {title[0 if incident.transitions == 1 else 1]}"
+        over = f", {module} over limit" if module else ""
+        return f"{where}{many}{over}{_in_common(values)}"
+    by = f" by {module}" if module else ""
+    text = title.format(
+        network=network or "A network",
+        where=where,
+        in_common=f"{by}{_in_common(values)}",
+        is_="is" if incident.is_open else "was",
+    )
+    return text if network else capitalized(text)
+
+
+def _in_common(values: Mapping[Dimension, str]) -> str:
+    stage = values.get(Dimension.STAGE, "")
+    at = f" ({_STAGES.get(stage, stage)})" if stage else ""
+    return at + "".join(f" {word} {values[name]}" for name, word in _COMMON if values.get(name))
 
 
 def _values(

@@ -202,6 +202,9 @@ _BRIGHTNESS: Final = (0.17, 0.24)
 """Luminance of the colours of modules: at least 3:1 on white and on the dark panel."""
 
 _SATURATION: Final = 0.62
+_PALER: Final = 0.34
+"""Saturation of modules that are not known, so that none looks like one that is."""
+
 _LINEAR_BELOW: Final = 0.04045
 
 
@@ -211,18 +214,18 @@ def module_colour(module: str) -> str:
 
     Modules that are known stand apart from each other; of others the name decides.
     """
+    is_known = module in KNOWN_MODULES
     place = (
-        KNOWN_MODULES.index(module)
-        if module in KNOWN_MODULES
-        else len(KNOWN_MODULES) + crc32(module.encode("utf-8", "replace")) % 997
+        KNOWN_MODULES.index(module) if is_known else crc32(module.encode("utf-8", "replace")) % 997
     )
+    saturation = _SATURATION if is_known else _PALER
     hue, wanted = place * _TURN % 1, _BRIGHTNESS[place % len(_BRIGHTNESS)]
     low, high = 0.0, 1.0
     for _ in range(10):
         middle = (low + high) / 2
-        is_dark = luminance(hls_to_rgb(hue, middle, _SATURATION)) < wanted
+        is_dark = luminance(hls_to_rgb(hue, middle, saturation)) < wanted
         low, high = (middle, high) if is_dark else (low, middle)
-    return "#" + "".join(f"{round(each * 255):02x}" for each in hls_to_rgb(hue, low, _SATURATION))
+    return "#" + "".join(f"{round(each * 255):02x}" for each in hls_to_rgb(hue, low, saturation))
 
 
 def luminance(parts: Sequence[float]) -> float:

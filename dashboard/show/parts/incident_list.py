@@ -57,7 +57,7 @@ _ENDED: Final = {
 def open_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the open incidents, the most urgent first, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
-        section("Open incidents", "The most urgent come first.")
+        section("Open incidents")
         many = queries.incidents.open_counts(network_id).many
         if not many:
             empty(
@@ -125,7 +125,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
 def finished_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the incidents that ended lately, filtered by time, rule and severity."""
     with st.container(key="card-over", gap="small"):
-        section("Resolved", "Incidents that ended, the latest first.")
+        section("Resolved")
         wanted = _filter(queries)
         many = queries.incidents.count_finished(network_id, wanted)
         if not many:

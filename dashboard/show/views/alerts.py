@@ -235,7 +235,7 @@ def _networks_in_trouble(queries: Application, chosen: NetworkId | None, now: da
     if not found:
         return
     with st.container(key="card-open", gap="small"):
-        section("Conditions now", "What is out of the ordinary, whether or not a rule reports it.")
+        section("Conditions now", "Reported by a rule or not.")
         st.html(join(*(incident_row(each, queries.context, now) for each in found)))
 
 

@@ -50,7 +50,7 @@ def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) 
     occasions = {
         "reminder": occasion_of(about(KINDS.REMINDER), UTC, has_link=True),
         "reminder without links": occasion_of(about(KINDS.REMINDER), UTC),
-        "reminder of many changes": occasion_of(many, UTC, title="1,200 rejections by HUB"),
+        "reminder of many changes": occasion_of(many, UTC, title="1,200 rejected, HUB over limit"),
         "reminder of three": occasion_of(about(KINDS.REMINDER, incident=None), UTC, incidents=3),
         "escalation": occasion_of(about(KINDS.ESCALATION), UTC, has_link=True),
         "acknowledged": done(KINDS.ACKNOWLEDGED, EVENTS.ACKNOWLEDGED, note="look\u202e"),

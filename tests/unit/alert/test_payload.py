@@ -122,7 +122,7 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
     assert payload(notification)["type"] == kind
     assert data(notification)["incident"] == {
         "id": str(an_id(9)),
-        "title": "1 rejection by ADD on devnet at RPC",
+        "title": "devnet: 1 rejected, ADD over limit (RPC)",
         "rule": "rejections",
         "severity": "warning",
         "group": {"network": "424242", "module": "ADD", "stage": "RPC"},

@@ -124,7 +124,7 @@ def test_what_needs_attention_comes_with_its_remedy(
         Remedy.SOURCES,
     ]
     assert needed[1].text == "open since 11:51:00 UTC, unassigned."
-    assert needed[2].headline.startswith("Linea: the gas API has not answered since")
+    assert needed[2].headline.startswith("Linea: gas API down ")
     assert needed[2].text == "The Linea gas endpoint gave no answer within 5 s."
 
 

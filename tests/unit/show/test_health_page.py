@@ -91,11 +91,9 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: Application) -> N
     words = words_of(visit("health", queries))
 
     assert "3 things are wrong</p>" in words
-    assert words.index("Monitoring stopped") < words.index(
-        "Linea: the gas API has not answered since"
-    )
+    assert words.index("Monitoring stopped") < words.index("Linea: gas API down ")
     assert "Start <code>linewatch worker</code>, or <code>linewatch up</code> for" in words
-    assert "since 11:54:20 UTC (5 min ago)." in words
+    assert "since 11:54:20 UTC." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
     assert "check the address of the endpoint" in words
     assert words.index("Sources") > words.index("check the address of the endpoint")

@@ -46,10 +46,10 @@ def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
     words = words_of(visit("alerts", queries))
 
     titles = [
-        "Disk of this installation is low on space",
-        "38 rejections by HUB on Devnet at SEQUENCER",
-        "An upstream of Linea is silent",
-        "Devnet is busy",
+        "Low disk space",
+        "Devnet: 38 rejected, HUB over limit (sequencer)",
+        "Linea: upstream silent",
+        "Devnet busy",
     ]
     places = [words.index(each) for each in titles]
     assert places == sorted(places)

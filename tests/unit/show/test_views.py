@@ -275,7 +275,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
     queries = Application(empty_store, (QUIET,), None, lambda: NOW)
     words = words_of(visit_in(None, "overview", queries, {"attention-all": True}))
 
-    assert "Quiet: the gas API has not answered since 11:59:00 UTC (1 min ago)." in words
+    assert "Quiet: gas API down 1 min, since 11:59:00 UTC." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 
@@ -298,4 +298,4 @@ def test_warning_and_what_is_critical_have_their_own_signs(store: Store) -> None
     assert "Critical:" in line.label
     assert "**3 need attention** · Monitoring stopped" in line.label
     assert re.search(r'lw-sign bad".*?Critical:</span> <strong>Monitoring stopped', words)
-    assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: the gas API', words)
+    assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: gas API down', words)

@@ -95,7 +95,7 @@ def _describe_past(change: DescribedChange, grounds: FeeGrounds) -> IncidentText
 
 
 BUSY: Final = Kind(
-    title="{network} {is_} busy",
+    title="{network} busy",
     when="a network is busy",
     subjects={SubjectKind.BUSYNESS: Judged(State.CALM, State.BUSY)},
     rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),

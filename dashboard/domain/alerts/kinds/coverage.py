@@ -138,7 +138,7 @@ def _describe_past_gap(change: DescribedChange, grounds: GapGrounds) -> Incident
 
 
 COVERAGE_GAP: Final = Kind(
-    title="{network} {is_} not watched",
+    title="{network} not watched",
     when="a network is not watched",
     subjects={
         SubjectKind.COVERAGE: Judged(State.WATCHED, State.NOT_WATCHED, "{network} is watched again")
@@ -150,7 +150,7 @@ COVERAGE_GAP: Final = Kind(
 )
 
 WORKER_SILENT: Final = Kind(
-    title="No worker {is_} running",
+    title="Monitoring stopped: the worker {is_} not running",
     when="no worker is running",
     subjects={
         SubjectKind.WORKER: Judged(State.ANSWERING, State.SILENT, "a worker is running again")

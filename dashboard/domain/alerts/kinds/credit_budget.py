@@ -115,7 +115,7 @@ def _describe(change: DescribedChange, grounds: CreditGrounds) -> IncidentText:
 
 
 CREDITS_SHORT: Final = Kind(
-    title="Credits {are} running short",
+    title="Credits running short",
     when="credits run short",
     subjects={
         SubjectKind.CREDITS: Judged(

@@ -126,7 +126,7 @@ def _describe_bounce(change: DescribedChange, grounds: BounceGrounds) -> Inciden
 
 
 DELIVERY_FAILING: Final = Kind(
-    title="Notifications {are} not delivered",
+    title="Notifications not delivered",
     when="a channel accepts no notifications",
     subjects={
         SubjectKind.DELIVERY: Judged(

@@ -46,7 +46,7 @@ def _describe_past(change: DescribedChange, _: SpaceGrounds) -> str:
 
 
 DISK_FILLING: Final = Kind(
-    title="Disk of this installation {is_} low on space",
+    title="Low disk space",
     when="the disk of the store has little space left",
     subjects={SubjectKind.DISK: Judged(State.ENOUGH_SPACE, State.LOW_ON_SPACE)},
     is_of_networks=False,

@@ -83,7 +83,7 @@ def _describe(change: DescribedChange, grounds: ExpiryGrounds) -> IncidentText:
 
 
 EXPIRY: Final = Kind(
-    title="A key or a certificate {is_} about to expire",
+    title="Key or certificate about to expire",
     when="a key or a certificate expires",
     subjects={
         SubjectKind.EXPIRY: Judged(

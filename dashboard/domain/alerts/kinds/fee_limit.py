@@ -109,7 +109,7 @@ def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
 
 
 FEE: Final = Kind(
-    title="A fee of {network} {is_} beyond its limit",
+    title="{where}fee beyond its limit",
     when="a fee passes a limit",
     subjects={SubjectKind.FEE_LIMIT: Judged(State.WITHIN_LIMITS, State.BEYOND_LIMITS)},
     rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),

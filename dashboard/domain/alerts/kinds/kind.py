@@ -174,7 +174,7 @@ class DescribedChange:
 class Kind:
     """What there is to say of one kind of rule.
 
-    title: of its incidents, with {in_common} or {network}; where each change is counted, of one
+    title: of its incidents, with {network} or {where}; where each change is counted, of one
         and of several.
     when: when such a rule reports; if it has a measure, that says it with its figures.
     subjects: what is judged for it. Without any it is about transactions.

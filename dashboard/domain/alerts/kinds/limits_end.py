@@ -46,7 +46,7 @@ def _describe(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
 
 
 LIMITS_END: Final = Kind(
-    title="Line limits of {network} ended",
+    title="{where}line limits ended",
     when="the line limits of a network end",
     subjects={SubjectKind.LINE_LIMITS: Judged(State.LINE_LIMITS, State.NO_LINE_LIMITS)},
     is_lasting=False,

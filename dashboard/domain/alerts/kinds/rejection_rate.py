@@ -152,7 +152,7 @@ def _describe(change: DescribedChange, grounds: RateGrounds) -> IncidentText:
 
 
 REJECTION_RATE: Final = Kind(
-    title="Rejections{in_common} {are} above their limit",
+    title="{where}rejections{in_common} above their limit",
     when="many transactions are rejected",
     subjects={SubjectKind.REJECTION_RATE: Judged(State.WITHIN_LIMITS, State.BEYOND_LIMITS)},
     rests_on=frozenset({SubjectKind.EXCLUSION_API}),

@@ -11,7 +11,7 @@ from dashboard.domain.alerts.kinds.kind import Judged, Kind
 _BY_API: Final = frozenset({SubjectKind.EXCLUSION_API})
 
 REJECTED: Final = Kind(
-    title=("rejection{in_common}", "rejections{in_common}"),
+    title=("rejected", "rejected"),
     when="a transaction is rejected for the first time",
     rests_on=_BY_API,
     is_of_rejections=True,
@@ -20,7 +20,7 @@ REJECTED: Final = Kind(
 """A transaction is rejected for the first time."""
 
 CHANGED: Final = Kind(
-    title=("changed rejection{in_common}", "changed rejections{in_common}"),
+    title=("changed rejection", "changed rejections"),
     when="the record of a rejected transaction changes",
     rests_on=_BY_API,
     is_of_rejections=True,
@@ -38,10 +38,7 @@ class InclusionGrounds(Grounds):
 
 
 INCLUDED: Final = Kind(
-    title=(
-        "transaction rejected{in_common} is in a block",
-        "transactions rejected{in_common} are in a block",
-    ),
+    title=("rejected transaction in a block", "rejected transactions in a block"),
     when="a rejected transaction is in a block later",
     subjects={SubjectKind.INCLUSION: Judged(State.UNREPORTED, State.INCLUDED)},
     is_of_rejections=True,

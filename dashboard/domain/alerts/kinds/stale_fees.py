@@ -54,7 +54,7 @@ def _describe_past(change: DescribedChange, _: AgeGrounds) -> str:
 
 
 DATA_STALE: Final = Kind(
-    title="Fees of {network} {are} stale",
+    title="{where}fees stale",
     when="the fees of a network are stale",
     subjects={
         SubjectKind.FEES: Judged(State.FRESH, State.STALE, "{network}: fees are fresh again")

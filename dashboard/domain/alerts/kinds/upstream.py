@@ -82,7 +82,7 @@ def _describe_past(change: DescribedChange, _: Grounds) -> str:
 
 
 UPSTREAM_SILENT: Final = Kind(
-    title="An upstream of {network} {is_} silent",
+    title="{where}upstream silent",
     when="an upstream does not answer",
     subjects={
         kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")
