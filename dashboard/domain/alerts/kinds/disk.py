@@ -29,11 +29,11 @@ class SpaceGrounds(Grounds):
 
 
 def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
-    claim = "is low on space" if change.is_open else "has enough space again"
+    claim = "Low disk space" if change.is_open else "Enough disk space again"
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
-        headline=f"The disk of the store {claim}: {free} free",
-        opening=f"The disk of the store {claim}: {free} are free, {least} should be at least.",
+        headline=f"{claim}: {free} free",
+        opening=f"{free} are free on the disk of the store; below {least} is low.",
         page="health",
         rows=(("Free", free), ("Low below", least), *change.lasted),
         explanation=_FULL if change.is_open else "",
@@ -42,7 +42,7 @@ def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
 
 
 def _describe_past(change: DescribedChange, _: SpaceGrounds) -> str:
-    return f"The disk of the store was low on space {change.when}"
+    return f"Low disk space {change.when}"
 
 
 DISK_FILLING: Final = Kind(
