@@ -85,7 +85,7 @@ def test_texts_of_pages_mails_commands_and_documents_are_collected(
 ) -> None:
     said = {each.text for each in texts}
 
-    assert {"Newest rejections", "What needs attention", "30 days"} <= said  # a page
+    assert {"Newest rejections", "Open incidents", "30 days"} <= said  # a page
     assert "Every rejection of a watched sender is tracked automatically." in said  # its markup
     assert {"acknowledged", "gas API", "ROWS"} <= said  # states, headings of tables
     assert any("Put off what can wait" in each for each in said)  # a mail
