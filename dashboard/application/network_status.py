@@ -19,6 +19,7 @@ from dashboard.detect.conditions import (
     PriorityFeeReadings,
     measure_busyness,
 )
+from dashboard.detect.outage import STALE_AFTER_PERIODS
 from dashboard.domain.alerts.condition import Condition, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
@@ -36,7 +37,6 @@ from dashboard.store.monitoring.answer_counts import StandingFailure
 
 T = TypeVar("T")
 
-_STALE_AFTER_PERIODS: Final = 2
 _LARGEST_LEAD: Final = timedelta(seconds=5)
 """How far the clock of another process may be ahead of ours; more means that one was set."""
 
@@ -96,7 +96,7 @@ class PolledValue(Generic[T]):
 
     def is_stale(self, now: datetime) -> bool:
         """Whether it is older than two of its own poll periods, or dated in the future."""
-        is_past = now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        is_past = now - self.asked_at > STALE_AFTER_PERIODS * self.period
         return is_past or self.is_future(now)
 
     def is_future(self, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Conclude whether an API has an outage, what was not watched, and if a hash was rejected."""
+"""Conclude whether an API has an outage, and what was not watched."""
 
 from __future__ import annotations
 

@@ -320,8 +320,9 @@ def save_rejection(
 ) -> bool:
     """Save the record of a tracked hash, if the answer holds one, and the transition it causes.
 
-    Return whether there was one. The transition is in the outbox from the moment the transaction is
-    on disk, once for each change, whichever poll, look-up or report saw it first.
+    Return whether it is news: the same record is not, when it is answered again. The transition is
+    in the outbox from the moment the transaction is on disk, once for each change, whichever poll,
+    look-up or report saw it first.
     """
     if answer.record is None:
         return False
@@ -329,6 +330,4 @@ def save_rejection(
     rejection_id = save_record(connection, network_id, answer.record, at)
     before = current_state(connection, subject)
     transition = conclude_rejection(subject, before, answer, at, new_id)
-    if transition is not None:
-        record_transition(connection, transition, rejection_id)
-    return transition is not None
+    return transition is not None and record_transition(connection, transition, rejection_id)

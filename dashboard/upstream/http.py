@@ -174,8 +174,8 @@ def _no_answer(endpoint: Endpoint, error: TimeoutError | httpx.HTTPError) -> Ups
         return _unusable_address(endpoint)
     if is_untrusted(error):
         return untrusted(name)
-    is_refused = isinstance(error, httpx.ConnectError)
-    why = "cannot connect" if is_refused else "it was cut off or is not HTTP"
+    is_unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+    why = "cannot connect" if is_unreachable else "it was cut off or is not HTTP"
     return UpstreamUnavailable(f"{name}: no answer: {why}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from base64 import b64encode
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -81,6 +82,19 @@ async def test_port_that_nobody_listens_on_is_unavailable() -> None:
         asker = HttpAsker(client, an_endpoint(port), AT_ONCE)
         with pytest.raises(UpstreamUnavailable, match="no answer: cannot connect"):
             await asker.post_json(b"[]", LIMIT)
+
+
+async def test_host_that_drops_connections_is_unavailable() -> None:
+    with ExitStack() as opened:
+        full = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            queued = opened.enter_context(socket.socket())
+            queued.setblocking(False)
+            queued.connect_ex(full.getsockname())
+        async with open_client(TRUST) as client:
+            asker = HttpAsker(client, an_endpoint(full.getsockname()[1], IMPATIENCE), AT_ONCE)
+            with pytest.raises(UpstreamUnavailable, match="no answer: cannot connect"):
+                await asker.post_json(b"[]", LIMIT)
 
 
 async def test_redirect_is_not_followed() -> None:

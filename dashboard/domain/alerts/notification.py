@@ -102,8 +102,8 @@ class Notification:
 
     `transition`, `rejection` and `opening` are those of its first member; `opening` is the
     transition with which the condition opened that this one changes or ends. Of the others only
-    the `member_count` is known here; `store/alerts/members.py` reads them. `incident` is what they
-    belong to, None if that is more than one.
+    the `member_count` is known here; `all_members` of `store/alerts/notifications.py` reads them.
+    `incident` is what they belong to, None if that is more than one.
 
     It groups members until a worker claims it first, at `closed_at`: from then on members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says

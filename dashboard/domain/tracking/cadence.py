@@ -77,13 +77,11 @@ def next_check(
     is_rejected: bool = False,
     is_included: bool = False,
     renewed: timedelta | None = None,
-    stretch: float = 1.0,
 ) -> timedelta | None:
     """Return how long to wait after a question at `age`; None when that was the last one.
 
     The last question falls exactly on `policy.last_age`. `renewed` is the age since it began anew.
-    With a `stretch` of 3 a third of the calls is left. A negative age (a clock that was set back)
-    counts as zero.
+    A negative age (a clock that was set back) counts as zero.
     """
     if age >= policy.last_age:
         return None
@@ -92,10 +90,11 @@ def next_check(
         age = min(age, renewed)
     age = max(age, timedelta())
     whole = _root(policy.last_age) - _root(timedelta())
+    stretch = 1.0
     if is_included:
-        stretch *= policy.included_stretch
+        stretch = policy.included_stretch
     elif is_rejected:
-        stretch *= policy.rejected_stretch
+        stretch = policy.rejected_stretch
     root = min(_root(age) + whole / (policy.calls - 1) * stretch, _root(policy.last_age))
     wait = timedelta(seconds=root**4 - _AHEAD) - age
     if is_included and age < REPORTING_DELAY:

@@ -1,9 +1,9 @@
 """Poll groups: cohorts that are asked together, so that nulls for all of them are one row.
 
 Only cohorts whose last question was answered, and of which no record and no block is known, join a
-group. The
-group's row says when they were asked last; `polled_cohorts` reads it. A cohort leaves as soon as
-its result differs. A group may join another one: then only its row changes, not its cohorts.
+group. The group's row says when they were asked last; `polled_cohorts` reads it. A cohort leaves as
+soon as its result differs. A group may join another one: then only its row changes, not its
+cohorts.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ POLICY = CadencePolicy()
 END = POLICY.last_age
 AGES = st.timedeltas(timedelta(days=-30), timedelta(days=30))
 POLICIES = st.builds(CadencePolicy, st.integers(10, 10_000))
-STRETCHES = st.floats(1, 1e9)
 
 
 def waits(ages: Sequence[timedelta]) -> list[timedelta]:
@@ -60,33 +59,30 @@ def test_intervals_never_shrink_before_the_last_one(policy: CadencePolicy) -> No
     assert found == sorted(found)
 
 
-@given(age=AGES, is_rejected=st.booleans(), is_included=st.booleans(), stretch=STRETCHES)
-def test_question_comes_in_the_window_and_a_stretch_only_delays_it(
-    *, age: timedelta, is_rejected: bool, is_included: bool, stretch: float
+@given(age=AGES, is_rejected=st.booleans(), is_included=st.booleans())
+def test_question_comes_in_the_window(
+    *, age: timedelta, is_rejected: bool, is_included: bool
 ) -> None:
     wait = next_check(age, POLICY, is_rejected=is_rejected, is_included=is_included)
-    stretched = next_check(
-        age, POLICY, is_rejected=is_rejected, is_included=is_included, stretch=stretch
-    )
 
-    if wait is None or stretched is None:
+    if wait is None:
         assert age >= END
     else:
-        assert timedelta() < wait <= stretched <= END - max(age, timedelta())
+        assert timedelta() < wait <= END - max(age, timedelta())
 
 
-@given(age=AGES, renewed=AGES, stretch=STRETCHES)
+@given(age=AGES, renewed=AGES)
 def test_age_that_began_anew_counts_for_an_hour_and_moves_no_end(
-    age: timedelta, renewed: timedelta, stretch: float
+    age: timedelta, renewed: timedelta
 ) -> None:
-    usual = next_check(age, POLICY, stretch=stretch)
-    found = next_check(age, POLICY, renewed=renewed, stretch=stretch)
+    usual = next_check(age, POLICY)
+    found = next_check(age, POLICY, renewed=renewed)
 
     if usual is None or renewed >= RENEWED_FOR:
         assert found == usual
     else:
         assert found is not None
-        younger = next_check(min(age, renewed), POLICY, stretch=stretch)
+        younger = next_check(min(age, renewed), POLICY)
         assert younger is not None
         assert found <= usual
         assert found <= max(younger, END - max(age, timedelta()))
@@ -99,14 +95,6 @@ def test_program_that_looks_all_the_time_takes_about_twice_the_calls() -> None:
     renewals = MOST_RENEWALS * calls_between(timedelta(), RENEWED_FOR, POLICY)
 
     assert renewals == pytest.approx(POLICY.calls, rel=0.1)
-
-
-def test_stretch_divides_the_calls() -> None:
-    age, calls = timedelta(), 1
-    while (wait := next_check(age, POLICY, stretch=4.0)) is not None:
-        age, calls = age + wait, calls + 1
-
-    assert calls == pytest.approx(220 / 4, abs=1)
 
 
 def test_intervals_begin_at_two_seconds_and_end_at_three_hours() -> None:

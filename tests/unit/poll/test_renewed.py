@@ -6,10 +6,12 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import select
 
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
+from dashboard.store.schema.tracking import cohorts, tracked_hashes
 from tests.builders import A_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedExclusion
@@ -40,6 +42,17 @@ async def look_up(
     lookup = LiveLookup(store, {A_NETWORK: upstream}, fake_clock.now, uuid4)
     await lookup.ask([a_hash(number) for number in numbers], A_NETWORK, HOUR)
     asked(upstream)
+
+
+def renewals(store: Store) -> int:
+    """Return how often the age of the first hash began anew."""
+    query = (
+        select(cohorts.c.renewals)
+        .join(tracked_hashes, tracked_hashes.c.cohort_id == cohorts.c.cohort_id)
+        .where(tracked_hashes.c.tx_hash == a_hash(1))
+    )
+    with store.read() as connection:
+        return int(connection.execute(query).scalar_one())
 
 
 async def test_hash_that_is_tracked_again_is_asked_at_once_and_densely_for_an_hour(
@@ -111,6 +124,7 @@ async def test_what_its_sender_was_just_rejected_with_makes_another_record_likel
     upstream.reject(a_record(tx_hash=a_hash(1)))
     await pass_hours(aged, fake_clock, 24)
     usual = asked(upstream).get(a_hash(1), 0)
+    assert renewals(store) == 1  # by its own rejection; the same record again is no news
 
     watch(store, fake_clock, 4)
     upstream.reject(a_record(tx_hash=a_hash(4), nonce=9))
