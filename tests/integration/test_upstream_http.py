@@ -89,7 +89,7 @@ async def test_host_that_drops_connections_is_unavailable() -> None:
         full = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(3):
             queued = opened.enter_context(socket.socket())
-            queued.setblocking(False)
+            queued.settimeout(0)
             queued.connect_ex(full.getsockname())
         async with open_client(TRUST) as client:
             asker = HttpAsker(client, an_endpoint(full.getsockname()[1], IMPATIENCE), AT_ONCE)
