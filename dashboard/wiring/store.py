@@ -15,7 +15,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.errors import ForeignStore, SchemaMismatch, SettingsError, StoreError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
-from dashboard.store.engine.database import address_of, database_at
+from dashboard.store.engine.database import LONGEST_PAUSE, address_of, database_at
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.engine.sqlite import SqliteFile
@@ -34,13 +34,18 @@ def store_url(settings: Settings) -> str:
     return settings.store.url.reveal() or address_of(settings.home / "linewatch.sqlite")
 
 
-def open_checked_store(settings: Settings, damage_search: timedelta = timedelta(0)) -> Store:
+def open_checked_store(
+    settings: Settings,
+    damage_search: timedelta = timedelta(0),
+    longest_pause: timedelta = LONGEST_PAUSE,
+) -> Store:
     """Open the store; StoreError where it is damaged, of another schema or not ours.
 
     A state folder that belongs to no installation yet joins the one whose store it is to
     use, if that is on a server or in this very folder. Any other file may be of another one.
     """
-    store = open_store(store_url(settings), damage_search=damage_search)
+    url = store_url(settings)
+    store = open_store(url, damage_search=damage_search, longest_pause=longest_pause)
     try:
         _belong(settings, store)
     except BaseException:
@@ -49,9 +54,9 @@ def open_checked_store(settings: Settings, damage_search: timedelta = timedelta(
     return store
 
 
-def open_role_store(settings: Settings) -> Store:
+def open_role_store(settings: Settings, longest_pause: timedelta = LONGEST_PAUSE) -> Store:
     """Open the store for a role, which checks longer for damage than a command does."""
-    return open_checked_store(settings, _ROLE_CHECK)
+    return open_checked_store(settings, _ROLE_CHECK, longest_pause)
 
 
 def open_reading_store(settings: Settings) -> Store:

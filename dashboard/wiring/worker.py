@@ -45,6 +45,7 @@ from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.settings.schema import fill
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context
+from dashboard.store.engine.database import LONGEST_PAUSE
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import (
@@ -73,17 +74,20 @@ _M_ARENA_MAX: Final = -8
 
 
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
-    """Work, or stand by while another worker does, until `stop`."""
+    """Work, or stand by while another worker does, until `stop`.
+
+    A worker that is paused, or cut off from a database server, while it writes holds up the others
+    for half its lease at most: so the other one takes over in time.
+    """
     _share_memory_pools()
     networks = networks_of(settings)
-    with closing(open_role_store(settings)) as store:
+    lease = settings.worker.lease
+    with closing(open_role_store(settings, min(lease / 2, LONGEST_PAUSE))) as store:
         async with open_clients(settings, store=store) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
             worker = PollingWorker(
                 store=store,
-                lease=Lease(
-                    store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
-                ),
+                lease=Lease(store, WORKER_LEASE, _name_of_this_process(), lease, elapsed),
                 networks=watched,
                 delivery=_delivery(settings, store, networks),
                 periods=Periods(exclusion_tick=settings.poll.exclusion_tick),

@@ -20,6 +20,12 @@ from dashboard.store.engine.sqlite import SqliteFile
 PATIENCE: Final = timedelta(seconds=20)
 """How long a writer waits for the others before it gives up."""
 
+LONGEST_PAUSE: Final = timedelta(minutes=1)
+"""How long a writer that stopped (paused, cut off) may keep the others waiting.
+
+One on a slow machine goes on by then: nothing waits inside a transaction, it only computes.
+"""
+
 _EXAMPLES: Final = "sqlite:////folder/linewatch.db or postgresql://user:password@host/database"
 
 
@@ -61,9 +67,16 @@ class Database(Protocol):
         """Connect for reading."""
 
     def writing_engine(
-        self, patience: timedelta, *, is_synced: bool = True, takes_turns: bool = True
+        self,
+        patience: timedelta,
+        longest_pause: timedelta = LONGEST_PAUSE,
+        *,
+        is_synced: bool = True,
+        takes_turns: bool = True,
     ) -> Engine:
         """Connect for writing; a writer waits for the others at most for `patience`.
+
+        A server ends the transaction of a process that stopped within it for `longest_pause`.
 
         If it is not `is_synced`, a power cut may undo the last transactions, each whole. A
         connection that does not take turns waits for nobody, if the database allows that: it

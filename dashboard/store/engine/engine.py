@@ -19,6 +19,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
 from dashboard.store.engine.database import (
+    LONGEST_PAUSE,
     PATIENCE,
     Database,
     DriverReader,
@@ -249,12 +250,15 @@ def open_store(
     clock: BootClock | None = None,
     patience: timedelta = PATIENCE,
     damage_search: timedelta = timedelta(0),
+    longest_pause: timedelta = LONGEST_PAUSE,
 ) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
     `clock` times leases; by default it is the database's own. A writer waits up to `patience` for
-    others, then StoreUnavailable. Damage that shows at once is raised as StoreError; for as long as
-    `damage_search` more is searched for. ForeignStore if the store was moved.
+    others, then StoreUnavailable. If this process stops within a transaction, a server ends that
+    after `longest_pause`, so that others can write. Damage that shows at once is raised as
+    StoreError; for as long as `damage_search` more is searched for. ForeignStore if the store was
+    moved.
     """
     database = database_at(url)
     if not database.exists():
@@ -266,9 +270,9 @@ def open_store(
     options = {DATABASE: database, _CLOCK: clock}
     engines = (
         database.reading_engine(),
-        database.writing_engine(patience),
-        database.writing_engine(patience, is_synced=False),
-        database.writing_engine(patience, takes_turns=False),
+        database.writing_engine(patience, longest_pause),
+        database.writing_engine(patience, longest_pause, is_synced=False),
+        database.writing_engine(patience, longest_pause, takes_turns=False),
     )
     for each in engines:
         event.listen(each, "handle_error", _refuse_long_number)

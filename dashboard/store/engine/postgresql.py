@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool
 from dashboard.domain.secret import quotes
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE, store_in_use_error
+from dashboard.store.engine.database import LONGEST_PAUSE
 from dashboard.store.engine.lease_clock import BootMoment
 
 WRITING_LOCK: Final = 0x6C696E6577617463
@@ -32,12 +33,6 @@ USING_LOCK: Final = WRITING_LOCK + 1
 """Each connection shares this one as long as it lasts, so that one can keep all others out."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
-_LONGEST_PAUSE: Final = timedelta(minutes=1)
-"""How long a writer that stopped (paused, cut off) may keep the others waiting.
-
-One on a slow machine goes on by then: nothing waits inside a transaction, it only computes.
-"""
-
 _LONGEST_GOODBYE: Final = timedelta(seconds=2)
 """How long the server may take to free the locks of a process that ended."""
 
@@ -137,7 +132,12 @@ class PostgresqlServer:
         return engine
 
     def writing_engine(
-        self, patience: timedelta, *, is_synced: bool = True, takes_turns: bool = True
+        self,
+        patience: timedelta,
+        longest_pause: timedelta = LONGEST_PAUSE,
+        *,
+        is_synced: bool = True,
+        takes_turns: bool = True,
     ) -> Engine:
         """Connect for writing: one transaction at a time, on disk when it commits.
 
@@ -147,7 +147,7 @@ class PostgresqlServer:
             {
                 "synchronous_commit": "on" if is_synced else "off",
                 "lock_timeout": _text(patience),
-                "idle_in_transaction_session_timeout": _text(_LONGEST_PAUSE),
+                "idle_in_transaction_session_timeout": _text(longest_pause),
             },
             isolation_level="READ COMMITTED",
             pool_size=1,

@@ -268,6 +268,7 @@ class SqliteFile:
     def writing_engine(
         self,
         patience: timedelta,
+        longest_pause: timedelta = timedelta(),  # noqa: ARG002 - nobody can end another's write
         *,
         is_synced: bool = True,
         takes_turns: bool = True,  # noqa: ARG002 - a file has one writer at a time

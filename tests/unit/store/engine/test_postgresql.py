@@ -66,6 +66,16 @@ def test_writer_is_durable_and_bounded(store: Store, setting: str, value: str) -
         assert connection.scalar(text(f"SHOW {setting}")) == value
 
 
+def test_server_ends_what_a_writer_began_that_stops_for_too_long(store: Store) -> None:
+    with store.read() as connection:
+        url = address_of(name_of(connection))
+    with open_store(url, longest_pause=seconds(7)) as other:
+        for opened in (other.write, other.write_unsynced, other.renew):
+            with opened() as connection:
+                shown = connection.scalar(text("SHOW idle_in_transaction_session_timeout"))
+                assert shown == "7s"
+
+
 def test_process_that_has_just_ended_is_waited_for() -> None:
     with empty_database() as url:
         migrate(url)
