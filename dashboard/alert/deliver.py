@@ -35,6 +35,7 @@ from dashboard.store.alerts.closings import note_cap, open_notifications, traffi
 from dashboard.store.alerts.notification_claims import ClaimRequest
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import live_tokens
 from dashboard.tracing import tracing
 
 _UNCONFIGURED: Final = "unconfigured"
@@ -128,8 +129,9 @@ class Deliverer:
             pending = notification_claims.pending_recipients(connection)
         if freed or capped:
             with self._store.write() as connection:
-                notification_claims.note_tries(connection, self._clock())
-                note_cap(connection, capped)
+                if holder_token in live_tokens(connection):
+                    notification_claims.note_tries(connection, self._clock())
+                    note_cap(connection, capped)
         self._to_claim = {*pending, *self._closings}
         deadline = time.monotonic() + self._policy.patience.total_seconds()
         while self._claim_and_start() and self._collect_until(deadline):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,6 +21,7 @@ from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import SilenceState
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Clock
+from dashboard.errors import DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.alert_status import source_outages
@@ -40,6 +42,7 @@ from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import live_tokens
 
 _ENTRIES_AT_ONCE: Final = 50
 """Outbox entries that one transaction expands: others, and the lease, write in between."""
@@ -98,17 +101,20 @@ class Notifier:
     _latest: _LatestCheck = field(init=False, default_factory=_LatestCheck)
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
-        """Do one round: act on time, notify of what is new, deliver what is due; raises StoreError.
+        """Do one round: act on time, notify of what is new, deliver what is due.
 
         Incidents that are due fire before new transitions are read: one of these may end them.
+        Raises StoreError; or DeliveryWithheld, with nothing written, if the lease is over.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
         if self.beside is not None:
             self.beside.start_due(may_send)
-        self._act_on_time()
-        entries = expand_outbox(self.store, self.configured, self.clock, self.routes, self.domain)
-        self._check_recipients()
+        self._act_on_time(holder_token)
+        entries = expand_outbox(
+            self.store, self.configured, self.clock, self.routes, self.domain, holder_token
+        )
+        self._check_recipients(holder_token)
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
@@ -116,7 +122,7 @@ class Notifier:
         """Start nothing more and wait for the attempts that are running; raises StoreError."""
         return self.deliverer.finish(within)
 
-    def _act_on_time(self) -> None:
+    def _act_on_time(self, holder_token: int) -> None:
         """Let time do to incidents what is due."""
         now = self.clock()
         with self.store.read() as connection:
@@ -126,7 +132,7 @@ class Notifier:
         if not is_due:
             self._latest.note(obstacles, now)
             return
-        with self.store.write() as connection:
+        with _writing(self.store, holder_token) as connection:
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
             directory = read_directory(connection, self.configured)
@@ -138,7 +144,7 @@ class Notifier:
             clock.act(connection)
         self._latest.note(obstacles, now)
 
-    def _check_recipients(self) -> None:
+    def _check_recipients(self, holder_token: int) -> None:
         """Send what is open to those newly verified, and nothing to those to whom none may go."""
         with self.store.read() as connection:
             directory = read_directory(connection, self.configured)
@@ -150,7 +156,7 @@ class Notifier:
             barred = [each for each in pending_to(connection) if directory.withheld(each)]
         if not verified and not barred:
             return
-        with self.store.write() as connection:
+        with _writing(self.store, holder_token) as connection:
             directory = read_directory(connection, self.configured)
             for each in barred:
                 if why := directory.withheld(each):
@@ -167,15 +173,17 @@ def expand_outbox(
     clock: Clock,
     routes: Router | None = None,
     domain: str = NO_DOMAIN,
+    holder_token: int | None = None,
 ) -> int:
     """Take the next entries of the outbox into incidents, and notify each recipient of each.
 
-    Return how many entries were expanded, none when all are done.
+    Return how many entries were expanded, none when all are done. DeliveryWithheld if the lease of
+    `holder_token` is over; without one nobody checks.
     """
     with store.read() as connection:
         if not outbox.is_expansion_pending(connection):
             return 0
-    with store.write() as connection:
+    with _writing(store, holder_token) as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
         now, zones = clock(), configured.zones
         router = routes or partial(routes_of, rules_in_force(connection), now=now, zones=zones)
@@ -194,6 +202,15 @@ def expand_outbox(
         if any(each.transition.subject.kind in SOURCES for each in entries):
             make_lasting_due(connection, now)
     return len(entries)
+
+
+@contextmanager
+def _writing(store: Store, holder_token: int | None) -> Iterator[Connection]:
+    """Write in one transaction; DeliveryWithheld, which undoes it, if the lease is over."""
+    with store.write() as connection:
+        if holder_token is not None and holder_token not in live_tokens(connection):
+            raise DeliveryWithheld("the lease of this worker expired")
+        yield connection
 
 
 def _log_results(results: Counter[DeliveryResult]) -> None:

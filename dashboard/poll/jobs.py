@@ -130,7 +130,9 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
     measured = _measured_rules(worker)
-    housekeeping = RetentionRounds(worker.store, worker.retention, worker.clocks, anyio.sleep)
+    housekeeping = RetentionRounds(
+        worker.store, worker.retention, worker.clocks, anyio.sleep, term.check
+    )
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),

@@ -15,7 +15,7 @@ from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.maintenance.purge import PurgeBatch, apply_retention
+from dashboard.store.maintenance.purge import Check, PurgeBatch, allow, apply_retention
 from dashboard.store.monitoring.upkeep import (
     clock_jump,
     last_measured,
@@ -41,12 +41,23 @@ _log = get_logger("housekeeping")
 class RetentionRounds:
     """Goes through the store once an hour; a round that takes long goes on with the next run."""
 
-    def __init__(self, store: Store, retention: Retention, clocks: Clocks, rest: Rest) -> None:
-        """Begin with the first run; `rest` waits for so many seconds."""
+    def __init__(
+        self,
+        store: Store,
+        retention: Retention,
+        clocks: Clocks,
+        rest: Rest,
+        check: Check = allow,
+    ) -> None:
+        """Begin with the first run; `rest` waits for so many seconds.
+
+        `check` is asked in each transaction that writes, and raises if the lease is over.
+        """
         self._store = store
         self._retention = retention
         self._clocks = clocks
         self._rest = rest
+        self._check = check
         self._round: Iterator[PurgeBatch] | None = None
         self._next_round = timedelta()
         self._purged: Counter[str] = Counter()
@@ -70,7 +81,8 @@ class RetentionRounds:
     def _next_batch(self) -> PurgeBatch | None:
         if self._round is None:
             self._begin_round()
-            self._round = apply_retention(self._store, self._retention.before(self._trusted_now()))
+            before = self._retention.before(self._trusted_now())
+            self._round = apply_retention(self._store, before, check=self._check)
         try:
             return next(self._round, None)
         except BaseException:
@@ -98,11 +110,13 @@ class RetentionRounds:
             if last_details(connection, Action.CHANGE_RETENTION) == kept:
                 return
         with self._store.write() as connection:
+            self._check(connection)
             worker = Actor("worker", self._clocks.now())
             note_action(connection, worker, Action.CHANGE_RETENTION, "store", kept)
 
     def _note_purge(self) -> None:
         with self._store.write() as connection:
+            self._check(connection)
             note_purge(connection, self._clocks.now())
 
     def _measure(self) -> None:
@@ -114,6 +128,7 @@ class RetentionRounds:
                 return
             measured = measure(connection, now)
         with self._store.write() as connection:
+            self._check(connection)
             record_size(connection, measured)
 
     async def _end_round(self) -> None:

@@ -6,9 +6,9 @@ other writer waits long. Each of these checks again whether a row may go: time h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, or_, select, update
@@ -282,10 +282,21 @@ class PurgeBatch(NamedTuple):
     took: float
 
 
+Check: TypeAlias = Callable[[Connection], None]
+"""Raises where a transaction is not to go on."""
+
+
+def allow(_connection: Connection) -> None:
+    """Let a transaction go on."""
+
+
 def apply_retention(
-    store: Store, before: Mapping[str, datetime], pace: AdaptiveBatches | None = None
+    store: Store,
+    before: Mapping[str, datetime],
+    pace: AdaptiveBatches | None = None,
+    check: Check = allow,
 ) -> Iterator[PurgeBatch]:
-    """Delete data past its retention, one transaction for each batch.
+    """Delete data past its retention, one transaction for each batch, which is checked first.
 
     `before` is what `Retention.before` returns. No transaction is open between two batches: the
     caller pauses as long as others need.
@@ -295,11 +306,17 @@ def apply_retention(
         moment = before.get(purge.age)
         if moment is not None:
             own = batches.restarted()
-            for rows in _batches(store, purge.rows, moment, own):
+            for rows in _batches(store, purge.rows, moment, own, check):
                 yield PurgeBatch(purge.kind, rows, own.took)
 
 
-def _batches(store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
+def _batches(
+    store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatches, check: Check
+) -> Iterator[int]:
+    def delete_some(connection: Connection, some: Sequence[Any]) -> int:
+        check(connection)
+        return rows.delete(connection, some, before)
+
     after = None
     while True:
         with store.read() as connection:
@@ -307,6 +324,4 @@ def _batches(store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatche
         if not found:
             return
         after = found[-1]
-        yield from pace.in_batches(
-            store, found, lambda connection, some: rows.delete(connection, some, before)
-        )
+        yield from pace.in_batches(store, found, delete_some)

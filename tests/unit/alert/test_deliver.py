@@ -31,6 +31,7 @@ from dashboard.errors import (
     DeliveryDeferred,
     DeliveryError,
     DeliveryRefused,
+    DeliveryWithheld,
     StoreUnavailable,
 )
 from dashboard.store.engine.engine import Store
@@ -138,6 +139,9 @@ def test_notifier_expands_once_and_delivers_in_one_round(
     both = ConfiguredRecipients((ONCALL, OTHERS))
     notifier = Notifier(store, both, deliverer, fake_clock.now)
 
+    with pytest.raises(DeliveryWithheld):
+        notifier.run(take_lease(store) + 1, always)
+    assert states(store) == {}, "a worker without the lease wrote something"
     assert notifier.run(take_lease(store), always), "what was new may have been only a part"
     assert states(store) == {SENT: 2}
     assert expand_outbox(store, both, fake_clock.now) == 0

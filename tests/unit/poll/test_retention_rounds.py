@@ -12,9 +12,10 @@ from dashboard.domain.health.retention import Retention
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.people.access import Action
 from dashboard.errors import StoreError
-from dashboard.poll.lease import Clocks
+from dashboard.poll.lease import Clocks, LeaseLost
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
 from dashboard.store.health import store_space
@@ -78,6 +79,21 @@ async def test_old_fees_are_gone_after_a_run_and_others_stay(store: Store) -> No
     assert min(house.rests) > 0
     with store.read() as connection:
         assert last_upkeep(connection).purged_at == house.now
+
+
+async def test_worker_without_its_lease_purges_nothing(store: Store) -> None:
+    house = ServeHome(store)
+    await house.keeping(Retention()).run()
+    house.see_fees(15)
+
+    def refuse(_: Connection) -> None:
+        raise LeaseLost("another worker has it")
+
+    keeping = RetentionRounds(store, Retention(), house.clocks, house.rest, refuse)
+    with pytest.raises(LeaseLost):
+        await keeping.run()
+
+    assert house.fees() == 3
 
 
 async def test_round_comes_once_an_hour(store: Store) -> None:
