@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from typing import TypeVar
 
 from dashboard.domain.fees.gas import SuggestedGasFees
@@ -12,7 +13,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError
-from tests.builders import suggested_gas_fees
+from tests.builders import GWEI, suggested_gas_fees
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint did not answer")
 
@@ -92,3 +93,20 @@ class ScriptedGas:
         if operation in self.errors:
             raise self.errors[operation]
         return answer
+
+
+class MovingGas(ScriptedGas):
+    """Tells another base fee each time, by one wei: only a chain with a flat fee never moves."""
+
+    def __init__(self) -> None:
+        """Be calm below 20 gwei."""
+        super().__init__()
+        self.threshold = Wei(20 * GWEI)
+        self.gwei = 10
+        self._moves = count()
+
+    async def suggested_gas_fees(self) -> SuggestedGasFees:
+        """Suggest fees."""
+        base_fee = Wei(self.gwei * GWEI + next(self._moves))
+        self.fees = suggested_gas_fees(estimated_base_fee=base_fee)
+        return await super().suggested_gas_fees()

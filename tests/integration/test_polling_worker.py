@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 from time import monotonic
 
@@ -17,10 +16,10 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
 from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.fees.gas import GasPeriods, SuggestedGasFees
+from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
@@ -31,10 +30,8 @@ from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,
-    GWEI,
     a_hash,
     a_record,
-    suggested_gas_fees,
 )
 from tests.delivery_checks import reject
 from tests.flaky_store import FlakyStore
@@ -53,7 +50,7 @@ from tests.one_by_one import recent_notifications
 from tests.received_mail import mails_of
 from tests.recording_channel import SENDER, message_about
 from tests.routes import alone
-from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
+from tests.scripted_upstreams import MovingGas, ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -120,23 +117,6 @@ async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path
     assert (
         mail["Subject"] == "ADD over its limit 1.14 × · 0x00000000…000001 · devnet (simulated data)"
     )
-
-
-class MovingGas(ScriptedGas):
-    """Tells another base fee each time, by one wei: only a chain with a flat fee never moves."""
-
-    def __init__(self) -> None:
-        """Be calm below 20 gwei."""
-        super().__init__()
-        self.threshold = Wei(20 * GWEI)
-        self.gwei = 10
-        self._moves = count()
-
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Suggest fees."""
-        base_fee = Wei(self.gwei * GWEI + next(self._moves))
-        self.fees = suggested_gas_fees(estimated_base_fee=base_fee)
-        return await super().suggested_gas_fees()
 
 
 async def test_busy_and_calm_are_two_mails_in_one_thread(store: Store, tmp_path: Path) -> None:
