@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from binascii import unhexlify
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import ClassVar, NewType, Self, TypeAlias
+from typing import ClassVar, NewType, Self, TypeAlias, overload
 
 from dashboard.errors import InputError, WireError
 
@@ -111,6 +111,45 @@ class TxHash(_FixedBytes):
     __slots__ = ()
     LENGTH = 32
     NAME = "transaction hash"
+
+
+class TxHashes(Sequence[TxHash]):
+    """Hashes in one string of bytes, so that thousands are read, kept and asked about at once."""
+
+    __slots__ = ("packed",)
+
+    def __init__(self, packed: bytes) -> None:
+        self.packed = packed
+
+    @classmethod
+    def of(cls, parts: Iterable[Sequence[TxHash]]) -> Self:
+        """Join several sequences."""
+        return cls(b"".join(map(pack, parts)))
+
+    def __len__(self) -> int:
+        return len(self.packed) // TxHash.LENGTH
+
+    def __iter__(self) -> Iterator[TxHash]:
+        ends = range(TxHash.LENGTH, len(self.packed) + 1, TxHash.LENGTH)
+        return (TxHash(self.packed[end - TxHash.LENGTH : end]) for end in ends)
+
+    @overload
+    def __getitem__(self, place: int) -> TxHash: ...
+    @overload
+    def __getitem__(self, place: slice) -> TxHashes: ...
+    def __getitem__(self, place: int | slice) -> TxHash | TxHashes:
+        if isinstance(place, int):
+            start = range(len(self))[place] * TxHash.LENGTH
+            return TxHash(self.packed[start : start + TxHash.LENGTH])
+        some = range(len(self))[place]
+        if some.step == 1:
+            return TxHashes(self.packed[some.start * TxHash.LENGTH : some.stop * TxHash.LENGTH])
+        return TxHashes(pack([self[each] for each in some]))
+
+
+def pack(hashes: Sequence[TxHash]) -> bytes:
+    """Return the bytes of all hashes, one after the other."""
+    return hashes.packed if isinstance(hashes, TxHashes) else b"".join(hashes)
 
 
 class Address(_FixedBytes):

@@ -16,7 +16,7 @@ from uuid import UUID
 from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.tracking.cadence import SOONEST
 from dashboard.poll.conditions import Conditions
@@ -38,10 +38,10 @@ from dashboard.store.rejections.archive import rejected_since
 from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.tracking.cohorts import (
     Cohort,
+    KnownCohorts,
     PollResult,
     WatchedCohort,
     mark_rejected,
-    read_cohorts,
     renew,
     still_watched,
     watched_after,
@@ -115,6 +115,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         self._schedule = schedule
         self._conditions = conditions
         self._new_id = new_id
+        self._known = KnownCohorts()
         self._last_cohort_id = 0
         self._limits_ended_at: datetime | None = None
         self._has_outage = False
@@ -183,7 +184,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def questions(self, due: Sequence[ScheduledCohort]) -> list[Question]:
         """Read the hashes of cohorts and groups; one that has none any more is left out."""
         network_id = self.store.network_id
-        read = {False: read_cohorts, True: read_groups}
+        read = {False: self._known.read, True: read_groups}
         found: list[Question] = []
         with self.store.read() as connection:
             for is_group, read_all in read.items():
@@ -249,7 +250,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         for scheduled, cohort in questions:
             result = results.get(scheduled.cohort_id)
             if scheduled.is_group:
-                size = len(cohort.hashes) - len(left.intersection(cohort.hashes))
+                size = len(cohort.hashes)
+                size -= len(left.intersection(cohort.hashes)) if left else 0
                 nulls += [replace(scheduled, size=size)] if size else []
             elif result == _NULL and self._schedule.renewed_at(scheduled, now) is None:
                 nulls.append(scheduled)
@@ -298,8 +300,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             renew(connection, rejected_since(connection, network_id, sender, since), at)
 
 
-def _hashes(questions: Iterable[Question]) -> list[TxHash]:
-    return [tx_hash for each in questions for tx_hash in each.cohort.hashes]
+def _hashes(questions: Iterable[Question]) -> TxHashes:
+    return TxHashes.of(each.cohort.hashes for each in questions)
 
 
 def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[ExclusionAnswer]]:

@@ -6,12 +6,13 @@ from binascii import hexlify
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
+from struct import Struct
 from typing import Final
 
 import msgspec
 from msgspec import Raw
 
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import TxHash, pack
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE
@@ -27,8 +28,9 @@ _MARK: Final = b"#"
 def encode_status_batch(method: str, hashes: Sequence[TxHash], first_id: int) -> bytes:
     """Write at most `BLOCK` calls of `method`, with ids that count up from a multiple of it."""
     template, length = _template(method)
-    calls = template[: length * len(hashes)] + b"]"
-    return calls.replace(_MARK, b"%d" % (first_id // BLOCK)) % tuple(map(hexlify, hashes))
+    calls = (template[: length * len(hashes)] + b"]").replace(_MARK, b"%d" % (first_id // BLOCK))
+    digits = Struct(f"{2 * TxHash.LENGTH}s" * len(hashes))
+    return calls % digits.unpack(hexlify(pack(hashes)))
 
 
 @lru_cache(maxsize=8)

@@ -77,7 +77,7 @@ def leave_changed(
         if (each.record, each.failure) != (None, None) or each.is_claimed_included
     }
     unlike.update(changed_members(connection, network_id, [each.cohort_id for each in groups]))
-    changed = [each for group in groups for each in group.hashes if each in unlike]
+    changed = [each for group in groups if unlike for each in group.hashes if each in unlike]
     leaving = cohorts_among(connection, network_id, changed)
     leave_groups(connection, network_id, [each.cohort_id for each in leaving if each.is_whole])
     return leaving

@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    LargeBinary,
+    Row,
     and_,
     case,
     delete,
@@ -23,11 +25,12 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    type_coerce,
     update,
 )
 
 from dashboard.domain.health.observation import FailureKind
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.tracking.cadence import MOST_RENEWALS, RENEWED_FOR
 from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.store.engine.batching import portions
@@ -146,23 +149,54 @@ def read_cohorts(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[Cohort]:
     """Read the hashes of cohorts, without hashes that are no longer watched on the network."""
-    watched: dict[int, Cohort] = {}
-    hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
-    column = watched_cohorts.c
-    for some in portions(cohort_ids):
-        query = select(*column["cohort_id", "is_rejected", "included_at"])
-        query = query.where(column.cohort_id.in_(some), column.network_id == network_id)
-        for cohort_id, is_rejected, included_at in connection.execute(query):
-            own = hashes[cohort_id]
-            watched[cohort_id] = Cohort(
-                cohort_id, is_rejected, own, is_included=included_at is not None
-            )
-        members = select(tracked_hashes.c.cohort_id, tracked_hashes.c.tx_hash)
-        for cohort_id, tx_hash in connection.execute(
-            members.where(tracked_hashes.c.cohort_id.in_(some))
-        ):
-            hashes[cohort_id].append(tx_hash)
-    return [watched[each] for each in cohort_ids if each in watched]
+    return KnownCohorts().read(connection, network_id, cohort_ids)
+
+
+class KnownCohorts:
+    """The hashes of cohorts that were read last, which one worker asks about again and again.
+
+    A cohort that is as large as it was has the same hashes: some may have left, none ever joins.
+    """
+
+    def __init__(self, most: int = 1000) -> None:
+        """Keep those of so many cohorts."""
+        self._most = most
+        self._hashes: dict[int, TxHashes] = {}
+
+    def read(
+        self, connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
+    ) -> list[Cohort]:
+        """Read cohorts; one that is not watched on the network any more is left out."""
+        watched = watched_cohorts.c
+        found: dict[int, Row[Any]] = {}
+        for some in portions(cohort_ids):
+            query = select(*watched["cohort_id", "is_rejected", "included_at"], cohorts.c.size)
+            query = query.join(cohorts, cohorts.c.cohort_id == watched.cohort_id)
+            query = query.where(watched.cohort_id.in_(some), watched.network_id == network_id)
+            found |= {row.cohort_id: row for row in connection.execute(query)}
+        hashes = self._hashes_of(connection, {each: row.size for each, row in found.items()})
+        return [
+            Cohort(each, row.is_rejected, hashes[each], is_included=row.included_at is not None)
+            for each in cohort_ids
+            if (row := found.get(each)) is not None
+        ]
+
+    def _hashes_of(
+        self, connection: Connection, sizes: Mapping[int, int]
+    ) -> Mapping[int, TxHashes]:
+        column, known = tracked_hashes.c, self._hashes
+        same = {each: known[each] for each in sizes if len(known.get(each, ())) == sizes[each]}
+        read: dict[int, list[bytes]] = {each: [] for each in sizes if each not in same}
+        members = select(column.cohort_id, type_coerce(column.tx_hash, LargeBinary))
+        for some in portions([*read]):
+            of_cohorts = members.where(column.cohort_id.in_(some))
+            for cohort_id, tx_hash in connection.execute(of_cohorts):
+                read[cohort_id].append(tx_hash)
+        known |= {each: TxHashes(b"".join(hashes)) for each, hashes in read.items()}
+        found = {each: known[each] for each in sizes}
+        while len(known) > self._most:
+            del known[next(iter(known))]
+        return found
 
 
 def insert_cohort(

@@ -13,9 +13,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    LargeBinary,
+    Select,
+    func,
+    insert,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
 
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import poll_groups, polled_cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort
@@ -28,11 +38,16 @@ def read_groups(
     connection: Connection, network_id: NetworkId, group_ids: Sequence[int]
 ) -> list[Cohort]:
     """Read the hashes of groups, each as if it was one cohort with the id of the group."""
-    hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
+    hashes: defaultdict[int, list[bytes]] = defaultdict(list)
+    columns = (_ASKED_ID, type_coerce(tracked_hashes.c.tx_hash, LargeBinary))
     for some in portions(group_ids):
-        for group_id, tx_hash in connection.execute(_members(network_id, some)):
+        members = _members(network_id, some).with_only_columns(*columns)
+        for group_id, tx_hash in connection.execute(members):
             hashes[group_id].append(tx_hash)
-    return [Cohort(group_id, is_rejected=False, hashes=some) for group_id, some in hashes.items()]
+    return [
+        Cohort(group_id, is_rejected=False, hashes=TxHashes(b"".join(some)))
+        for group_id, some in hashes.items()
+    ]
 
 
 def changed_members(

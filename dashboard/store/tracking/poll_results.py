@@ -73,12 +73,12 @@ def record_poll_results(
         if cohort.is_whole:
             commonest = max(groups, key=lambda result: len(groups[result]))
             results[cohort.cohort_id] = commonest
-            message = _commonest_message(groups.pop(commonest), answers)
+            message = _commonest_message(commonest, groups.pop(commonest), answers)
             changes[commonest, message].append(cohort.cohort_id)
         for result, some in groups.items():
             new_id = split_cohort(connection, cohort.cohort_id, some)
             if new_id is not None:
-                changes[result, _commonest_message(some, answers)].append(new_id)
+                changes[result, _commonest_message(result, some, answers)].append(new_id)
     for (result, message), cohort_ids in changes.items():
         _write_result(connection, network_id, cohort_ids, _values(asked_at, result, message))
         if result.is_rejected:
@@ -134,7 +134,7 @@ def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: 
 def _by_result(
     cohort: Cohort, answers: Mapping[TxHash, ExclusionAnswer]
 ) -> dict[PollResult, Sequence[TxHash]]:
-    if answers.keys().isdisjoint(cohort.hashes):  # nearly always
+    if not answers or answers.keys().isdisjoint(cohort.hashes):  # nearly always
         return {_result(cohort, None): cohort.hashes}
     groups: defaultdict[PollResult, list[TxHash]] = defaultdict(list)
     for tx_hash in cohort.hashes:
@@ -153,11 +153,15 @@ def _result(cohort: Cohort, answer: ExclusionAnswer | None) -> PollResult:
     )
 
 
-def _commonest_message(hashes: Sequence[TxHash], answers: Mapping[TxHash, ExclusionAnswer]) -> str:
-    """Return what most of the failures of these hashes say; empty if there are none."""
-    told = (answers[each] for each in hashes if each in answers)
-    messages = Counter(each.failure.message for each in told if each.failure is not None)
-    return messages.most_common(1)[0][0] if messages else ""
+def _commonest_message(
+    result: PollResult, hashes: Sequence[TxHash], answers: Mapping[TxHash, ExclusionAnswer]
+) -> str:
+    """Return what most of the failures of these hashes say; empty if they were answered."""
+    if result.is_answered:
+        return ""
+    failures = (answers[each].failure for each in hashes)
+    messages = Counter(each.message for each in failures if each is not None)
+    return messages.most_common(1)[0][0]
 
 
 def _values(asked_at: datetime, result: PollResult, message: str) -> dict[str, Any]:

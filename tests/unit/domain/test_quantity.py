@@ -12,8 +12,10 @@ from dashboard.domain.quantity import (
     LARGEST_FEE,
     Address,
     TxHash,
+    TxHashes,
     Wei,
     format_gwei,
+    pack,
     parse_gwei,
     parse_hex_bytes,
     parse_hex_quantity,
@@ -173,3 +175,20 @@ def test_address_round_trip_keeps_every_byte(address: Address) -> None:
 )
 def test_hostile_text_is_quoted_short_and_in_ascii(text: str, shown: str) -> None:
     assert shorten(text, 3) == shown
+
+
+def test_packed_hashes_are_the_sequence_of_them() -> None:
+    hashes = [TxHash(bytes([number]) * 32) for number in range(5)]
+    packed = TxHashes.of([hashes[:2], TxHashes(pack(hashes[2:]))])
+
+    assert list(packed) == hashes
+    assert len(packed) == len(hashes)
+    assert (packed[1], packed[-1]) == (hashes[1], hashes[-1])
+    assert [list(packed[some]) for some in (slice(1, 3), slice(9, 20), slice(None, None, -2))] == [
+        hashes[1:3],
+        [],
+        hashes[::-2],
+    ]
+    assert pack(packed) == pack(hashes)
+    with pytest.raises(IndexError):
+        packed[5]
