@@ -91,7 +91,7 @@ def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
         [cohort] = read_cohorts(connection, A_NETWORK, [here.cohort_id])
 
     assert (taken_up.cohort_id, taken_up.born_at) == (here.cohort_id, A_MOMENT)
-    assert (cohort.hashes, here.last_result.is_answered) == ([a_hash(3)], False)
+    assert ([*cohort.hashes], here.last_result.is_answered) == ([a_hash(3)], False)
 
 
 def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: Store) -> None:
