@@ -168,9 +168,14 @@ new PerformanceObserver((list) => list.getEntries().forEach((each) => {
 _MOST_SHIFTED: Final = 0.1
 """What counts as good of all layout shifts of a page (https://web.dev/articles/cls)."""
 
-FIRST_LOADS: Final = ((360, ""), (360, "rejections"), (1280, "fees"), (1280, "rejections"))
+FIRST_LOADS: Final = (
+    *((360, each) for each in ("", "rejections", "tracked", "health", "settings")),
+    *((1280, each) for each in ("fees", "rejections", "lookup", "alerts")),
+)
 FIRST_LOADS_OF_ALL: Final = tuple(
-    product((360, 1280), ("", "fees", "rejections", "tracked", "alerts", "health"))
+    product(
+        (360, 1280), ("", "fees", "rejections", "lookup", "tracked", "alerts", "health", "settings")
+    )
 )
 
 _SEARCH: Final = ".st-key-search-field input"

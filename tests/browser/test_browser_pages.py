@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,6 +13,7 @@ from tests.browser.page_checks import SIZE, texts_cut, visit
 from tests.browser.seeded_store import tx_hash
 from tests.browser.site import BROKEN, SECRET
 from tests.chromium import SETTLED
+from tests.icon_font import FONT, NOT_IN_ANY_FONT, signs
 
 BEYOND_THE_WALL = """
 () => [...document.querySelectorAll('.lw-wall, .lw-wall *, .st-key-wall-bar a')].filter((e) => {
@@ -159,6 +161,33 @@ def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str)
 
     expect(link).to_be_focused()
     expect(label).to_be_visible()
+
+
+_WIDTHS_OF_SIGNS: Final = """
+async (names) => {
+  await document.fonts.load('24px "Material Symbols Rounded"', names.join(''));
+  const sign = document.body.appendChild(document.createElement('span'));
+  sign.style = 'font: 24px "Material Symbols Rounded"; position: fixed';
+  return Object.fromEntries(names.map((name) => {
+    sign.textContent = name;
+    return [name, sign.getBoundingClientRect().width];
+  }));
+}
+"""
+_FONTS: Final = """
+() => performance.getEntriesByType('resource')
+  .filter((each) => each.name.endsWith('.woff2')).map((each) => each.decodedBodySize)
+"""
+
+
+def test_every_sign_is_in_the_small_font_and_no_other_font_is_fetched(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/tracked")
+    widths = page.evaluate(_WIDTHS_OF_SIGNS, sorted(signs() - NOT_IN_ANY_FONT))
+
+    assert {name: width for name, width in widths.items() if abs(width - 24) > 1} == {}
+    assert page.evaluate(_FONTS) == [FONT.stat().st_size]
 
 
 def test_error_shows_its_kind_and_neither_text_nor_traceback(page: Page, site: str) -> None:

@@ -84,7 +84,7 @@ def _listing(
     entries: Sequence[TrackedEntry], needs: Mapping[TxHash, Need], now: datetime
 ) -> Listing[TrackedEntry]:
     """Return how a page lists what is tracked, without columns that would be empty."""
-    columns = (
+    columns: tuple[Column[TrackedEntry], ...] = (
         Column("Verdict", lambda each: _verdict(each, needs, now), key="verdict"),
         Column("Since", lambda each: _since(each, now), key="since"),
         Column(

@@ -219,11 +219,9 @@ def _side_by_side(
         drawn = chosen_lines(asked, first)
         places = [asked.index(each) for each in drawn]
         found = queries.fees.lines(drawn, places, zoom or time_range)
-        if not drawn:
-            empty("No network is chosen", "Choose some above.")
-            return
         if not found.lines:
-            empty(f"No fee seen in the {shown}", "Choose a longer time.")
+            said = f"No fee seen in the {shown}" if drawn else "No network is chosen"
+            empty(said, "Choose a longer time." if drawn else "Choose some above.")
             return
         if is_table:
             data_table(side_by_side.lines_table(found.lines), side_by_side.HEIGHT)
