@@ -49,8 +49,17 @@ async function draw(chart) {
   chart.drawn = wanted;
   const { figure, config, height } = wanted;
   const layout = { ...figure.layout, height, width: undefined, autosize: true };
-  await window.Plotly.react(plot, figure.data, layout, config);
+  const data = layout.xaxis?.type === "date" ? figure.data.map(inUtc) : figure.data;
+  await window.Plotly.react(plot, data, layout, config);
   if (isFirst) listen(chart);
+}
+
+// Plotly draws a number in the browser's time zone and text as it is written; all times are UTC.
+function inUtc(trace) {
+  if (trace.x?.dtype !== "f8") return trace;
+  const bytes = Uint8Array.from(atob(trace.x.bdata), (each) => each.charCodeAt(0));
+  const written = (at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, -1) : null);
+  return { ...trace, x: Array.from(new Float64Array(bytes.buffer), written) };
 }
 
 function listen(chart) {

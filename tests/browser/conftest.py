@@ -35,8 +35,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def warm_page(browser: Browser) -> Iterator[Page]:
-    """Yield a window that has loaded the scripts of the pages: half of the time goes there."""
-    with browser.new_context(viewport=SIZE) as context:
+    """Yield a window that has loaded the scripts of the pages: half of the time goes there.
+
+    Its viewer is far from UTC, in which all times are shown.
+    """
+    with browser.new_context(viewport=SIZE, timezone_id="Asia/Kolkata") as context:
         context.set_default_timeout(MILLISECONDS)
         errors: list[str] = []
         context.on("weberror", lambda each: errors.append(each.error.message))

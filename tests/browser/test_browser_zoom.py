@@ -29,6 +29,16 @@ _IS_DRAWN: Final = """
   });
 }
 """
+_HOURS_TO_LATEST: Final = """
+() => {
+  const plot = [...document.querySelectorAll('.js-plotly-plot')]
+    .find((each) => each._fullLayout?.xaxis?.type === 'date' && each.calcdata);
+  if (!plot) return [];
+  const edge = plot._fullLayout.xaxis.range[1];
+  const latest = Math.max(...plot.calcdata.flat().map((point) => point.x).filter(Number.isFinite));
+  return [Date.parse(`${edge.replace(' ', 'T')}Z`), latest].map((at) => (Date.now() - at) / 3.6e6);
+}
+"""
 _LINES_DRAWN: Final = """
 () => (document.querySelector('.st-key-side-by-side .js-plotly-plot')?.data ?? [])
   .filter((trace) => trace.customdata).length
@@ -55,6 +65,17 @@ def test_every_length_of_time_is_drawn(page: Page, past: str) -> None:
     page.get_by_text("How to read it").click()
     expect(page.get_by_text("the dark band reaches from its median")).to_be_visible()
     expect(page.locator(".lw-badge.simulated")).to_have_count(2)
+
+
+@pytest.mark.parametrize("path", ["fees?network=devnet", "fees", "rejections"])
+def test_times_are_in_utc_wherever_the_viewer_is(page: Page, past: str, path: str) -> None:
+    visit(page, f"{past}/{path}")
+    eventually(lambda: bool(page.evaluate(_HOURS_TO_LATEST)))
+
+    edge, latest = page.evaluate(_HOURS_TO_LATEST)
+
+    assert abs(edge) < 2
+    assert abs(latest) < 2
 
 
 def test_networks_stand_side_by_side_and_are_said_to_be_simulated(page: Page, past: str) -> None:

@@ -28,6 +28,7 @@ from dashboard.show.charts.figure import (
     PlotlyJson,
     drawn_once,
     level_name,
+    on_axis,
     plain_layout,
     typed,
 )
@@ -99,7 +100,7 @@ def fee_figure(timeline: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARK
         _line(timeline, wei_per_unit, unit),
     ]
     layout = plain_layout(top, unit, HEIGHT)
-    layout["xaxis"]["range"] = [since.timestamp() * 1000, timeline.until.timestamp() * 1000]
+    layout["xaxis"]["range"] = [on_axis(since), on_axis(timeline.until)]
     layout["annotations"] = [
         level_name(None if each is None else int(each[-1]) / wei_per_unit, style)
         for each, style in levels

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from colorsys import hls_to_rgb
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -62,6 +63,11 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJso
     if array.ndim > 1:
         sent["shape"] = ", ".join(map(str, array.shape))
     return sent
+
+
+def on_axis(at: datetime) -> str:
+    """Write a moment for a date axis: text is drawn as it is, a number in the browser's zone."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def with_picture(file_name: str) -> dict[str, Any]:

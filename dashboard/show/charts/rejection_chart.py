@@ -20,6 +20,7 @@ from dashboard.show.charts.figure import (
     DrawnFigure,
     PlotlyJson,
     module_colour,
+    on_axis,
     plain_layout,
     plain_name,
     typed,
@@ -49,7 +50,7 @@ def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
     layout = plain_layout(top * HEADROOM, "", HEIGHT)
     begins, step = timeline.window.begins, timeline.window.step
     layout["xaxis"] |= {
-        "range": [_milliseconds(begins[0]), _milliseconds(begins[-1] + step)],
+        "range": [on_axis(begins[0]), on_axis(begins[-1] + step)],
         "fixedrange": True,
         "hoverformat": "from %d %b %H:%M:%S UTC" if step < _MINUTE else "from %d %b %H:%M UTC",
     }
@@ -70,7 +71,7 @@ def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
 def _end_of_limits(at: datetime) -> PlotlyJson:
     """Draw a line where line limits ended, over the whole height."""
     line = {"color": _REST, "width": 2, "dash": "dot"}
-    x, whole = _milliseconds(at), {"yref": "paper", "y0": 0, "y1": 1}
+    x, whole = on_axis(at), {"yref": "paper", "y0": 0, "y1": 1}
     return {"type": "line", "x0": x, "x1": x, **whole, "line": line}
 
 
@@ -116,10 +117,9 @@ def timeline_legend(timeline: Timeline) -> list[tuple[str, str, int]]:
 
 def _steps(timeline: Timeline) -> PlotlyJson:
     step = timeline.window.step / _SECOND * 1000
-    begins = np.array([_milliseconds(each) for each in timeline.window.begins], dtype=np.float64)
     return {
         "type": "bar",
-        "x": typed(begins),
+        "x": [on_axis(each) for each in timeline.window.begins],
         "width": step * _PART,
         "offset": step * (1 - _PART) / 2,
     }
@@ -195,7 +195,3 @@ def _whole_numbers(top: int) -> PlotlyJson:
     return {"ticksuffix": "", "tickformat": ",d", "fixedrange": True} | (
         {"dtick": 1, "nticks": 0} if top <= _FEW else {}
     )
-
-
-def _milliseconds(at: datetime) -> float:
-    return at.timestamp() * 1000

@@ -25,6 +25,7 @@ from dashboard.show.charts.figure import (
     PlotlyJson,
     drawn_once,
     level_name,
+    on_axis,
     plain_layout,
     plain_name,
     typed,
@@ -58,7 +59,7 @@ def side_by_side(found: FeeLines) -> Drawing:
     top = HEADROOM * max([_WHOLE, *(float(np.nanmax(each, initial=0.0)) for each in heights)])
     missed = [[milliseconds_of(edge) for edge in each] for each in _unseen(found).missed]
     layout = plain_layout(top, "%", HEIGHT)
-    layout["xaxis"]["range"] = [since.timestamp() * 1000, until.timestamp() * 1000]
+    layout["xaxis"]["range"] = [on_axis(since), on_axis(until)]
     layout["annotations"] = [level_name(_WHOLE, USUAL)]
     figure = DrawnFigure(
         [
