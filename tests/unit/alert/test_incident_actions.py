@@ -140,7 +140,7 @@ def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) ->
     ask.unacknowledge(ids["payouts"], ann)
 
     assert [each.rule for each in acknowledged.others] == ["rejections"]
-    assert ask.with_it(acknowledged.others).startswith("With it: “1 rejection ")
+    assert ask.with_it(acknowledged.others).startswith("With it: “network 424242: 1 rejected")
     assert (taken, handed, owners(watch)) == (
         {"payouts": "Ann", "rejections": "Ann"},
         {"payouts": "Bob", "rejections": "Bob"},
@@ -163,7 +163,7 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
     asked = links.about(link)
     done = links.act(link, {"name": "Ann"})
 
-    assert asked.preview.startswith("With it: “1 rejection ")
+    assert asked.preview.startswith("With it: “network 424242: 1 rejected")
     assert asked.preview in done.text
     assert links.about(link).preview == ""
     assert owners(watch) == {"payouts": "Ann", "rejections": "Ann"}

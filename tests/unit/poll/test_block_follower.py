@@ -166,7 +166,7 @@ def test_what_was_said_last_is_what_the_chain_holds(steps: list[tuple[str, int]]
                 scene.clock.wait(seconds(min(number, 20)))
             else:
                 await scene.poll()
-        scene.chain.mine(7, 7, 7, 7)
+        scene.chain.mine(*range(450))  # blocks that were too many to be read are a gap at last
         await scene.poll()
         held = {each for each in HASHES if str(each) in scene.chain.transactions}
         assert {each for each, is_included in scene.said.items() if is_included} == held

@@ -36,7 +36,7 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         "silencing-": Action.SILENCE,
         "again-": Action.RESEND,
     },
-    "fees": {"choose-": READ, "csv-": READ},
+    "fees": {"choose-": READ, "csv-": READ, "sort-": READ},
     "rejections": {
         **dict.fromkeys(("choose-", "csv", "chip-"), READ),
         **dict.fromkeys(("silencing-", "silence-"), Action.SILENCE),
