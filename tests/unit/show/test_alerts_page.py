@@ -267,7 +267,7 @@ def test_incident_is_acknowledged_handed_over_and_declared_over(queries: Applica
     assert "is acknowledged by Ada." in acknowledged
     assert "acknowledged by Bob" in handed_over
     assert "Handed over to Bob by Ada: on &lt;it&gt;" in told
-    assert "resolved by Ada" in told
+    assert "Resolved by Ada" in told
     assert key not in {each.incident.incident_id for each in queries.incidents.open()}
 
 
