@@ -41,22 +41,18 @@ from tests.faults.alerting_lives import RECIPIENTS
 from tests.faults.delivery_promises import stored_deliveries
 from tests.faults.rows import Chance, Row, playing
 from tests.faults.simulated_worker import SimulatedWorker
-from tests.model.answers import ExpectedAnswers, says_all_of
+from tests.model.answers import ASKED_FOR, RENEWED_FOR, ExpectedAnswers, says_all_of
 from tests.model.tracking import verdict_of
 from tests.scripted_upstreams import SILENCE
 
 _SECOND: Final = timedelta(seconds=1)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_ASKED_FOR: Final = 7 * _DAY + 2 * _HOUR
 _PERIODS: Final = Periods(_SECOND, _HOUR, _SECOND, 10 * timedelta(minutes=1), 30 * _DAY)
 _GAS_PERIODS: Final = GasPeriods(_HOUR, _HOUR, _HOUR)
 _RULES: Final = (Rule("rejections", RuleKind.REJECTED), Rule("changed", RuleKind.CHANGED))
 _HASHES: Final = 100
 _TRACKED_AT: Final = (timedelta(), timedelta(minutes=7), 26 * _HOUR)
-_RENEWED_FOR: Final = _HOUR
-"""For so long a transaction is asked about as a new one after somebody tracked it again."""
-
 _SENT_AGAIN_AT: Final = (timedelta(minutes=40), 50 * _HOUR)
 _GROWTH: Final = 0.2
 """Time passes in steps of so much of the time since something happened last."""
@@ -190,7 +186,6 @@ class _Scene:
         """Watch nothing yet."""
         self.store, self.clock, self.chance = store, clock, chance
         self.expected: dict[TxHash, ExpectedAnswers] = {}
-        self.sent_again: dict[TxHash, datetime] = {}
         self.ticks: list[datetime] = []
         self._lives = _Lives(chance)
         mode = chance.number % 3
@@ -236,11 +231,7 @@ class _Scene:
         """Let people track transactions again, which are sent and perhaps rejected once more."""
         now, requests = self.clock.now(), []
         for tx_hash in self.chance.sample(sorted(self.expected), len(self.expected) // 20):
-            known = self.expected[tx_hash]
-            if now - known.born_at >= _ASKED_FOR:
-                known.born_at = now
-            elif now - known.born_at >= _RENEWED_FOR:
-                self.sent_again[tx_hash] = now
+            self.expected[tx_hash].track_again(now)
             requests.append(TrackRequest(tx_hash, (A_NETWORK,), None, ""))
             for endpoint in self.endpoints:
                 before = [each for each in endpoint.lives[tx_hash] if each.since <= now]
@@ -328,11 +319,10 @@ def _check_in_time(scene: _Scene, tx_hash: TxHash) -> None:
             is_rejected = any(at < since for at in known.versions.values())
             visible = max(since, known.tracked_at, known.born_at)
             deadline = _deadline(scene, visible, known.born_at, is_rejected)
-            again = scene.sent_again.get(tx_hash)
-            if again is not None and again <= since:
+            for again in [each for each in known.renewed_at if each <= since][-1:]:
                 sooner = _deadline(scene, since, again, is_rejected)
-                deadline = sooner if sooner < again + _RENEWED_FOR else deadline
-            is_asked = since < known.born_at + _ASKED_FOR
+                deadline = sooner if sooner < again + RENEWED_FOR else deadline
+            is_asked = since < known.born_at + ASKED_FOR
             if is_asked and deadline < until and not endpoint.fails(since - _BACK, deadline):
                 age, later = since - known.born_at, deadline - since
                 assert any(at <= deadline for at in seen), (
@@ -359,7 +349,7 @@ async def _play(store: Store, clock: FakeClock, chance: Chance, between: Between
         await scene.pass_until(began_at + after)
         _check_evidence(scene)
         happen()
-    await scene.pass_until(began_at + _SENT_AGAIN_AT[-1] + _ASKED_FOR + 2 * _LONGEST_STEP)
+    await scene.pass_until(began_at + _SENT_AGAIN_AT[-1] + ASKED_FOR + 2 * _LONGEST_STEP)
     while not stored_deliveries(store).is_settled:
         await scene.worker.work(_HOUR)
     _check_evidence(scene)

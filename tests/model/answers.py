@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import TxHash
@@ -14,6 +15,12 @@ from dashboard.domain.tracking.verdict import Evidence
 from tests.builders import A_NETWORK
 from tests.model.tracking import Check
 
+ASKED_FOR: Final = timedelta(days=7, hours=2)
+RENEWED_FOR: Final = timedelta(hours=1)
+"""For so long a transaction is asked about as a new one after its age began anew."""
+
+_MOST_RENEWALS: Final = 4
+
 
 @dataclass
 class ExpectedAnswers:
@@ -22,9 +29,23 @@ class ExpectedAnswers:
     tracked_at: datetime
     attempted_at: datetime | None
     born_at: datetime
+    renewed_at: list[datetime] = field(default_factory=list)
     check: Check = field(default_factory=Check)
     versions: dict[RejectedTransaction, datetime] = field(default_factory=dict)
     statements: dict[str, tuple[Said, datetime]] = field(default_factory=dict)
+
+    def track_again(self, at: datetime) -> None:
+        """Take that somebody tracked it again."""
+        if at - self.born_at >= ASKED_FOR:
+            self.born_at = at
+            self.renewed_at.clear()
+        self._renew(at)
+
+    def _renew(self, at: datetime) -> None:
+        """Let its age begin anew, if it did not within an hour, nor four times."""
+        is_asked = at - self.born_at < ASKED_FOR and len(self.renewed_at) < _MOST_RENEWALS
+        if is_asked and at - [self.born_at, *self.renewed_at][-1] >= RENEWED_FOR:
+            self.renewed_at.append(at)
 
     def hear(self, at: datetime, said: Sequence[tuple[str, ExclusionAnswer]]) -> None:
         """Take what endpoints answered at one moment, each by its name; a lone one has none."""
@@ -39,6 +60,7 @@ class ExpectedAnswers:
         for lead in (whole or records)[:1]:
             if not any(says_all_of(each, lead) for each in self.versions):
                 self.versions[lead] = at
+                self._renew(at)
         if records or self.statements:
             for name, record in answered:
                 word = Said.NOTHING if record is None else Said.REJECTED
