@@ -183,7 +183,8 @@ class IncidentClock:
         if rule is None:
             return set()
         lasting = list(self._lasting(connection, incident, rule))
-        forget_silenced(connection, [transition.transition_id for transition, *_ in lasting])
+        for transition, _, route in lasting:
+            forget_silenced(connection, transition.transition_id, route.recipients)
         grouping = Grouping(connection, self.now, self.domain, self.directory)
         others = grouping.fire(incident, lasting, was_pending=False)
         grouping.write()

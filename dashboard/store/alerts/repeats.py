@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, func, or_, select, true
+from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true
 
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
@@ -27,7 +27,7 @@ from dashboard.store.alerts.notifications import (
     select_transitions,
     waiting_row,
 )
-from dashboard.store.alerts.recipients import recipients_in
+from dashboard.store.alerts.recipients import is_to, recipients_in
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -203,13 +203,18 @@ def withdraw(connection: Connection, incident: Incident) -> None:
         _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
 
 
-def forget_silenced(connection: Connection, transition_ids: Collection[UUID]) -> None:
-    """Let changes reach those to whom a silence kept them from going, now that it is over."""
-    member = notification_members.c
+def forget_silenced(
+    connection: Connection, transition_id: UUID, recipients: Iterable[Recipient]
+) -> None:
+    """Let a change reach those of these whom a silence kept from hearing of it, which is over.
+
+    To others it stays silenced: by another rule, whose silence lasts or which has nothing to say.
+    """
     silenced = delete(notification_members).where(
-        member.transition_id.in_(transition_ids),
-        member.notification_id.is_(None),
-        member.reason.startswith(SILENCED, autoescape=True),
+        notification_members.c.transition_id == transition_id,
+        or_(false(), *(is_to(each, notification_members) for each in recipients)),
+        notification_members.c.notification_id.is_(None),
+        notification_members.c.reason.startswith(SILENCED, autoescape=True),
     )
     connection.execute(silenced)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from dashboard.alert.compose import Links
@@ -20,11 +21,13 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.store.alerts.repeats import forget_silenced
 from dashboard.store.alerts.silences import end_silence
+from dashboard.store.schema import notification_members
 from tests.alert_watch import ANN, BUSY, HOUR, REMINDING, Watch
 from tests.builders import seconds
 from tests.delivery_checks import reject
-from tests.recording_channel import ONCALL
+from tests.recording_channel import ONCALL, OTHERS
 
 
 def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: Watch) -> None:
@@ -58,6 +61,18 @@ def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(
     assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
     watch.wait(HOUR)
     assert len(watch.taken()) == 1
+
+
+def test_end_of_a_silence_keeps_why_others_heard_nothing_of_the_same_change(watch: Watch) -> None:
+    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.RULE, "busy"))
+    watch.begin(replace(REMINDING, recipients=(ONCALL,)))
+    with watch.store.write() as connection:
+        for each in ([OTHERS], [ONCALL]):
+            column = notification_members.c
+            silenced = select(column.address).where(column.reason.startswith("silenced"))
+            forget_silenced(connection, connection.scalar(select(column.transition_id)), each)
+            left = list(connection.scalars(silenced))
+            assert left == ([ONCALL.address] if each == [OTHERS] else [])
 
 
 def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) -> None:
