@@ -145,7 +145,7 @@ class AlertWorld:
         window = self._silences.pop(number)
         with self._lives.store.write() as connection:
             assert end_silence(connection, window.kind, number, self._ann())
-        window.over_at = now
+        window.over_at, window.is_ended = now, True
         if window.kind is SilenceKind.MAINTENANCE:
             self.expected.release(window, now, self.clock.elapsed())
         self.work()

@@ -58,11 +58,13 @@ class Window:
     labels: Labels
     starts_at: datetime
     over_at: datetime
+    is_ended: bool = False
+    """Whether a person ended it: then it is over for good, whatever clocks show."""
 
     def covers(self, labels: Labels, at: datetime) -> bool:
         """Whether it lasts at a moment, and fits."""
         is_meant = all(labels[about] == value for about, value in self.labels.items())
-        return is_meant and self.starts_at <= at < self.over_at
+        return is_meant and not self.is_ended and self.starts_at <= at < self.over_at
 
 
 @dataclass(slots=True)
