@@ -86,7 +86,7 @@ def test_app_is_asked_for_after_the_password(browser: Browser, installation: Ins
     with joined(browser, installation, "Bob") as (page, site):
         page.get_by_role("button", name="Set up an app").click()
         key = page.locator("main code").inner_text().replace(" ", "")
-        expect(page.locator("svg")).to_be_visible()
+        expect(page.get_by_role("img", name="The key as a QR code")).to_be_visible()
         assert barriers(page) == []
         page.get_by_label("Code of the app").fill(TOTP(key).now())
         page.get_by_role("button", name="Turn on").click()

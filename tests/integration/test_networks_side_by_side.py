@@ -154,9 +154,9 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(
 
     expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE)
     expect(site.row(CHAIN_ID).locator(".lw-badge", has_text="Failing")).to_be_visible()
+    site.page.locator(".st-key-attention-all summary").click()
     silent = "My chain: this installation's own serve down"
     expect(site.page.get_by_text(silent)).to_be_visible()
-    site.page.locator(".st-key-attention-all summary").click()
     expect(site.page.get_by_text("My chain: upstream silent:")).to_be_visible()
     site.shows_alive(DEVNET, WITHOUT_GAS_API)
     eventually(lambda: len(site.messages()) == 1, what="the message that it is silent")
