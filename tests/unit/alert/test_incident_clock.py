@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select
@@ -13,7 +14,7 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.incident import IncidentState, acknowledge
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
@@ -21,7 +22,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.store.alerts.repeats import forget_silenced
+from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.silences import end_silence
 from dashboard.store.schema import notification_members
 from tests.alert_watch import ANN, BUSY, HOUR, REMINDING, Watch
@@ -64,15 +65,21 @@ def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(
 
 
 def test_end_of_a_silence_keeps_why_others_heard_nothing_of_the_same_change(watch: Watch) -> None:
-    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.RULE, "busy"))
-    watch.begin(replace(REMINDING, recipients=(ONCALL,)))
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    mine, other = (replace(REMINDING, name=each) for each in ("busy", "other"))
+    watch.begin(replace(mine, recipients=(ONCALL,)), replace(other, recipients=(OTHERS,)))
     with watch.store.write() as connection:
-        for each in ([OTHERS], [ONCALL]):
-            column = notification_members.c
-            silenced = select(column.address).where(column.reason.startswith("silenced"))
-            forget_silenced(connection, connection.scalar(select(column.transition_id)), each)
-            left = list(connection.scalars(silenced))
-            assert left == ([ONCALL.address] if each == [OTHERS] else [])
+        stories = open_incident_stories(connection, 2)
+        [known] = [each.incident for each in stories if each.incident.rule == "other"]
+        respond(connection, known.incident_id, partial(acknowledge, by=ANN))
+    watch.wait(HOUR)
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    with watch.store.read() as connection:
+        members = connection.execute(select(notification_members)).all()
+    reasons = {row.address: row.reason for row in members}
+    assert reasons[ONCALL.address] == ""
+    assert reasons[OTHERS.address].startswith("silenced until ")
 
 
 def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) -> None:
