@@ -59,7 +59,7 @@ def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
 
     with serving(dependencies) as address:
-        assert plain_http.get(f"http://{address}/ready").status_code == 200
+        eventually(lambda: plain_http.get(f"http://{address}/ready").status_code == 200)
 
 
 def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> None:
