@@ -22,6 +22,7 @@ from dashboard.show.parts.notification_table import send_all_again
 MOST: Final = 12
 """Lines that are shown on Overview."""
 
+_IS_OPEN: Final = "attention_is_open"
 _ADDRESSES: Final = {
     Remedy.DEAD: {"section": "Deliveries", "state": "Dead"},
     Remedy.PENDING: {"section": "Deliveries", "state": "Pending"},
@@ -46,7 +47,9 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         return
     said = plain_label(worst.headline.rstrip(":."), _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
-    with st.expander(label, key="attention-all", on_change="rerun") as shown:
+    is_open = st.session_state.get(_IS_OPEN, False)  # with another label Streamlit closes it
+    with st.expander(label, is_open, key="attention-all", on_change="rerun") as shown:
+        st.session_state[_IS_OPEN] = shown.open
         if shown.open:
             for place, each in enumerate(needed[:MOST]):
                 with _line(place, each, "", with_advice=False):
