@@ -55,6 +55,7 @@ def page(warm_page: Page) -> Iterator[Page]:
     yield warm_page
     for other in warm_page.context.pages[1:]:
         other.close()
+    warm_page.bring_to_front()
     if warm_page.url != "about:blank":
         warm_page.evaluate("localStorage.clear()")
     warm_page.context.clear_cookies()
