@@ -116,8 +116,11 @@ def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, f"{site}/fees")
 
+    field = page.locator(".st-key-search-field input")
+    field.wait_for()
+    page.locator("h1").click()  # the keys of a window that has no focus go nowhere
     page.keyboard.press("/")
-    expect(page.locator(".st-key-search-field input")).to_be_focused()
+    expect(field).to_be_focused()
     page.keyboard.type("0x0404040")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=str(tx_hash(4)))).to_be_visible()
@@ -154,10 +157,10 @@ def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str)
     page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
     label = page.locator(".js-plotly-plot .hoverlayer .legend")
     expect(label).to_be_visible()
-    answer = page.locator("h1 + p")
-    before = answer.inner_text()
+    updated = page.locator(".lw-updated")
+    before = updated.get_attribute("datetime") or ""
 
-    expect(answer).not_to_have_text(before)
+    expect(updated).not_to_have_attribute("datetime", before)
 
     expect(link).to_be_focused()
     expect(label).to_be_visible()
@@ -187,7 +190,8 @@ def test_every_sign_is_in_the_small_font_and_no_other_font_is_fetched(
     widths = page.evaluate(_WIDTHS_OF_SIGNS, sorted(signs() - NOT_IN_ANY_FONT))
 
     assert {name: width for name, width in widths.items() if abs(width - 24) > 1} == {}
-    assert page.evaluate(_FONTS) == [FONT.stat().st_size]
+    [fetched] = page.evaluate(_FONTS)
+    assert fetched in {FONT.stat().st_size, 0}  # nothing where the browser has it already
 
 
 def test_error_shows_its_kind_and_neither_text_nor_traceback(page: Page, site: str) -> None:
