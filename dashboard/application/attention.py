@@ -90,6 +90,11 @@ class Attention:
     advice: str = ""
     severity: str = Severity.WARNING
 
+    @property
+    def title(self) -> str:
+        """The headline where nothing follows it."""
+        return self.headline.rstrip(":.")
+
 
 def attention_form(each: Attention) -> Json:
     """Write it for programs."""
@@ -213,6 +218,14 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
             )
 
 
+def down_in_words(
+    profile: NetworkProfile, sources: Iterable[str], since: datetime, now: datetime
+) -> str:
+    """Say for how long sources of a network, named as within a sentence, have given no answer."""
+    who = " and ".join(each.removeprefix("the ") for each in sources)
+    return f"{profile.name}: {who} down {span(now - since)}"
+
+
 def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
     """Name each source of a network that gives no answer, by what has failed for longest."""
     found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
@@ -224,7 +237,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             (each.failure for each in failing if each.failure is not None),
             key=lambda each: each.failing_since,
         )
-        since, down = longest.failing_since, span(now - longest.failing_since)
+        since = longest.failing_since
         advice = REMEDIES[longest.failure.kind]
         instead = [each.operation for each in failing if each.is_from_node]
         if instead:
@@ -232,7 +245,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             what = "" if len(instead) == len(failing) else f": {names}"
             advice += f" Meanwhile the network's node answers instead{what}."
         yield Attention(
-            f"{health.profile.name}: {name.removeprefix('the ')} down {down}, "
+            f"{down_in_words(health.profile, [name], since, now)}, "
             f"since {moment_near(since, now)}.",
             sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
             Remedy.SOURCES,

@@ -10,7 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.application.attention import Attention, Remedy, most_urgent_first
+from dashboard.application.attention import (
+    Attention,
+    Remedy,
+    down_in_words,
+    most_urgent_first,
+)
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_parts
 from dashboard.application.line_limits import LineLimitEnds
@@ -278,8 +283,8 @@ def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator
         return min(each.failing_since for each in status.figures.failures)
 
     longest = min(failing, key=since)
-    sources = " and ".join(longest.figures.failing_sources()).replace("the ", "")
-    yield f"{longest.profile.name}: {sources} down {span(now - since(longest))}"
+    sources = longest.figures.failing_sources()
+    yield down_in_words(longest.profile, sources, since(longest), now)
     if others := len(failing) - 1:
         yield counted(others, "other failing", "others failing")
 

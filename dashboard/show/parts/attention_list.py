@@ -45,7 +45,7 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         with _line(0, worst, "", with_advice=False):
             _acts(queries, worst)
         return
-    said = plain_label(worst.headline.rstrip(":."), _LONGEST_LABEL)
+    said = plain_label(worst.title, _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
     is_open = st.session_state.get(_IS_OPEN, False)  # with another label Streamlit closes it
     with st.expander(label, is_open, key="attention-all", on_change="rerun") as shown:

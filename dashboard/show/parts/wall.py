@@ -18,6 +18,7 @@ from dashboard.application.network_status import Activity
 from dashboard.application.overview import above_usual, lasting
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
@@ -70,7 +71,7 @@ def _component() -> ComponentRenderer:
 def critical(needed: Sequence[Attention]) -> list[dict[str, str]]:
     """Return what is critical, each with an id that stays the same while it lasts."""
     return [
-        {"id": _id_of(each), "title": visible(each.headline.rstrip(":."), _LONGEST_HEADLINE)}
+        {"id": _id_of(each), "title": visible(each.title, _LONGEST_HEADLINE)}
         for each in needed
         if each.severity == Severity.CRITICAL
     ]
@@ -103,8 +104,9 @@ def _is_urgent(row: NetworkRow, whys: Mapping[NetworkId, Attention]) -> bool:
 def _head(needed: Sequence[Attention], now: datetime) -> Markup:
     worst = needed[0] if needed else None
     kind = "calm" if worst is None else severity_kind(worst.severity)
-    count = "Nothing needs attention" if worst is None else f"{len(needed):,} need attention"
-    said = "" if worst is None else visible(worst.headline.rstrip(":."), _LONGEST_HEADLINE)
+    many = counted(len(needed), "needs attention", "need attention")
+    count = many if needed else "Nothing needs attention"
+    said = "" if worst is None else visible(worst.title, _LONGEST_HEADLINE)
     sign = Markup() if worst is None else severity_sign(worst.severity)
     return element(
         "header",
@@ -128,7 +130,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
     head = join(network_badges(status), element("span", lasting(status, row.now)))
     reason = Markup()
     if why is not None:
-        said = visible(why.headline.rstrip(":."), _LONGEST_HEADLINE).removeprefix(f"{name}: ")
+        said = visible(why.title, _LONGEST_HEADLINE).removeprefix(f"{name}: ")
         reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
     foot = (rejected_words(row), age_markup(row) if row.is_stale else "")
     inner = element(

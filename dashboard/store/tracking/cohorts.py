@@ -275,26 +275,13 @@ def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
 
     Their cohorts are also marked if they are not watched on the network.
     """
-    column, watched = tracked_hashes.c, watched_cohorts.c
-    is_watch = and_(watched.cohort_id == cohorts.c.cohort_id, watched.network_id == network_id)
-    is_unknown = or_(cohorts.c.is_rejected.is_(False), watched.is_rejected.is_(False))
-    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
-    # Each once: their number says whether they are a whole cohort.
-    for some in portions(sorted(set(hashes))):
-        query = (
-            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
-            .select_from(tracked_hashes)
-            .join(cohorts)
-            .join(watched_cohorts, is_watch, isouter=True)
-            .where(column.tx_hash.in_(some), is_unknown)
-        )
-        for tx_hash, cohort_id, size in connection.execute(query):
-            found[cohort_id, size].append(tx_hash)
-    for (cohort_id, size), some in found.items():
-        theirs = cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
-        of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
+    watched = watched_cohorts.c
+    is_new_here = and_(watched.network_id == network_id, watched.is_rejected.is_(False))
+    is_unknown = or_(cohorts.c.is_rejected.is_(False), is_new_here)
+    for ids in portions(_cohorts_of_only(connection, hashes, is_unknown)):
+        of_theirs = update(cohorts).where(cohorts.c.cohort_id.in_(ids))
         connection.execute(of_theirs.values(is_rejected=True))
-        of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
+        of_watch = update(watched_cohorts).where(watched.cohort_id.in_(ids))
         of_network = of_watch.where(watched.network_id == network_id)
         connection.execute(of_network.values(is_rejected=True))
 
@@ -304,14 +291,8 @@ def mark_included(
 ) -> None:
     """Mark the tracked ones of the hashes as in blocks of a network since then."""
     watched = watched_cohorts.c
-    found = _cohorts_of(
-        connection, hashes, watched.network_id == network_id, watched.included_at.is_(None)
-    )
-    theirs = [
-        cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
-        for (cohort_id, size), some in found.items()
-    ]
-    for ids in portions(theirs):
+    wanted = watched.network_id == network_id, watched.included_at.is_(None)
+    for ids in portions(_cohorts_of_only(connection, hashes, *wanted)):
         of_theirs = update(watched_cohorts).where(watched.cohort_id.in_(ids))
         of_network = of_theirs.where(watched.network_id == network_id)
         connection.execute(of_network.values(included_at=at))
@@ -364,6 +345,17 @@ def _in_new_cohorts(
     return [each for each in moved if each is not None]
 
 
+def _cohorts_of_only(
+    connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
+) -> list[int]:
+    """Return cohorts of those tracked hashes that fulfil all of this, and of no others."""
+    theirs = (
+        cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
+        for (cohort_id, size), some in _cohorts_of(connection, hashes, *wanted).items()
+    )
+    return [each for each in theirs if each is not None]
+
+
 def _cohorts_of(
     connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
 ) -> dict[tuple[int, int], list[TxHash]]:
@@ -376,7 +368,7 @@ def _cohorts_of(
             .distinct()
             .select_from(tracked_hashes)
             .join(cohorts)
-            .join(watched_cohorts, watched_cohorts.c.cohort_id == cohorts.c.cohort_id)
+            .join(watched_cohorts, watched_cohorts.c.cohort_id == cohorts.c.cohort_id, isouter=True)
             .where(column.tx_hash.in_(some), *wanted)
         )
         for tx_hash, cohort_id, size in connection.execute(query):
