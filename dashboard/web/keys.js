@@ -13,7 +13,7 @@
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target;
-    if (event.key === 'Escape') document.querySelector('.st-key-wall-bar .stPageLink a')?.click();
+    if (event.key === 'Escape') document.querySelector('.st-key-wall-leave button')?.click();
     if (event.key === '/' && !isTyping(field)) {
       const search = document.querySelector(SEARCH);
       if (search) { event.preventDefault(); typeIn(search); want(SEARCH); }

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.page_checks import SIZE, texts_cut, visit
+from tests.browser.page_checks import SIZE, texts_cut, visit, wait_for_refresh
 from tests.browser.seeded_store import tx_hash
 from tests.browser.site import BROKEN, SECRET
 from tests.chromium import SETTLED
@@ -17,7 +17,7 @@ from tests.icon_font import FONT, NOT_IN_ANY_FONT, signs
 from tests.waiting import eventually
 
 BEYOND_THE_WALL = """
-() => [...document.querySelectorAll('.lw-wall, .lw-wall *, .st-key-wall-bar a')].filter((e) => {
+() => [...document.querySelectorAll('.lw-wall *, .st-key-wall-bar button')].filter((e) => {
   const box = e.getBoundingClientRect(), tile = e.closest('.lw-wall-tile')?.getBoundingClientRect();
   const edge = tile ?? { right: innerWidth, bottom: innerHeight };
   return box.right > edge.right + 1 || box.bottom > edge.bottom + 1;
@@ -73,7 +73,11 @@ def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
     eventually(lambda: not texts_cut(page) and page.evaluate(BEYOND_THE_WALL) == [])
     page.keyboard.press("Escape")
 
-    expect(page.locator("h1")).to_have_text("Overview")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.locator(".lw-wall")).to_have_count(0)
+    wait_for_refresh(page)
+    expect(page).to_have_url(f"{site}/")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def test_wall_tells_of_what_became_critical_once_somebody_asked(page: Page, site: str) -> None:

@@ -24,7 +24,7 @@ from tests.processes import PROJECT, finished
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
 
 
-@pytest.mark.parametrize("module", " ".join(CASES.values()).split())
+@pytest.mark.parametrize("module", sorted(set(" ".join(CASES.values()).split())))
 def test_bench_knows_the_modules_of_each_case(module: str) -> None:
     assert callable(import_module(f"tests.bench.cases.{module}").run)
 

@@ -22,7 +22,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
-from dashboard.show.parts.frame import in_line, link
+from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.network_rows import NetworkRow, age_markup, day_picture, fee_markup
 
 WALL: Final = "wall"
@@ -48,7 +48,7 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     """
     with in_line("wall-bar", "content"):
         _component()(key="wall-asks", data={"critical": critical(needed)})
-        link("", "Leave")
+        st.button("Leave", key="wall-leave", type="tertiary", on_click=_leave)
     whys = {each.network.network_id: each for each in reversed(needed) if each.network is not None}
     shown = rows[:MOST_TILES]
     urgent = [each for each in shown if _is_urgent(each, whys)]
@@ -59,6 +59,11 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     more = len(rows) - len(shown)
     rest = element("p", f"{more:,} more, none of them worse", class_="lw-wall-rest")
     st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
+
+
+def _leave() -> None:
+    """Take the wall out of the address: a link to the page that one is on changes no address."""
+    st.query_params.pop(WALL, None)
 
 
 @cache
