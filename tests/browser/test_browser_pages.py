@@ -17,9 +17,7 @@ from tests.icon_font import FONT, NOT_IN_ANY_FONT, signs
 from tests.waiting import eventually
 
 BEYOND_THE_WALL = """
-() => [...document.querySelectorAll(
-  '.lw-wall, .lw-wall *, .st-key-wall-bar button'
-  )].filter((e) => {
+() => [...document.querySelectorAll('.lw-wall, .lw-wall *, .st-key-wall-bar *')].filter((e) => {
   const box = e.getBoundingClientRect(), tile = e.closest('.lw-wall-tile')?.getBoundingClientRect();
   const edge = tile ?? { right: innerWidth, bottom: innerHeight };
   return box.right > edge.right + 1 || box.bottom > edge.bottom + 1;
