@@ -80,6 +80,17 @@ def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
+def test_wall_stays_once_it_is_entered(page: Page, site: str) -> None:
+    visit(page, site)
+    page.get_by_role("button", name="Wall mode").click()
+    clock = page.locator(".lw-wall time")
+    before = clock.inner_text()
+
+    expect(clock).not_to_have_text(before)
+    expect(clock).to_be_visible()
+    expect(page).to_have_url(f"{site}/?wall=1")
+
+
 def test_wall_tells_of_what_became_critical_once_somebody_asked(page: Page, site: str) -> None:
     wall = page.context.new_page()
     wall.add_init_script(_TOLD)

@@ -61,8 +61,16 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
 
 
+def wall_button() -> None:
+    """Offer the wall. A link from the page to itself would leave the browser's address alone."""
+    st.button("Wall mode", key="wall-enter", type="tertiary", on_click=_enter)
+
+
+def _enter() -> None:
+    st.query_params[WALL] = "1"
+
+
 def _leave() -> None:
-    """Take the wall out of the address: a link to the page that one is on changes no address."""
     st.query_params.pop(WALL, None)
 
 

@@ -62,7 +62,7 @@ from dashboard.show.parts.rejection_table import (
     line_markup,
     rejection_line,
 )
-from dashboard.show.parts.wall import WALL, wall
+from dashboard.show.parts.wall import WALL, wall, wall_button
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8
@@ -115,8 +115,7 @@ def _live() -> None:
             _one(queries, statuses[0], now)
         else:
             _many(queries, statuses, needed, now)
-        with st.container(key="links-wall"):
-            link("", "Wall mode", {WALL: "1"})
+        wall_button()
 
 
 def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
