@@ -19,12 +19,10 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
-    case,
     exists,
     func,
     insert,
     literal,
-    null,
     or_,
     select,
     update,
@@ -176,18 +174,20 @@ def note_tries(connection: Connection, now: datetime) -> None:
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
     """Release what is claimed under this token for a recipient and was not tried.
 
-    What this worker closed itself, and nobody ever tried, stays open: no message was written yet.
+    What this worker closed itself, and nobody ever tried, is open again: no message was written
+    yet. That holds for what it did not claim as well, which may answer what it did.
     """
     column = notifications.c
-    mine = update(notifications).where(
-        IS_PENDING, is_to(recipient), column.claimed_by == holder_token
+    mine = (IS_PENDING, is_to(recipient))
+    claimed = column.claimed_by == holder_token
+    connection.execute(update(notifications).where(*mine, claimed).values(claimed_by=None))
+    is_fresh = (
+        column.claimed_by.is_(None),
+        column.closed_by == holder_token,
+        column.attempts == 0,
     )
-    is_fresh = and_(column.closed_by == holder_token, column.attempts == 0)
-    open_again = {
-        "closed_at": case((is_fresh, null()), else_=column.closed_at),
-        "closed_by": case((is_fresh, null()), else_=column.closed_by),
-    }
-    connection.execute(mine.values(claimed_by=None, **open_again))
+    open_again = {"closed_at": None, "closed_by": None, "in_reply_to": "", "thread": ""}
+    connection.execute(update(notifications).where(*mine, *is_fresh).values(open_again))
 
 
 def mark_dead(connection: Connection, notification: Notification, error: str, at: datetime) -> bool:
@@ -218,13 +218,16 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
 def _has_an_earlier_one() -> ColumnElement[bool]:
     """Whether an earlier one about the same incident, or the one it answers, is pending.
 
-    What is said of an incident itself, and waits for its turn, delays no change.
+    What is said of an incident itself, and waits for its turn, delays no change. One that answers
+    what comes after it, or what answers it, does not wait for that: both would wait for ever.
     """
     earlier, of_mine = notifications.alias(), notification_incidents.alias()
     of_earlier, answered = notification_incidents.alias(), notifications.alias()
     answers = exists().where(
         answered.c.message_id == notifications.c.in_reply_to,
         answered.c.state == NotificationState.PENDING,
+        answered.c.position <= notifications.c.position,
+        answered.c.in_reply_to != notifications.c.message_id,
     )
     follows = exists().where(
         of_mine.c.notification_id == notifications.c.notification_id,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlalchemy import update
+
 from dashboard.domain.alerts.condition import State, Transition
-from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
 from dashboard.store.alerts.closings import close
+from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
     claim,
@@ -15,10 +18,13 @@ from dashboard.store.alerts.notification_claims import (
     reschedule,
 )
 from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.repeats import Repetition, repeat
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
+from dashboard.store.schema import notifications
 from tests.builders import A_MOMENT, a_record, a_transition, an_id, seconds
 from tests.delivery_checks import DEV, claim_due, make_pending, take_lease, tell_rejection
+from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.fake_machine import Machine
@@ -137,6 +143,62 @@ def test_later_event_of_an_incident_waits_until_the_earlier_is_marked(store: Sto
 
     assert opening.notification_id == again.notification_id
     assert changed.in_reply_to == opening.message_id
+
+
+def test_note_on_an_incident_waits_for_its_change_which_was_closed_twice(store: Store) -> None:
+    token = take_lease(store)
+    make_change_and_note_pending(store)
+    claimed = claim_due(store, token)
+    with store.write() as connection:
+        release_claims(connection, token, ONCALL)  # the server failed: neither was tried
+
+    sent = send_all(store, token)
+
+    assert [each.kind for each in claimed] == [NotificationKind.CHANGE]
+    assert [each.kind for each in sent] == [NotificationKind.CHANGE, NotificationKind.CLOSED]
+    assert [each.in_reply_to for each in sent] == ["", sent[0].message_id]
+
+
+def test_notifications_that_answer_each_other_do_not_wait_for_each_other(store: Store) -> None:
+    token = take_lease(store)
+    make_change_and_note_pending(store)
+    with store.write() as connection:
+        close(connection, closings_for(connection, ONCALL), token, A_MOMENT)
+        change, note = (
+            next(each for each in recent_notifications(connection, 2) if each.kind is kind)
+            for kind in (NotificationKind.CHANGE, NotificationKind.CLOSED)
+        )
+        mine = update(notifications).where(
+            notifications.c.notification_id == change.notification_id
+        )
+        connection.execute(mine.values(in_reply_to=note.message_id))  # as version 0.1.0 left them
+
+    sent = send_all(store, token)
+
+    assert {each.message_id for each in sent} == {change.message_id, note.message_id}
+
+
+def send_all(store: Store, token: int) -> list[Notification]:
+    """Send what may go, one claim after the other; return it in its order."""
+    sent: list[Notification] = []
+    while claimed := claim_due(store, token):
+        for each in claimed:
+            with store.write() as connection:
+                mark_sent(connection, each.notification_id, "250", A_MOMENT)
+        sent += claimed
+    return sent
+
+
+def make_change_and_note_pending(store: Store) -> None:
+    """Let a transaction be rejected, and the rule that reports it be removed."""
+    with store.write() as connection:
+        tell_rejection(connection, a_record(), a_transition())
+        [entry] = pending_expansion(connection, 10)
+        directory = trusting([ONCALL])
+        expand(connection, [(entry, by_subject(entry.transition, [ONCALL]))], A_MOMENT, directory)
+        [story] = open_incident_stories(connection, 10)
+        note = Repetition(NotificationKind.CLOSED, A_MOMENT, A_MOMENT, directory)
+        assert repeat(connection, story.incident, note, [ONCALL])
 
 
 def owe_late(store: Store, recipient: Recipient) -> None:
