@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -135,12 +135,14 @@ class ExpectedAlerts:
     def happen(self, what: Happening, waiting: Waiting, now: datetime, elapsed: timedelta) -> None:
         """Let a change join its incidents, and reach everybody once, by the soonest rule.
 
-        The end of an incident reaches those as well to whom it escalated.
+        Of equally soon ones that is the first without quiet hours, which might hold it on, or else
+        the first. The end of an incident reaches those as well to whom it escalated.
         """
         soonest: dict[Recipient, Hold] = {}
         withheld: set[Recipient] = set()
         named: set[Recipient] = set()
-        for rule in (each for each in self.rules if _concerns(each, what)):
+        concerned = [each for each in self.rules if _concerns(each, what)]
+        for rule in sorted(concerned, key=lambda each: each.active_hours is not None):
             labels = _labels(what.group, rule.name, rule.severity)
             silence = self._silence(labels, now)
             incident = self._grow(rule, what, now, is_silenced=silence is not None)
@@ -156,7 +158,7 @@ class ExpectedAlerts:
             withheld |= self.off.intersection(recipients)
             for each in recipients - self.off:
                 hold = self._hold(rule, labels, now, elapsed)
-                soonest[each] = min(hold, soonest.get(each, hold), key=lambda found: found.until)
+                soonest[each] = min(soonest.get(each, hold), hold, key=lambda found: found.until)
         for each, hold in soonest.items():
             self.members[what.transition_id, each] = hold
         for each in withheld - soonest.keys():
@@ -377,7 +379,7 @@ def _opens_after(hours: ActiveHours, at: datetime) -> datetime:
 
 def _is_active(hours: ActiveHours, at: datetime) -> bool:
     """Whether clocks on the wall show one of the hours."""
-    local = at.astimezone(_zone(hours.zone))
+    local = at.astimezone(ZoneInfo(hours.zone))
     today, minute = local.weekday(), local.hour * 60 + local.minute
     for span in hours.spans:
         is_overnight = span.ends <= span.begins
@@ -394,7 +396,3 @@ def _minutes_after(at: datetime) -> Iterator[datetime]:
     whole = at.replace(second=0, microsecond=0)
     for count in range(1, 16 * 24 * 60):
         yield whole + count * _MINUTE
-
-
-def _zone(name: str) -> tzinfo:
-    return ZoneInfo(name)

@@ -58,9 +58,15 @@ class RuleRoute:
     held_by: str = ""
 
     @property
-    def rank(self) -> tuple[bool, bool, datetime]:
-        """Order routes of one change by it: a recipient is reached by the one that is soonest."""
-        return bool(self.withheld), not self.is_urgent, self.held_until or _AT_ONCE
+    def rank(self) -> tuple[bool, bool, datetime, bool]:
+        """Order routes of one change by it: a recipient is reached by the one that is soonest.
+
+        Of those that a maintenance window holds as long as each other, that is the one without
+        quiet hours: these would hold it on if the window ends early.
+        """
+        until = self.held_until or _AT_ONCE
+        may_be_held_on = self.held_until is not None and self.active_hours is not None
+        return bool(self.withheld), not self.is_urgent, until, may_be_held_on
 
     def hold_until(self, until: datetime, why: str, *by: str) -> RuleRoute:
         """Return it held until a moment, by these beside what holds it already."""

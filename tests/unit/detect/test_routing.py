@@ -102,3 +102,13 @@ def test_route_that_pierces_ranks_before_those_that_wait_or_reach_nobody() -> No
     ranked = sorted([silenced, later, held, plain, urgent], key=lambda each: each.rank)
 
     assert ranked == [urgent, plain, held, later, silenced]
+
+
+def test_route_that_only_a_window_holds_ranks_before_one_that_quiet_hours_may_hold_on() -> None:
+    hours = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    held = RuleRoute("held", (), (ONCALL,), held_until=A_MOMENT)
+    at_night, free = replace(held, active_hours=hours), RuleRoute("free", (), (ONCALL,))
+    free_at_night = replace(free, active_hours=hours)
+
+    assert min(at_night, held, key=lambda each: each.rank) == held
+    assert min(free_at_night, free, key=lambda each: each.rank) == free_at_night
