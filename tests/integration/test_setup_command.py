@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -230,6 +231,6 @@ def test_person_who_stops_leaves_nothing_behind(installation: Installation) -> N
     person.answer("Mail server", "")
     person.stop()
 
-    assert person.end() == 130
+    assert person.end() in {130, -signal.SIGINT}  # a shell calls both 130
     assert "nothing was written" in person.seen
     assert written(installation) == []

@@ -214,7 +214,7 @@ def test_wrong_last_look_in_the_address_is_none(store: Store, written: str) -> N
     assert "Since 12:00:00 UTC, when you last" in words_of(visit("overview", queries, seen=written))
 
 
-def test_wall_shows_every_network_and_no_control(store: Store) -> None:
+def test_wall_shows_every_network_and_only_how_to_leave(store: Store) -> None:
     queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
 
     page = visit("overview", queries, wall="1")
@@ -225,7 +225,7 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
     assert "stale, 6 min ago" in words
     assert re.search(r'<h1 class="lw-wall-bad">3 need attention</h1>.*Monitoring stopped', words)
     assert "not asked" not in words
-    assert len(page.button) == 0
+    assert [each.label for each in page.button] == ["Leave"]
 
 
 @pytest.mark.parametrize(
