@@ -50,6 +50,7 @@ from tests.faults.alerting_lives import (
     AlertingLives,
     Taken,
     about_of,
+    escalated_by,
     members_in,
     messages_about_incidents,
     tried_in,
@@ -258,13 +259,7 @@ class AlertWorld:
 
     def check_order(self) -> None:
         """Raise where a message names something of an incident after one with something later."""
-        places = {each.headers.message_id: place for place, each in enumerate(self.post.taken)}
-        latest: dict[tuple[UUID, str], int] = {}
-        for row in members_in(self._lives.store):
-            if row.message_id is not None:
-                place, about = places[row.message_id], (row.incident_id, row.address)
-                assert latest.get(about, -1) <= place, "an incident was told out of order"
-                latest[about] = place
+        self._lives.check_order()
 
     def _expect_response(self, about: About, deed: str) -> None:
         incident = self.expected.incidents[about]
@@ -278,14 +273,19 @@ class AlertWorld:
             incident.state = IncidentState.ACKNOWLEDGED
 
     def _forget_unsent(self, recipient: Recipient) -> None:
-        """Expect nothing any more of what was pending to an address that is off now."""
+        """Expect nothing of what was pending to an address, nor the end of what it never heard."""
         taken = {each.headers.message_id for each in self.post.taken}
         for row in members_in(self._lives.store):
             if row.address == recipient.address and row.message_id not in taken:
                 self.expected.members[row.transition_id, recipient] = None
-        self.expected.repeated = [
-            each for each in self.expected.repeated if each.recipient != recipient
-        ]
+        known, heard = self.expected, escalated_by(self._lives.store, taken)
+        known.repeated = [each for each in known.repeated if each.recipient != recipient]
+        for incident in known.incidents.values():
+            incident.repeated = [
+                each
+                for each in incident.repeated
+                if each.recipient != recipient or (each.about, recipient) in heard
+            ]
 
     def _note_closed(self) -> None:
         """Remember when, by the time since boot, the members of each notification were fixed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,7 +16,12 @@ from sqlalchemy import Row, select
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
+from dashboard.domain.alerts.notification import (
+    Notification,
+    NotificationKind,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryWithheld
@@ -169,6 +174,16 @@ class AlertingLives:
                 now = self.clock.now()
                 tell_rejection(connection, record, a_transition(number, at=now), now)
 
+    def check_order(self) -> None:
+        """Raise where a message names something of an incident after one with something later."""
+        places = {each.headers.message_id: place for place, each in enumerate(self.post.taken)}
+        latest: dict[tuple[UUID, str], int] = {}
+        for row in members_in(self.store):
+            if row.message_id is not None:
+                place, about = places[row.message_id], (row.incident_id, row.address)
+                assert latest.get(about, -1) <= place, "an incident was told out of order"
+                latest[about] = place
+
     def is_anything_pending(self) -> bool:
         """Whether a notification waits to be sent."""
         pending = select(notifications.c.state).where(
@@ -209,22 +224,51 @@ def tried_in(
 
 
 def waiting_in(store: Store) -> Waiting:
-    """Return the reminders and escalations that no worker has claimed."""
+    """Return the reminders and escalations that no worker has claimed.
+
+    A summary may stand for some of both; one that names changes as well goes whatever happens.
+    """
     column, pair = notifications.c, notification_incidents.c
     query = (
         select(
             *(incidents.c.rule, incidents.c.grouped_by),
-            *(column.kind, column.channel, column.address),
+            *(column.kind, column.channel, column.address, pair.is_escalation),
         )
         .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
         .join(notifications, column.notification_id == pair.notification_id)
         .where(column.state == NotificationState.PENDING, column.closed_at.is_(None))
+        .where(column.kind != NotificationKind.CHANGE)
     )
     found: defaultdict[About, set[tuple[str, Recipient]]] = defaultdict(set)
     with store.read() as connection:
         for row in connection.execute(query):
-            found[about_of(row)].add((row.kind, Recipient(row.channel, row.address)))
+            kinds = [row.kind]
+            kinds += [NotificationKind.REMINDER] if row.kind == NotificationKind.SUMMARY else []
+            kinds += [NotificationKind.ESCALATION] if row.is_escalation else []
+            recipient = Recipient(row.channel, row.address)
+            found[about_of(row)] |= {(str(kind), recipient) for kind in kinds}
     return found
+
+
+def escalated_by(store: Store, message_ids: Collection[str]) -> set[tuple[About, Recipient]]:
+    """Return to whom these messages told that nobody acknowledged an incident in time."""
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(
+            *(incidents.c.rule, incidents.c.grouped_by),
+            *(column.message_id, column.channel, column.address),
+        )
+        .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
+        .join(notifications, column.notification_id == pair.notification_id)
+        .where(pair.is_escalation, incidents.c.open_key.is_not(None))
+    )
+    with store.read() as connection:
+        rows = connection.execute(query).all()
+    return {
+        (about_of(row), Recipient(row.channel, row.address))
+        for row in rows
+        if row.message_id in message_ids
+    }
 
 
 def about_of(row: Row[*tuple[Any, ...]]) -> About:

@@ -26,7 +26,6 @@ from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import (
     Delay,
     DeliveryResult,
-    NotificationKind,
     NotificationState,
     Recipient,
 )
@@ -182,7 +181,7 @@ def notified_incidents(connection: Connection, recipient: Recipient) -> list[Ope
     of_escalations = (
         of_open.join(notification_incidents, about.incident_id == column.incident_id)
         .join(notifications, sent.notification_id == about.notification_id)
-        .where(*to_recipient, sent.kind == NotificationKind.ESCALATION)
+        .where(*to_recipient, about.is_escalation)
     )
     told = set(connection.scalars(union(of_changes, of_escalations)))
     return [each for each in open_incidents(connection) if each.subject.key() in told]

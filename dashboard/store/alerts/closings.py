@@ -214,11 +214,13 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
     member, pair = notification_members.c, notification_incidents.c
     moved = update(notification_members).where(member.notification_id.in_(merged))
     connection.execute(moved.values(notification_id=target))
-    of_merged = select(pair.incident_id).where(pair.notification_id.in_(merged)).distinct()
-    rows = [
-        {"notification_id": target, "incident_id": each} for each in connection.scalars(of_merged)
-    ]
-    insert_all_new(connection, notification_incidents, rows)
+    of_merged = select(notification_incidents).where(pair.notification_id.in_(merged))
+    rows = connection.execute(of_merged).all()
+    about = [{"notification_id": target, "incident_id": each.incident_id} for each in rows]
+    insert_all_new(connection, notification_incidents, about)
+    escalated = [each.incident_id for each in rows if each.is_escalation]
+    of_target = (pair.notification_id == target, pair.incident_id.in_(escalated))
+    connection.execute(update(notification_incidents).where(*of_target).values(is_escalation=True))
     shared = _shared_by(connection, [target, *merged])
     connection.execute(delete(notification_incidents).where(pair.notification_id.in_(merged)))
     gone = notifications.c.notification_id.in_(merged)

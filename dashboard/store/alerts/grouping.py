@@ -141,7 +141,7 @@ class Grouping:
         withdraw(self._connection, incident)
         if incident.escalated_at is None:
             return route
-        others = notified_of(self._connection, incident, NotificationKind.ESCALATION)
+        others = notified_of(self._connection, incident, by_escalation=True)
         return replace(route, recipients=(*route.recipients, *others))
 
     def fire(

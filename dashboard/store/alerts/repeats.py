@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true
+from sqlalchemy import Connection, RowMapping, delete, exists, false, func, or_, select, true
 
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
@@ -111,6 +111,7 @@ def repeat(
         row = shared | _repeated_to(connection, incident, repetition, each)
         if insert_new(connection, notifications, row):
             of = {"notification_id": row["notification_id"], "incident_id": incident.incident_id}
+            of["is_escalation"] = repetition.kind is NotificationKind.ESCALATION
             insert_new(connection, notification_incidents, of)
     return notified
 
@@ -179,8 +180,8 @@ def is_awaited(connection: Connection, incident: Incident) -> bool:
 def withdraw(connection: Connection, incident: Incident) -> None:
     """Remove what is to be said of an incident itself and waits, since it is not so any more.
 
-    What a worker claimed once may have arrived, so that stays. Who was to hear of the incident for
-    the first time is stored as not notified.
+    What a worker claimed once may have arrived, so that stays, and so does what is to be said of
+    other incidents. Who was to hear of the incident for the first time is stored as not notified.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -196,8 +197,10 @@ def withdraw(connection: Connection, incident: Incident) -> None:
     if last is None:
         return
     ids = [row.notification_id for row in found]
-    connection.execute(delete(notification_incidents).where(pair.notification_id.in_(ids)))
-    connection.execute(delete(notifications).where(column.notification_id.in_(ids)))
+    mine = (pair.notification_id.in_(ids), pair.incident_id == incident.incident_id)
+    connection.execute(delete(notification_incidents).where(*mine))
+    says_nothing = ~exists().where(pair.notification_id == column.notification_id)
+    connection.execute(delete(notifications).where(column.notification_id.in_(ids), says_nothing))
     for row in found:
         recipient = Recipient(row.channel, row.address)
         _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
@@ -220,12 +223,12 @@ def forget_silenced(
 
 
 def notified_of(
-    connection: Connection, incident: Incident, kind: NotificationKind | None = None
+    connection: Connection, incident: Incident, *, by_escalation: bool = False
 ) -> list[Recipient]:
     """Return who was notified of an incident or is about to be.
 
-    With `kind`, by a notification of that kind. Somebody in quiet hours still gets the first
-    message, and has to hear what followed it.
+    With `by_escalation`, who was since nobody acknowledged it in time. Somebody in quiet hours
+    still gets the first message, and has to hear what followed it.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -233,7 +236,7 @@ def notified_of(
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
         .where(column.state.in_([NotificationState.SENT, NotificationState.PENDING]))
-        .where(true() if kind is None else column.kind == kind)
+        .where(pair.is_escalation if by_escalation else true())
         .distinct()
         .order_by(column.channel, column.address)
     )

@@ -212,11 +212,13 @@ notification_members = table(
     sqlite_with_rowid=False,
 )
 
-# Which incidents a notification is about.
+# Which incidents a notification is about, and of which it says, perhaps beside others that were
+# merged with it, that nobody acknowledged it in time.
 notification_incidents = table(
     "notification_incidents",
     key("notification_id", Uuid, ForeignKey("notifications.notification_id")),
     key("incident_id", Uuid, ForeignKey("incidents.incident_id")),
+    needed("is_escalation", Boolean, server_default=false()),
     Index(None, "incident_id"),
     sqlite_with_rowid=False,
 )

@@ -24,6 +24,7 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.errors import DeliveryBlocked
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
@@ -222,6 +223,23 @@ def test_who_heard_of_an_escalation_hears_of_the_end(watch: Watch) -> None:
 
     assert watch.kinds(OTHERS) == ["escalation", "change"]
     assert len({each.in_reply_to for each in watch.sent() if each.recipient == OTHERS}) == 2
+
+
+def test_who_heard_of_an_escalation_beside_other_changes_hears_of_the_end(watch: Watch) -> None:
+    watch.channel.errors[OTHERS.address] = DeliveryBlocked("the mail server is down")
+    watch.begin(BUSY, Rule("rejections", RuleKind.REJECTED, recipients=(OTHERS,)))
+    for number in range(3):
+        reject(watch.store, number, sender=an_address(number), reason_message=f"no. {number}")
+        watch.wait(seconds(1))
+    watch.wait(2 * HOUR)
+    watch.channel.errors.clear()
+    watch.wait(2 * HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait(seconds(1))
+
+    assert "escalation" not in watch.kinds(OTHERS)
+    [*_, end] = [each for each in watch.sent() if each.recipient == OTHERS]
+    assert end.transition.after is State.CALM
 
 
 def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:

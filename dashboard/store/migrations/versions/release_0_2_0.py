@@ -135,6 +135,11 @@ def _say_which_notification_goes() -> None:
     """
     op.add_column("notifications", preset("precedence", small, "3"))
     op.execute("UPDATE notifications SET precedence = 5 WHERE kind = 'reminder'")
+    op.add_column("notification_incidents", preset("is_escalation", flag, sa.false()))
+    op.execute(
+        "UPDATE notification_incidents SET is_escalation = true WHERE notification_id IN "
+        "(SELECT notification_id FROM notifications WHERE kind = 'escalation')"
+    )
     op.add_column("incidents", sa.Column("notified_at", big))
     op.add_column("notifications", preset("held_by", text, ""))
     op.execute(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.incident import resolve
+from dashboard.domain.alerts.incident import Incident, resolve
 from dashboard.domain.alerts.incident_timers import IncidentTimers
-from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.pace import Closing
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -20,19 +22,22 @@ from dashboard.store.alerts.alert_status import (
     open_incidents,
     pending_conditions,
 )
+from dashboard.store.alerts.closings import close, open_notifications
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.incidents import (
     all_open_incidents,
     open_incidents_of_rule,
     save_incident,
 )
-from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, release_claims
+from dashboard.store.alerts.notifications import incidents_of
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.repeats import Repetition, repeat
+from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
 from tests.delivery_checks import DEV, claim_due, claim_for_all, make_pending, reject, take_lease
+from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import by_subject, expand_alone, trusting
 
@@ -97,7 +102,42 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
 
 def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> None:
     outages = [Subject(SubjectKind.GAS_API, each) for each in (A_NETWORK, ANOTHER_NETWORK)]
-    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, trusting([ONCALL, DEV]))
+    escalate(store, dict(zip(outages, (ONCALL, DEV), strict=True)))
+    claimed = claim_due(store, take_lease(store))
+    with store.write() as connection:
+        for each in claimed:
+            mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
+        found = [notified_incidents(connection, each) for each in (ONCALL, DEV)]
+
+    assert [[each.subject for each in some] for some in found] == [[each] for each in outages]
+
+
+def test_end_of_one_incident_leaves_the_escalation_of_another_that_is_merged_with_its_own(
+    store: Store,
+) -> None:
+    outages = [Subject(SubjectKind.GAS_API, each) for each in (A_NETWORK, ANOTHER_NETWORK)]
+    ended, lasting = escalate(store, dict.fromkeys(outages, ONCALL))
+    token = take_lease(store)
+    with store.write() as connection:
+        one, other = (each.notification_id for each in open_notifications(connection))
+        close(connection, [Closing(one, (other,))], token, A_MOMENT)
+        release_claims(connection, token, ONCALL)  # the server failed before
+        withdraw(connection, ended)
+        told = [notified_of(connection, each, by_escalation=True) for each in (ended, lasting)]
+        [left] = recent_notifications(connection, 9)
+        about = incidents_of(connection, [left.notification_id])
+        withdraw(connection, lasting)
+        nothing = recent_notifications(connection, 9)
+
+    assert told == [[], [ONCALL]]
+    assert about == {left.notification_id: [lasting.incident_id]}
+    assert nothing == []
+
+
+def escalate(store: Store, outages: Mapping[Subject, Recipient]) -> list[Incident]:
+    """Let each of these last, and somebody hear of it who heard of no change; return incidents."""
+    directory = trusting([ONCALL, DEV])
+    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, directory)
     with store.write() as connection:
         for number, subject in enumerate(outages, 1):
             silent = a_transition(number, subject=subject, after=State.SILENT)
@@ -106,15 +146,9 @@ def test_escalation_tells_its_recipient_of_its_incident_alone(store: Store) -> N
         routed = [(each, by_subject(each.transition, [])) for each in entries]
         expand(connection, routed, A_MOMENT, trusting([]))
         opened = {each.group[0][1]: each for each in all_open_incidents(connection, 9)}
-        for subject, recipient in zip(outages, (ONCALL, DEV), strict=True):
+        for subject, recipient in outages.items():
             assert repeat(connection, opened[subject.key()], escalated, [recipient]) == [recipient]
-    claimed = claim_due(store, take_lease(store))
-    with store.write() as connection:
-        for each in claimed:
-            mark_sent(connection, each.notification_id, "250 ok", A_MOMENT)
-        found = [notified_incidents(connection, each) for each in (ONCALL, DEV)]
-
-    assert [[each.subject for each in some] for some in found] == [[each] for each in outages]
+    return [opened[each.key()] for each in outages]
 
 
 @pytest.mark.parametrize("resolved", ["one", "another"])
