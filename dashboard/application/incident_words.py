@@ -59,7 +59,7 @@ class TimelineEntry:
 
 _SENT: Final = {
     NotificationState.SENT: "notified",
-    NotificationState.PENDING: "queued",
+    NotificationState.PENDING: "pending",
     NotificationState.DEAD: "not delivered",
     NotificationState.HELD: "held",
 }
@@ -165,7 +165,7 @@ def reach_words(story: IncidentStory) -> str:
     reached = f"{'all ' if sent == many > 1 else ''}{sent}"
     people = f"{reached} notified" if sent == many else f"{reached} of {many} notified"
     lacking = [
-        f"{count:,} {'queued' if state is NotificationState.PENDING else state}"
+        f"{count:,} {state}"
         for state in (NotificationState.PENDING, NotificationState.DEAD, NotificationState.HELD)
         if (count := sum(each.states.get(state, 0) for each in story.notified))
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from dashboard.store.alerts.incident_list import (
     FinishedFilter,
     IncidentNotification,
     IncidentStory,
+    NotifiedRecipient,
 )
 from dashboard.store.alerts.incidents import OpenCounts
 from dashboard.store.monitoring.answer_counts import record_answer_counts
@@ -60,7 +62,10 @@ def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
 def test_row_says_who_knows_and_what_comes_next(queries: Application) -> None:
     storm = of_rule(queries, "rejections")
 
+    unsent = replace(storm, notified=(NotifiedRecipient(OPS, {NotificationState.PENDING: 2}),))
+
     assert reach_words(storm) == "1 of 2 notified, 1 dead"
+    assert reach_words(unsent) == "0 of 1 notified, 2 pending"
     assert upcoming_words(storm, NOW) == "reminder in 5 min"
     assert upcoming_words(of_rule(queries, "upstream"), NOW) == ""
     assert (

@@ -91,13 +91,13 @@ def _describe(change: DescribedChange, grounds: DeliveryGrounds | BounceGrounds)
 
 def _describe_delivery(change: DescribedChange, grounds: DeliveryGrounds) -> IncidentText:
     channel, many = change.what, counted(grounds.pending, "notification")
-    waits = "waits" if grounds.pending == 1 else "wait"
+    are = "is" if grounds.pending == 1 else "are"
     return IncidentText(
-        headline=f"{channel} accepts no notifications: {many} {waits}",
-        opening=f"The channel {channel} does not accept notifications: {many} {waits} there, the "
+        headline=f"{channel} accepts no notifications: {grounds.pending:,} pending",
+        opening=f"The channel {channel} does not accept notifications: {many} {are} pending, the "
         f"oldest since {moment(grounds.oldest)}.",
         page="alerts",
-        rows=(change.rule, ("Waiting", f"{grounds.pending:,}")),
+        rows=(change.rule, ("Pending", f"{grounds.pending:,}")),
         explanation="Nothing is lost: each is tried again until it is accepted, for seven days.",
         next_steps=_AFTER_FAILURE,
         quote=unlinked(grounds.outcome),
