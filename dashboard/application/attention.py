@@ -37,7 +37,6 @@ from dashboard.application.source_health import (
     OperationHealth,
     OperationState,
     plan_in_words,
-    source_name,
 )
 from dashboard.application.text import age, moment, moment_near, names_of, sentence, size, span
 from dashboard.domain.alerts.notification import DeliveryResult
@@ -231,7 +230,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
     found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
     for each in health.operations:
         if each.failure is not None:
-            found[source_name(health.profile, each.operation)].append(each)
+            found[health.profile.source_of(each.operation)].append(each)
     for name, failing in found.items():
         longest = min(
             (each.failure for each in failing if each.failure is not None),

@@ -80,6 +80,13 @@ class NetworkProfile:
         names: dict[str, Json] = {"networkId": self.network_id, "network": self.name}
         return names | {"isSimulated": self.is_simulated}
 
+    def source_of(self, operation: Operation) -> str:
+        """Name who is asked, within a sentence."""
+        if operation is Operation.EXCLUSION_STATUS:
+            return "the exclusion API"
+        is_node = operation is Operation.TRANSACTION_RECEIPT
+        return "the network's node" if is_node else self.gas_source
+
     @property
     def value_time(self) -> timedelta | None:
         """How far apart base fees are where each block is seen; None where no pace is known."""
@@ -118,11 +125,10 @@ class Activity(StrEnum):
 class NetworkFigures:
     """The latest value of each figure of a network; what was never seen is None.
 
-    `recent` are the bounds of the base fees of the last hour. `failures` are
-    the operations that fail now; their messages are safe to show. `gas_source` is who
-    reported the latest base fee. `priority` is the priority fee beside its usual highest, which
-    decides busyness where the base fee never moves. `busyness` is the condition that alerts use;
-    None where nothing was concluded yet.
+    `recent` are the bounds of the base fees of the last hour. `failures` are the operations that
+    fail now; their messages are safe to show. `gas_source` is who reported the latest base fee.
+    `priority` is the priority fee beside its usual highest, which decides busyness where the base
+    fee never moves. `busyness` is the condition that alerts use, if one was concluded.
     """
 
     profile: NetworkProfile
@@ -177,12 +183,8 @@ class NetworkFigures:
 
     def failing_sources(self) -> tuple[str, ...]:
         """Name each source that does not answer now, the longest silence first."""
-        asked = {
-            Operation.EXCLUSION_STATUS: "the exclusion API",
-            Operation.TRANSACTION_RECEIPT: "the network's node",
-        }
-        named = (asked.get(each.operation, self.profile.gas_source) for each in self.failures)
-        return tuple(dict.fromkeys(named))
+        asked = (each.operation for each in self.failures)
+        return tuple(dict.fromkeys(map(self.profile.source_of, asked)))
 
     def gas_failure(self) -> StandingFailure | None:
         """Return the gas operation that has failed for the longest time."""

@@ -120,17 +120,6 @@ REMEDIES: Final = {
 """What to do about a failure that lasts."""
 
 
-def source_name(profile: NetworkProfile, operation: Operation) -> str:
-    """Name who is asked, within a sentence."""
-    match operation:
-        case Operation.EXCLUSION_STATUS:
-            return "the exclusion API"
-        case Operation.TRANSACTION_RECEIPT:
-            return "the node, asked for receipts,"
-        case _:
-            return profile.gas_source
-
-
 class OperationState(StrEnum):
     """Whether an operation is answered."""
 
@@ -215,14 +204,21 @@ def endpoint_words(operation: OperationHealth, now: datetime) -> list[str]:
 
 def _last_answer(state: EndpointState, now: datetime, *, is_left: bool) -> str:
     """Say when an endpoint answered, to go on after its name."""
-    if state.failure is not None and state.failing_since is not None:
-        since = moment(state.failing_since)
+    if state.failure is not None:
+        since = "" if state.failing_since is None else moment(state.failing_since)
         if is_left:
-            return f"has not answered since {since}: {state.failure.message}; {_TRIED}"
-        return f"did not answer at {since}"
+            return f"{_silence(state, since)}: {state.failure.message}; {_TRIED}"
+        return f"did not answer at {since}" if since else "did not answer last"
     if state.answered_at is None:
         return "has not been asked yet"
     return f"answered {age(state.answered_at, now)}"
+
+
+def _silence(state: EndpointState, since: str) -> str:
+    """Say how long an endpoint that does not answer has been silent, as far as that is known."""
+    if state.answered_at is None and state.shape is None:
+        return f"has never answered{since and f', first asked {since}'}"
+    return f"has not answered since {since}" if since else "does not answer"
 
 
 _TRIED: Final = "one question tries it every 15 s at most, and its first answer brings it back"
@@ -263,8 +259,8 @@ class NetworkHealth:
         ]
         if found and exclusion is not None and exclusion.failure is not None:
             found.append(
-                "It gives no answer, so the circuit is open: one request goes out every 15 s at "
-                "most, and after the first answer everything that is due."
+                "The exclusion API does not answer, so its circuit is open: one request goes out "
+                "every 15 s at most, and after the first answer everything that is due."
             )
         return found
 
@@ -275,13 +271,13 @@ class NetworkHealth:
             if each.failure is not None or len(left) == len(each.endpoints):
                 continue
             for name, state in left:
-                if state.failure is not None and state.failing_since is not None:
-                    since = (
-                        f"{moment_near(state.failing_since, now)} ({age(state.failing_since, now)})"
-                    )
-                    what = f"the exclusion endpoint {name} has not answered since {since}."
-                    advice = f"{REMEDIES[state.failure.kind]} Meanwhile another endpoint answers."
-                    yield f"{self.profile.name}: {what}", state.failure.message, advice
+                if state.failure is None:
+                    continue
+                at = state.failing_since
+                since = "" if at is None else f"{moment_near(at, now)} ({age(at, now)})"
+                what = f"the exclusion endpoint {name} {_silence(state, since)}."
+                advice = f"{REMEDIES[state.failure.kind]} Meanwhile another endpoint answers."
+                yield f"{self.profile.name}: {what}", state.failure.message, advice
 
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
