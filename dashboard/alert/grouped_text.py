@@ -21,7 +21,7 @@ from dashboard.alert.compose import (
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
-from dashboard.alert.rejection_text import cause_of, name_of
+from dashboard.alert.rejection_text import name_of
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText
@@ -31,7 +31,7 @@ from dashboard.domain.formatting import counted, moment, moment_in, short_hash, 
 from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import or_unknown
-from dashboard.domain.rejections.reasons import overrun, parse_reason
+from dashboard.domain.rejections.reasons import in_brief, overrun, parse_reason
 from dashboard.domain.tables import write_csv
 from dashboard.domain.tracking.statements import are_in_dispute, statements_in_words
 
@@ -112,7 +112,7 @@ class _Grouped:
         if change.rejection is not None:
             record = change.rejection.record
             limits = network.line_limits.at(change.rejection.dated_at)
-            cause = cause_of(parse_reason(record.reason_message, limits))
+            cause = in_brief(parse_reason(record.reason_message, limits))
             stage = str(record.tx_rejection_stage) if record.is_staged else ""
         self.causes[Cause(visible(network.title), cause, stage)] += 1
         if len(self.lines) < FIRST_MEMBERS:

@@ -23,8 +23,8 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.domain.rejections.reasons import (
     LineLimits,
     Reason,
-    ReasonKind,
     explain,
+    in_brief,
     overrun,
     parse_reason,
 )
@@ -35,12 +35,6 @@ _LONGEST_REASON: Final = 1100
 
 _LONGEST_LABEL: Final = 60
 _LONGEST_QUOTE: Final = 200
-_HEADLINES: Final = {
-    ReasonKind.MODULE_UNDEFINED: "no limit known for {module}",
-    ReasonKind.INVALID_COUNT: "proof lines could not be counted",
-    ReasonKind.OTHER_RULE: "another rule than a line limit",
-    ReasonKind.UNPARSED: "unknown reason",
-}
 _UNKNOWN: Final = "a rejection was recorded"
 _NOT_KEPT: Final = "The previous record is no longer stored, so the two cannot be compared."
 _ACCEPTED: Final = (
@@ -119,20 +113,9 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
 
 
 def headline(reason: Reason) -> str:
-    """Say the reason in a few words, without foreign text: ``ADD over its limit 1.14 ×``."""
+    """Say the reason in a few words, without foreign text: ``ADD over limit 1.14 ×``."""
     times = overrun_text(reason)
-    return f"{cause_of(reason)}{times and ' '}{times}"
-
-
-def cause_of(reason: Reason) -> str:
-    """Say the same without the figure, so that rejections of one cause have it in common."""
-    if reason.kind is not ReasonKind.OVER_LIMIT:
-        return _HEADLINES[reason.kind].format(module=reason.module)
-    if reason.module is None:
-        return "more proof lines than a block holds"
-    if reason.limit == 0:
-        return f"{reason.module} is not supported"
-    return f"{reason.module} over its limit"
+    return f"{in_brief(reason)}{times and ' '}{times}"
 
 
 def overrun_text(reason: Reason) -> str:

@@ -390,7 +390,7 @@ def firing_listing(context: ApplicationContext) -> Listing[Firing]:
                 "what",
                 group_in_words,
                 "group",
-                lambda each: {dimension.value: value for dimension, value in each.group},
+                lambda each: {str(name): value for name, value in each.group},
             ),
         ),
         "Nothing is listed.",

@@ -114,9 +114,7 @@ async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path
         await eventually_async(lambda: sent(store) == 1, what="the mail")
 
     [mail] = mails_of(tmp_path / "mail")
-    assert (
-        mail["Subject"] == "ADD over its limit 1.14 × · 0x00000000…000001 · devnet (simulated data)"
-    )
+    assert mail["Subject"] == "ADD over limit 1.14 × · 0x00000000…000001 · devnet (simulated data)"
 
 
 async def test_busy_and_calm_are_two_mails_in_one_thread(store: Store, tmp_path: Path) -> None:

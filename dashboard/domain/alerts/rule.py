@@ -16,13 +16,16 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.people.active_hours import ActiveHours
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import parse_reason
+from dashboard.domain.rejections.reasons import Reason, ReasonKind, parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
 """How long the followers of a first notification are grouped, unless a rule says otherwise."""
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
+
+CAUSE: Final = "cause"
+"""Stands in a group before the kind of reason, where a module is not over its limit."""
 
 
 class Severity(StrEnum):
@@ -54,11 +57,16 @@ class ObservedChange:
     is_tracked: bool = True
 
     @property
+    def reason(self) -> Reason | None:
+        """The reason of the rejection, without what a table of limits adds."""
+        record = None if self.rejection is None else self.rejection.record
+        return None if record is None else parse_reason(record.reason_message)
+
+    @property
     def module(self) -> str:
-        """Return the prover module that the reason names; empty if it names none."""
-        if self.rejection is None:
-            return ""
-        return parse_reason(self.rejection.record.reason_message).module or ""
+        """The prover module that the reason names; empty if it names none."""
+        reason = self.reason
+        return "" if reason is None else reason.module or ""
 
     def value_of(self, dimension: Dimension) -> str:
         """Return what it is in one dimension; empty if that says nothing of it."""
@@ -160,9 +168,16 @@ class Rule:
         """How long an incident goes on after its cause ended: not if what is measured did."""
         return timedelta() if KINDS[self.kind].is_measured else self.keep_firing
 
-    def group_of(self, change: ObservedChange) -> tuple[tuple[Dimension, str], ...]:
-        """Return the group that a change belongs to: its value in each dimension of the rule."""
-        return tuple((each, change.value_of(each)) for each in self.group_by)
+    def group_of(self, change: ObservedChange) -> tuple[tuple[str, str], ...]:
+        """Return the group that a change belongs to: its value in each dimension of the rule.
+
+        A module that is unknown to the limits file is apart from the same one over its limit.
+        """
+        group = tuple((each, change.value_of(each)) for each in self.group_by)
+        kind = None if change.reason is None else change.reason.kind
+        if kind is ReasonKind.MODULE_UNDEFINED and Dimension.MODULE in self.group_by:
+            return (*group, (CAUSE, kind))
+        return group
 
 
 def fits(rule: Rule, change: ObservedChange) -> bool:

@@ -49,7 +49,7 @@ class Firing:
     at: datetime
     ends: datetime | None
     network_id: NetworkId
-    group: tuple[tuple[Dimension, str], ...] = ()
+    group: tuple[tuple[str, str], ...] = ()
     changes: int = 1
 
 
@@ -95,7 +95,7 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
             continue
         if before is not None:
             found.append(before)
-        named = tuple(pair for pair in group if pair[0] is not Dimension.NETWORK)
+        named = tuple(pair for pair in group if pair[0] != Dimension.NETWORK)
         opened[group] = Firing(at, at + QUIET_AFTER, change.transition.subject.network_id, named)
     return sorted([*found, *opened.values()], key=lambda each: each.at)
 

@@ -11,13 +11,14 @@ from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import CAUSE, Rule
 from dashboard.domain.alerts.rule_keys import write_recipients
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import RuleDifference
 from dashboard.domain.formatting import capitalized, span
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind, module_trouble
 
 LONGEST_TITLE: Final = 300
 """Characters of a title that are shown."""
@@ -98,8 +99,11 @@ def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
 
 def group_in_words(firing: Firing) -> str:
     """Say what the changes of an incident have in common, beside their network."""
-    named = (f"{dimension} {value}" for dimension, value in firing.group if value)
-    return ", ".join(named)
+    return ", ".join(
+        module_trouble(ReasonKind(value)) if name == CAUSE else f"{name} {value}"
+        for name, value in firing.group
+        if value
+    )
 
 
 def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str]:
@@ -134,7 +138,8 @@ def incident_title(incident: Incident, network_name: Callable[[NetworkId], str])
     where, title = f"{network}: " if network else "", KINDS[kind].title
     if isinstance(title, tuple):
         many = f"{incident.transitions:,} {title[0 if incident.transitions == 1 else 1]}"
-        over = f", {module} over limit" if module else ""
+        cause = ReasonKind(dict(incident.group).get(CAUSE, ReasonKind.OVER_LIMIT))
+        over = f", {module} {module_trouble(cause)}" if module else ""
         return f"{where}{many}{over}{_in_common(values)}"
     by = f" by {module}" if module else ""
     text = title.format(

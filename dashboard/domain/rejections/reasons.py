@@ -254,12 +254,27 @@ def name_of(named: Named) -> str:
 
 
 def in_brief(reason: Reason) -> str:
-    """Say why in a few words: ``HUB over limit``."""
-    if reason.kind is not ReasonKind.OVER_LIMIT:
-        return name_of((reason.kind, reason.module))
-    if reason.module is None:
-        return "over a limit"
-    return f"{reason.module} {'cannot be proved' if reason.limit == 0 else 'over limit'}"
+    """Say why in a few words, alike on pages and in headlines: ``HUB over limit``."""
+    if reason.module is not None:
+        return f"{reason.module} {module_trouble(reason.kind, reason.limit)}"
+    if reason.kind is ReasonKind.UNPARSED and not reason.text:
+        return "no reason given"
+    return _WITHOUT_MODULE[reason.kind]
+
+
+def module_trouble(kind: ReasonKind, limit: int | None = None) -> str:
+    """Say what is wrong with the module that a reason names, to go on after its name."""
+    if kind is ReasonKind.MODULE_UNDEFINED:
+        return "unknown to the limits file"
+    return "cannot be proved" if limit == 0 else "over limit"
+
+
+_WITHOUT_MODULE: Final = {
+    ReasonKind.OVER_LIMIT: "over a line limit",
+    ReasonKind.INVALID_COUNT: "lines could not be counted",
+    ReasonKind.OTHER_RULE: "a rule other than a line limit",
+    ReasonKind.UNPARSED: "unknown reason",
+}
 
 
 def overrun(reason: Reason) -> float | None:

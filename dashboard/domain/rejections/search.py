@@ -18,6 +18,7 @@ from dashboard.domain.rejections.reasons import (
     Reason,
     ReasonKind,
     explain,
+    in_brief,
     parse_reason,
 )
 from dashboard.domain.tracking.paste import read_paste
@@ -282,6 +283,5 @@ def _other_forms() -> Iterator[ReasonForm]:
 def _page_words(reason: Reason) -> str:
     """Return the words that pages add to a reason, without those of the reason itself."""
     name = KIND_NAMES.get(reason.kind, "") if reason.module is None else "module"
-    quoted = "reason not known to linewatch" if reason.kind is ReasonKind.UNPARSED else ""
     ours = re.sub(r"[\d,.;:()]+", " ", explain(reason))
-    return f"{ours} {name} {quoted}".lower()
+    return f"{ours} {name} {in_brief(reason)}".lower()

@@ -177,9 +177,7 @@ def test_label_stands_in_the_message_as_text() -> None:
 
     message = compose(notification, SILENT, MessageContext(known))
 
-    assert message.subject == (
-        "ADD over its limit 1.14 × · <b>Case 1742</b> · devnet (simulated data)"
-    )
+    assert message.subject == ("ADD over limit 1.14 × · <b>Case 1742</b> · devnet (simulated data)")
     assert "Label          <b>Case 1742</b>" in message.text
     assert "<td>&lt;b&gt;Case 1742&lt;/b&gt;</td>" in message.html
 

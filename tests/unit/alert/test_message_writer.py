@@ -56,7 +56,7 @@ def test_message_names_label_and_attempt(store: Store) -> None:
 
     message = MessageWriter(store, TEMPLATES).write(a_notification())
 
-    assert message.subject == "ADD over its limit 1.14 × · Case 1742 · Linea"
+    assert message.subject == "ADD over limit 1.14 × · Case 1742 · Linea"
     assert "Attempted      2026-11-20 11:59:51 UTC" in message.text
 
 
@@ -142,8 +142,8 @@ def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None
 
     message = MessageWriter(store, TEMPLATES).write(notification)
 
-    assert message.subject == "ADD over its limit · 3 rejections · Linea"
-    assert "Case 1742 (0x00000000…000002): ADD over its limit 1.14 ×, RPC\n" in message.text
+    assert message.subject == "ADD over limit · 3 rejections · Linea"
+    assert "Case 1742 (0x00000000…000002): ADD over limit 1.14 ×, RPC\n" in message.text
     [table] = message.attachments
     assert b",Case 1742," in table.content
 

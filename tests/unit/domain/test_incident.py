@@ -21,6 +21,7 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DigestTime
+from dashboard.domain.alerts.rule import CAUSE
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
@@ -125,6 +126,11 @@ HUB = (DEVNET, ("module", "HUB"), ("stage", "SEQUENCER"))
 
 TITLES: dict[str, tuple[RuleKind, Group, int]] = {
     "rejections of a module": (RuleKind.REJECTED, HUB, 38),
+    "module unknown to the limits file": (
+        RuleKind.REJECTED,
+        (DEVNET, ("module", "BIN"), ("stage", "RPC"), (CAUSE, "module_undefined")),
+        3,
+    ),
     "one rejection": (RuleKind.REJECTED, (DEVNET, ("module", "")), 1),
     "rejections, by something unknown": (RuleKind.REJECTED, (("other", "x"),), 1_200),
     "changed rejections": (RuleKind.CHANGED, HUB, 2),

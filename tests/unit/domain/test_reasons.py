@@ -58,7 +58,10 @@ def test_reason_is_named_by_its_module_or_else_by_its_kind(
             "Transaction line count for module BLAKE=9 is above the limit 0",
             "BLAKE cannot be proved",
         ),
-        ("TX_MODULE_LINE_COUNT_OVERFLOW", "over a limit"),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW", "over a line limit"),
+        ("Module BIN does not exist in the limits file.", "BIN unknown to the limits file"),
+        ("Gas price too low", "a rule other than a line limit"),
+        ("", "no reason given"),
         ("<b>", "unknown reason"),
     ],
 )

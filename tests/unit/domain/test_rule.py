@@ -11,6 +11,7 @@ from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure
 from dashboard.domain.alerts.kinds.table import kind_of, subject_kinds
 from dashboard.domain.alerts.rule import (
+    CAUSE,
     DEFAULT_RULES,
     ObservedChange,
     Rule,
@@ -162,6 +163,16 @@ def test_group_holds_what_is_equal_in_every_dimension_of_the_rule() -> None:
         (Dimension.LABEL, "bridge #vip"),
         (Dimension.TAG, "payout vip"),
     )
+
+
+def test_module_unknown_to_the_limits_file_is_apart_from_the_same_one_over_its_limit() -> None:
+    reason = "Module ADD does not exist in the limits file."
+    undefined = a_change(rejection=a_rejection(record=a_record(reason_message=reason)))
+    by_module = replace(REJECTED, group_by=(Dimension.MODULE,))
+
+    assert by_module.group_of(a_change()) == (("module", "ADD"),)
+    assert by_module.group_of(undefined) == (("module", "ADD"), (CAUSE, "module_undefined"))
+    assert replace(REJECTED, group_by=(Dimension.STAGE,)).group_of(undefined) == (("stage", "RPC"),)
 
 
 def test_dimension_that_a_change_says_nothing_of_is_empty() -> None:

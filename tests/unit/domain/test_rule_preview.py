@@ -245,3 +245,11 @@ def test_night_is_that_of_the_zone_and_what_was_not_read_is_said() -> None:
     assert (preview.at_night(UTC), preview.at_night(ZoneInfo("Europe/Berlin"))) == (0, 1)
     assert "only the latest part" in preview_in_words(preview, UTC)
     assert group_in_words(firing) == ""
+
+
+def test_module_unknown_to_the_limits_file_is_said_of_a_firing() -> None:
+    [firing] = firings_of_changes(
+        REJECTED, [rejected_at(0, "Module BIN does not exist in the limits file.")]
+    )
+
+    assert group_in_words(firing) == "module BIN, stage RPC, unknown to the limits file"

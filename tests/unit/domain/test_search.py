@@ -115,8 +115,8 @@ def test_search_takes_so_many_words_and_no_more() -> None:
     ("kind", "word", "has_module"),
     [
         *((kind, name, False) for kind, name in KIND_NAMES.items()),
-        (ReasonKind.MODULE_UNDEFINED, "module", True),
-        (ReasonKind.UNPARSED, "not known to linewatch", False),
+        (ReasonKind.MODULE_UNDEFINED, "unknown to the limits file", True),
+        (ReasonKind.UNPARSED, "no reason given", False),
         (ReasonKind.OVER_LIMIT, "cannot prove", True),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from dashboard.application.text import short_hash
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.rejections.reasons import name_of, parse_reason
+from dashboard.domain.rejections.reasons import in_brief, name_of, parse_reason
 from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
@@ -61,7 +61,8 @@ def store(store: Store) -> Store:
 def test_reason_is_found_by_the_sentence_that_pages_show(store: Store) -> None:
     for number, text in enumerate(REASONS):
         reason = parse_reason(text)
-        for shown in (reason_words(reason), name_of((reason.kind, reason.module)), text):
+        named = name_of((reason.kind, reason.module))
+        for shown in (reason_words(reason), named, in_brief(reason), text):
             assert number in found_by(store, shown), shown
 
 
