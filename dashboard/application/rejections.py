@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -39,8 +39,8 @@ from dashboard.domain.rejections.reasons import (
     overrun,
 )
 from dashboard.domain.rejections.search import RejectionFilter, parse_search
-from dashboard.domain.tracking.statements import Statement, statements_in_words
 from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.evidence import sentences_among
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.counts import (
     GroupCounts,
@@ -56,7 +56,6 @@ from dashboard.store.rejections.search import (
     search,
     unparsed_reasons,
 )
-from dashboard.store.tracking.statements import statements_among
 from dashboard.wire.exclusion import encode_record
 
 MOST_EXPORTED: Final = 20_000
@@ -70,6 +69,9 @@ MOST_SENDERS: Final = 10
 
 LATEST_SORTED: Final = 1_000
 """Rejections whose overruns are looked at: their texts are read one by one."""
+
+EndpointsSay: TypeAlias = Mapping[tuple[TxHash, NetworkId], str]
+"""What exclusion endpoints say of transactions, in sentences, where records do not say it all."""
 
 _LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
@@ -224,9 +226,16 @@ class Rejections(ApplicationSubject):
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             found = search(connection, within, MOST_EXPORTED)
-            hashes = list(dict.fromkeys(each.record.tx_hash for each in found))
-            said = statements_among(connection, hashes)
-        return rejection_file(self._context, said).csv(found)
+        return rejection_file(self._context, self.endpoints_say(found)).csv(found)
+
+    def listing(self, found: Sequence[StoredRejection]) -> Listing[StoredRejection]:
+        """Return how these rejections are listed."""
+        return rejection_listing(self._context, self.endpoints_say(found))
+
+    def endpoints_say(self, found: Sequence[StoredRejection]) -> EndpointsSay:
+        """Return the sentence of what endpoints say of these, where records do not say it all."""
+        with self._context.store.read_recent() as connection:
+            return sentences_among(connection, [each.record.tx_hash for each in found])
 
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
         """Return the tables of module limits: those of the networks first, then the public ones."""
@@ -282,7 +291,9 @@ def _is_missed(begins: datetime, window: Window, watched: WatchedTime) -> bool:
     return bool(step.missed) and step.watched <= _HALF * step.length
 
 
-def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
+def rejection_listing(
+    context: ApplicationContext, said: EndpointsSay = MappingProxyType({})
+) -> Listing[StoredRejection]:
     """Return how rejections are listed; each network by its name."""
     reason_of = context.reason_of
 
@@ -309,25 +320,22 @@ def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
             Column("limit", lambda each: reason_of(each).limit),
             Column("transaction", lambda each: str(each.record.tx_hash)),
             Column("reason", words),
+            Column("endpoints say", lambda each: said.get(_place(each)), "endpointsSay"),
         ),
         "No such rejection is stored.",
         lambda each: rejection_form(each, reason_of(each)),
     )
 
 
+def _place(stored: StoredRejection) -> tuple[TxHash, NetworkId]:
+    return stored.record.tx_hash, stored.network_id
+
+
 def rejection_file(
-    context: ApplicationContext,
-    said: Mapping[tuple[TxHash, NetworkId], Sequence[Statement]] = MappingProxyType({}),
+    context: ApplicationContext, said: EndpointsSay = MappingProxyType({})
 ) -> Listing[StoredRejection]:
-    """Return what a file holds of each rejection: the reason in words and as it was sent.
-
-    `said` is what exclusion endpoints say of transactions.
-    """
+    """Return what a file holds of each rejection: the reason in words and as it was sent."""
     reason_of = context.reason_of
-
-    def endpoints_say(each: StoredRejection) -> str:
-        return statements_in_words(said.get((each.record.tx_hash, each.network_id), ()))
-
     return Listing(
         "rejections",
         (
@@ -346,7 +354,7 @@ def rejection_file(
             Column("dated_by_the_node", lambda each: or_unknown(_dated(each))),
             Column("first_seen_here", lambda each: moment(each.first_seen_at)),
             Column("block_number", lambda each: each.record.block_number),
-            Column("endpoints_say", endpoints_say),
+            Column("endpoints_say", lambda each: said.get(_place(each))),
         ),
     )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 
 from dashboard.application.line_limits import LineLimitEnds
-from dashboard.application.rejections import Rejections, rejection_listing
+from dashboard.application.rejections import Rejections
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, Output, output, print_list
@@ -88,9 +88,10 @@ def rejections(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        found = Rejections(here.source).latest(wanted, limit)
+        stored = Rejections(here.source)
+        found = stored.latest(wanted, limit)
         listed = [each for each in here.source.networks if network_id in {None, each.network_id}]
         ends = LineLimitEnds(here.source).sentences(listed)
-        print_list(rejection_listing(here.source), found, output, after=ends)
+        print_list(stored.listing(found), found, output, after=ends)
     if sets_exit_status and found:
         sys.exit(FOUND)

@@ -24,7 +24,8 @@ from dashboard.domain.rejections.reasons import (
     Reason,
     ReasonKind,
     explain,
-    name_of,
+    in_brief,
+    module_trouble,
     overrun,
     purpose_of,
 )
@@ -65,8 +66,9 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     """Say why, how often, and the age of its arrival: lists of the newest are sorted by it."""
     record, seen_at = stored.record, stored.first_seen_at
     reason, factor = context.reason, overrun(context.reason)
-    named = name_of((reason.kind, reason.module))
     times = "" if factor is None else f"{factor:,.1f}× limit"
+    if reason.kind is ReasonKind.MODULE_UNDEFINED:
+        times = module_trouble(reason.kind)
     tracked = Markup()
     if context.is_tracked:
         tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")
@@ -75,7 +77,7 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     title = f"{reason_words(reason)} {stage}, seen {moment(seen_at)}"
     return element(
         "div",
-        module_mark(reason.module) if reason.module else element("span", named),
+        module_mark(reason.module) if reason.module else element("span", in_brief(reason)),
         element("span", times) if times else Markup(),
         element("span", f"× {context.versions:,}") if context.versions > 1 else Markup(),
         tracked,
@@ -89,7 +91,7 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
 def dated_apart(stored: StoredRejection) -> str:
     """Say how far the node's date lies from the arrival, empty where that is under a minute."""
     if stored.is_dated_ahead:
-        return "dated ahead, by a wrong clock"
+        return "dated ahead by a wrong clock"
     if stored.record.timestamp is None:
         return "date not known"
     ahead = stored.record.timestamp - stored.first_seen_at
@@ -101,7 +103,7 @@ def dated_apart(stored: StoredRejection) -> str:
 def reason_words(reason: Reason) -> str:
     """Say the reason in plain words, or quote one that is not known; it may be foreign text."""
     if reason.kind is ReasonKind.UNPARSED and reason.text:
-        return f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
+        return f"Unknown reason: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
     return explain(reason)
 
 
@@ -113,8 +115,8 @@ def version_in_full(
     steps = _next_steps(next_steps) if next_steps else Markup()
     st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
     with st.container(gap="xxsmall"):
-        quoted("Reason as the network sent it", reason.text)
-        quoted("What upstream added", stored.record.added)
+        quoted("Reason as sent", reason.text)
+        quoted("Added by upstream", stored.record.added)
 
 
 def quoted(title: str, text: str) -> None:
@@ -125,7 +127,7 @@ def quoted(title: str, text: str) -> None:
 
 
 def _next_steps(next_steps: Sequence[str]) -> Markup:
-    label = element("p", "What the sender can do next", class_="lw-label lw-spaced")
+    label = element("p", "What the sender can do", class_="lw-label lw-spaced")
     steps = (element("li", step) for step in next_steps)
     return join(label, element("ol", *steps, class_="lw-steps"))
 
@@ -147,13 +149,13 @@ def _facts(stored: StoredRejection, reason: Reason) -> list[Markup]:
 def _lines_allowed(reason: Reason) -> str | None:
     if reason.limit is None:
         return None
-    source = "" if reason.limit_from is None else f", by {reason.limit_from}"
+    source = "" if reason.limit_from is None else f" ({reason.limit_from})"
     return f"{reason.limit:,}{source}"
 
 
 def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
     record = stored.record
-    came = "Reported to us" if stored.reported_at else "First seen by us"
+    came = "Reported" if stored.reported_at else "First seen"
     over = [f"{each.module} {each.count:,} of {each.limit:,}" for each in stored.overflows]
     facts = [
         ("Rejected, by the node's clock", _claimed(stored, now)),
@@ -185,10 +187,14 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What a row shows beside the record: its reason, its network where rows are of several."""
+    """What a row shows beside the record: its reason, its network where rows are of several.
+
+    `endpoints_say` is what exclusion endpoints say of it, if the record does not say it all.
+    """
 
     reason: Reason
     network: str = ""
+    endpoints_say: str = ""
 
 
 def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -> None:
@@ -201,11 +207,12 @@ def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -
 
 def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
     record, seen_at, reason = stored.record, stored.first_seen_at, context.reason
+    said = context.endpoints_say
     dated = dated_apart(stored)
     claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
-    said = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
-    title = f"{reason_words(reason)} Seen {moment(seen_at)}, {said}"
+    date = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
+    title = f"{reason_words(reason)} Seen {moment(seen_at)}, {date}"
     small = element("small", f" {dated}") if dated else Markup()
     return element(
         "div",
@@ -213,6 +220,7 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
         element("span", context.network) if context.network else Markup(),
         element("span", str(record.tx_rejection_stage), class_="lw-stage"),
         element("span", time_ago(seen_at, now), small, class_="lw-when"),
+        element("small", said, class_="lw-endpoints") if said else Markup(),
         class_="lw-version",
         title=title,
     )
@@ -222,13 +230,15 @@ def _cause(reason: Reason) -> Markup:
     """Name the module with lines and overrun, or else what there is to say, a text as quoted."""
     if reason.kind is ReasonKind.UNPARSED and reason.text:
         return element("q", visible(reason.text, _QUOTED_LENGTH))
-    named = name_of((reason.kind, reason.module))
-    name = module_mark(reason.module) if reason.module else element("span", named)
-    return join(name, " ", _lines(reason))
+    if reason.module is None:
+        return element("span", in_brief(reason))
+    return join(module_mark(reason.module), " ", _lines(reason))
 
 
 def _lines(reason: Reason) -> Markup | str:
     """Print lines needed of lines allowed, and by which factor that is too much."""
+    if reason.kind is ReasonKind.MODULE_UNDEFINED:
+        return module_trouble(reason.kind)
     if reason.limit is None:
         return ""
     if reason.count is None:
@@ -241,8 +251,8 @@ def _lines(reason: Reason) -> Markup | str:
 def coverage(profiles: Sequence[NetworkProfile]) -> str:
     """Say which rejections can be seen at all."""
     if profiles and all(profile.sees_all_reports for profile in profiles if profile.has_exclusion):
-        return "From nodes that report here."
-    return "From tracked transactions, and from nodes that report here."
+        return "Source: reporting nodes."
+    return "Sources: tracked transactions and reporting nodes."
 
 
 _LONGEST_TEXT: Final = 400
@@ -254,7 +264,7 @@ def unknown_reasons(now: datetime) -> Listing[UnparsedReason]:
         "reasons",
         (
             Column(
-                "Reason as the network sent it",
+                "Reason as sent",
                 lambda each: element("code", visible(each.text, _LONGEST_TEXT)),
             ),
             Column("Rejections", lambda each: each.count, is_number=True),
@@ -281,8 +291,8 @@ def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits
 def _purpose(module: str) -> str:
     purpose = purpose_of(module)
     if purpose is None:
-        return "A prover module of which only the name is public."
-    return f"A prover module. What it works on: {purpose}."
+        return "Prover module; only its name is public."
+    return f"Prover module: {purpose}."
 
 
 def _chosen_table(
@@ -307,17 +317,15 @@ def _chosen_table(
 def _limit(module: str, table: ModuleLimits) -> Markup:
     limit = table.limit_of(module)
     if limit is None:
-        said = join("This table does not name ", element("b", module), ".")
+        said = join(element("b", module), " is not in this table of limits.")
     elif limit == 0:
-        said = join(
-            "Limit ", element("b", "0"), ": the network cannot prove this operation at all."
-        )
+        said = join("Limit ", element("b", "0"), ": the network cannot prove this operation.")
     else:
         said = join("Limit ", element("b", f"{limit:,}"), " lines in one transaction.")
     quiet = element(
         "small",
-        f" By {table.title}. Limits change with the releases of nodes; where a reason names one, "
-        "that is what the node used.",
+        f" Table: {table.title}. Limits change with the releases of nodes. If a reason names a "
+        "limit, the node used that one.",
         title=table.source,
     )
     return element("p", said, quiet, class_="lw-lede")

@@ -126,7 +126,7 @@ def _live() -> None:
             usual = queries.rejections.limits_of(chosen.wanted.network_id)
             module_card(chosen.module, queries.rejections.limit_tables(), usual)
             if queries.line_limits.have_ended(profiles):
-                note = "These limits do not hold any more; they explain earlier rejections."
+                note = "These limits no longer hold. They explain earlier rejections."
                 st.html(element("p", note, class_="lw-quiet"))
         _acts(queries, chosen)
         narrowing = _narrowing(queries, chosen)
@@ -266,13 +266,13 @@ def _nothing_yet(queries: Application, profiles: Sequence[NetworkProfile]) -> No
     if queries.line_limits.have_ended(profiles):
         empty(
             "No rejection in this time: line limits have ended",
-            "This is expected. Choose a longer time to see earlier rejections, which stay.",
+            "This is expected. Choose a longer time to see earlier rejections.",
         )
         return
     empty(
         "No rejection seen in this time",
-        f"Covered: {coverage(queries.networks)} Choose a longer time, or track a transaction on "
-        "the page Tracked; its rejection appears here.",
+        f"{coverage(queries.networks)} Choose a longer time, or track a transaction on the page "
+        "Tracked.",
     )
 
 
@@ -281,7 +281,9 @@ def _list(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> N
         section(many_rejections(summary.total), coverage(queries.networks))
         _download(queries, chosen, summary)
     if not summary.total:
-        empty("No rejection matches these filters", "Remove one above, or choose a longer time.")
+        empty(
+            "No rejection matches these filters", "Remove a filter above, or choose a longer time."
+        )
         return
     with store_errors_shown():
         page_of_rows(summary.total, ROWS, PAGE_NUMBER, _drawing_rows(queries, chosen))
@@ -292,9 +294,12 @@ def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None
 
     def draw(number: int) -> None:
         now = queries.now()
-        for each in queries.rejections.page(chosen.wanted, chosen.shown, number, ROWS):
+        page = queries.rejections.page(chosen.wanted, chosen.shown, number, ROWS)
+        said = queries.rejections.endpoints_say(page)
+        for each in page:
             network = "" if is_one else queries.network_name(each.network_id)
-            context = RowContext(queries.context.reason_of(each), network)
+            of_endpoints = said.get((each.record.tx_hash, each.network_id), "")
+            context = RowContext(queries.context.reason_of(each), network, of_endpoints)
             rejection_row(each, context, now)
 
     return draw
@@ -305,7 +310,7 @@ def _download(queries: Application, chosen: _Chosen, summary: RejectionSummary) 
         lambda: queries.rejections.file(chosen.wanted, chosen.shown),
         f"rejections-{queries.now():%Y%m%dT%H%M%SZ}.csv",
         "csv",
-        note=f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None,
+        note=f"The latest {MOST_EXPORTED:,} rejections." if summary.total > MOST_EXPORTED else None,
         disabled=not summary.total,
     )
 
@@ -332,7 +337,7 @@ def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None
         if unknown:
             with st.container(key="card-unknown-reasons", gap="small"):
                 section(
-                    "Reasons that Linewatch does not know",
-                    "Most frequent first. One that comes often may be a new rule.",
+                    "Unknown reasons",
+                    "Most frequent first. A frequent one may be a new rule.",
                 )
                 st.html(list_table(unknown_reasons(queries.now()), unknown, "Unknown reasons"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,10 @@ from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.tracking.verdict import Evidence
+from dashboard.domain.tracking.statements import statements_in_words
+from dashboard.domain.tracking.verdict import Evidence, FollowUp
 from dashboard.store.alerts.conditions import transition_of
+from dashboard.store.engine.batching import portions
 from dashboard.store.rejections.archive import versions_among
 from dashboard.store.schema import (
     checks,
@@ -112,6 +114,25 @@ def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> li
         label, attempted_at = tracked.get(each.transition.subject.tx_hash, ("", None))
         found.append(replace(each, label=label, attempted_at=attempted_at))
     return found
+
+
+def sentences_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> Mapping[tuple[TxHash, NetworkId], str]:
+    """Return the sentence of what endpoints say of each hash on each network, where there is one.
+
+    It is that of look-ups and messages: a receipt that is known outweighs claims.
+    """
+    said = statements_among(connection, list(dict.fromkeys(hashes)))
+    ends: dict[TxHash, dict[NetworkId, FollowUp]] = {}
+    for some in portions([*{tx_hash for tx_hash, _ in said}]):
+        ends |= follow_ups_among(connection, some)
+    words = {}
+    for (tx_hash, network_id), statements in said.items():
+        end = ends[tx_hash].get(network_id)
+        has_receipt = end is not None and end.inclusion is not None
+        words[tx_hash, network_id] = statements_in_words(statements, has_receipt=has_receipt)
+    return {key: sentence for key, sentence in words.items() if sentence}
 
 
 def with_statements(

@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.errors import InputError
+from dashboard.store.evidence.evidence import sentences_among
 from dashboard.store.maintenance.export_files import Column, Field, Form, field, moment_field
 from dashboard.store.schema import (
     audit_log,
@@ -33,7 +33,6 @@ from dashboard.store.schema import (
     transitions,
 )
 from dashboard.store.schema.columns import Exact, escape, milliseconds_of
-from dashboard.store.tracking.statements import statements_among
 
 _AT_ONCE: Final = 10_000
 """Rows of one batch: some megabytes."""
@@ -122,8 +121,8 @@ def _with_statements(
     There is none if records say all of it.
     """
     pairs = list(zip(map(TxHash, columns[hash_place]), columns[network_place], strict=True))
-    said = statements_among(connection, list(dict.fromkeys(tx_hash for tx_hash, _ in pairs)))
-    words = {pair: escape(statements_in_words(each)) or None for pair, each in said.items()}
+    said = sentences_among(connection, [tx_hash for tx_hash, _ in pairs])
+    words = {pair: escape(sentence) for pair, sentence in said.items()}
     return [*columns[:-1], list(map(words.get, pairs))]
 
 

@@ -12,7 +12,6 @@ import msgspec
 from dashboard.application.answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.application.lookup import lookup_form
-from dashboard.application.rejections import rejection_listing
 from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS
 from dashboard.application.tracked import TrackedEntry, tracked_form
 from dashboard.domain.people.access import Action, Role
@@ -85,7 +84,9 @@ def rejections(asked: Asked) -> Reply:
         return asked.application.rejections.latest(wanted, limit, before)
 
     shown, cursor = part_of(asked, read, lambda each: (each.first_seen_at, each.rejection_id), int)
-    return Reply({"rejections": rejection_listing(asked.context).forms(shown), "cursor": cursor})
+    return Reply(
+        {"rejections": asked.application.rejections.listing(shown).forms(shown), "cursor": cursor}
+    )
 
 
 class Lookup(Fields):

@@ -23,18 +23,29 @@ from dashboard.application.rejection_timeline import (
 )
 from dashboard.application.rejections import Rejections
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
-from tests.builders import A_NETWORK, DISPUTE, a_disputed_answer, a_hash, a_record, an_address
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    DISPUTE,
+    a_disputed_answer,
+    a_hash,
+    a_record,
+    an_address,
+)
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+SETTLED_BY_RECEIPT = DISPUTE.replace(", and the rejection counts", "").replace(
+    "; only a receipt proves an inclusion", ""
+)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))
 
 
@@ -108,11 +119,10 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     words = words_of(visit("rejections", Application(store, (SIMULATED,), None, lambda: later)))
 
     assert (
-        "No rejection seen in the last 24 h (none of it watched); the 24 h before was not watched, "
-        "so there is nothing to compare with."
+        "No rejection seen in the last 24 h (none of it watched); the 24 h before was not watched."
     ) in words
     assert "No rejection seen in this time" in words
-    assert "From nodes that report here." in words
+    assert "Source: reporting nodes." in words
 
 
 @pytest.mark.parametrize(
@@ -149,7 +159,7 @@ def test_gap_of_the_last_day_makes_counts_a_lower_bound_and_is_hatched(store: St
 
     assert "6 rejections or more in the last 24 h (18 h of it watched), none in the 24 h" in words
     assert len(timeline.unwatched) == 6
-    assert "not watched: there may have been more</span>" in words
+    assert "not watched: there may be more</span>" in words
 
 
 def test_long_list_has_pages(store: Store) -> None:
@@ -211,6 +221,25 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert (said[str(a_hash(77))], {*said.values()}) == (DISPUTE, {DISPUTE, ""})
 
 
+def test_row_and_form_say_what_endpoints_report_and_leave_out_what_a_receipt_settles(
+    store: Store, queries: Application
+) -> None:
+    included, disputed = tx_hash(4), tx_hash(2)
+    with store.write() as connection:
+        for each in (included, disputed):
+            record_lookup(connection, SIMULATED.network_id, A_MOMENT, [a_disputed_answer(each)])
+    [found] = queries.rejections.latest(RejectionFilter(tx_hashes=HashRange.of(included)), 1)
+
+    words = words_of(visit("rejections", queries))
+    form = queries.rejections.listing([found]).form(found)
+    [nothing] = queries.rejections.latest(RejectionFilter(tx_hashes=HashRange.of(tx_hash(1))), 1)
+
+    assert form["endpointsSay"] == SETTLED_BY_RECEIPT
+    assert f'<small class="lw-endpoints">{DISPUTE}</small>' in words
+    assert f'<small class="lw-endpoints">{SETTLED_BY_RECEIPT}</small>' in words
+    assert queries.rejections.listing([nothing]).form(nothing)["endpointsSay"] is None
+
+
 def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for number in range(70, 90):
@@ -237,7 +266,7 @@ def test_senders_are_folded_while_none_stands_out(store: Store) -> None:
 
     shown = visit("rejections", Application(store, (SIMULATED,), None, lambda: NOW))
 
-    assert [each.label for each in shown.expander] == ["Senders: 25, none with more than 2"]
+    assert [each.label for each in shown.expander] == ["Senders: 25, at most 2 rejections each"]
 
 
 def test_click_on_a_module_narrows_and_its_chip_takes_that_back(queries: Application) -> None:
@@ -273,10 +302,10 @@ def test_module_has_what_it_works_on_and_its_limit_in_the_chosen_table(store: St
     first = words_of(visit("rejections", queries, module="HUB"))
     other = words_of(visit("rejections", queries, module="HUB", limits="Linea Sepolia, 2026-06-12"))
 
-    assert "What it works on: coordination of all other modules" in first
+    assert "Prover module: coordination of all other modules" in first
     assert "Limit <b>2,097,152</b> lines in one transaction." in first
     assert "Limit <b>4,194,304</b> lines in one transaction." in other
-    assert "By Linea Sepolia, 2026-06-12." in other
+    assert "Table: Linea Sepolia, 2026-06-12." in other
 
 
 @contextmanager
