@@ -100,6 +100,22 @@ def test_wide_table_scrolls_in_its_box_by_keyboard(page: Page, site: str) -> Non
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_list_stays_open_when_its_headline_changes_and_the_page_refreshes(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/rejections")
+    page.get_by_text("Senders: 5, at most 2 rejections each").click()
+    first = page.locator(".st-key-counts-senders .lw-count").first
+    expect(first).to_be_visible()
+
+    page.get_by_role("radio", name="1 h", exact=True).click()
+    expect(page.get_by_text("Senders: 5, at most 1 rejection each")).to_be_visible()
+    expect(first).to_be_visible()
+
+    wait_for_refresh(page)
+    expect(first).to_be_visible()
+
+
 def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -> None:
     visit(page, f"{site}/tracked")
     page.get_by_text("Track transactions", exact=True).click()

@@ -15,14 +15,14 @@ from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
-from dashboard.show.parts.frame import NETWORK, OPEN, in_line, link
+from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link
 from dashboard.show.parts.incident_list import INCIDENT, incident_acts
 from dashboard.show.parts.notification_table import send_all_again
 
 MOST: Final = 12
 """Lines that are shown on Overview."""
 
-_IS_OPEN: Final = "attention_is_open"
+_ALL: Final = "attention-all"
 _ADDRESSES: Final = {
     Remedy.DEAD: {"section": "Deliveries", "state": "Dead"},
     Remedy.PENDING: {"section": "Deliveries", "state": "Pending"},
@@ -47,10 +47,8 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         return
     said = plain_label(worst.title, _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
-    is_open = st.session_state.get(_IS_OPEN, False)  # with another label Streamlit closes it
-    with st.expander(label, is_open, key="attention-all", on_change="rerun") as shown:
-        st.session_state[_IS_OPEN] = shown.open
-        if shown.open:
+    with expander(label, _ALL):
+        if st.session_state[_ALL]:
             for place, each in enumerate(needed[:MOST]):
                 with _line(place, each, "", with_advice=False):
                     _acts(queries, each)

@@ -95,6 +95,18 @@ LONGEST: Final = 2_000
 _FIELD: Final = "search-field"
 
 
+def expander(
+    label: str, key: str, *, icon: str | None = None, is_open: bool = False
+) -> DeltaGenerator:
+    """Fold away what is drawn in it, at first open or not; whether it is open is kept under `key`.
+
+    Streamlit takes an expander with another label for another one: without this, a label that
+    counts would close it under the hand of its reader.
+    """
+    st.session_state[key] = st.session_state.get(key, is_open)
+    return st.expander(label, key=key, icon=icon, on_change="rerun")
+
+
 def header_search(search: Callable[[str], None]) -> None:
     """Show the field; Enter calls `search` with what was typed. The key / leads here."""
     with (

@@ -34,7 +34,7 @@ from dashboard.show.charts.rejection_chart import (
     timeline_rows,
 )
 from dashboard.show.parts.chart import chart, whole_range, zoom_to
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import expander, section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.pictures import CountRow, count_list
@@ -73,14 +73,16 @@ def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> Non
     """Show when rejections arrived; a click on a bar, or a drag, shows that time alone."""
     splits = [each for each in SplitBy if each is not SplitBy.NETWORK or _are_several(queries)]
     with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
-        section("When", "Click a bar to see its time alone.")
+        section("Over time", "Click a bar to zoom in.")
         name = choice_filter("Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE)
     timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
     if not timeline.total:
         wanted = narrowing.wanted.network_id
         shown = [each for each in queries.networks if wanted in {None, each.network_id}]
         ended = ": line limits have ended" if queries.line_limits.have_ended(shown) else ""
-        empty(f"Nothing arrived then{ended}", "Remove a filter above, or choose a longer time.")
+        empty(
+            f"No rejection in this time{ended}", "Remove a filter above, or choose a longer time."
+        )
         return
     _chart(timeline, narrowing, words, queries.now())
     st.html(_legend(timeline))
@@ -105,7 +107,7 @@ def _legend(timeline: Timeline) -> Markup:
         entries.append(element("span", sign, breakable(visible(name, LONGEST_NAME)), " ", number))
     if timeline.unwatched:
         sign = element("i", class_="is-unwatched", aria_hidden="true")
-        entries.append(element("span", sign, "not watched: there may have been more"))
+        entries.append(element("span", sign, "not watched: there may be more"))
     for name, at in timeline.ends:
         said = f"┊ line limits of {visible(name, LONGEST_NAME)} ended {moment(at)}"
         entries.append(element("span", said))
@@ -152,7 +154,7 @@ def modules_part(queries: Application, narrowing: Narrowing) -> None:
     summary = queries.rejections.summary(of_all, narrowing.shown)
     chosen = narrowing.wanted.module
     with st.container(key="card-modules", gap="xsmall", height="stretch"):
-        section("Modules", "A reason names the first module over its limit.")
+        section("Modules", "A reason names one module at most.")
         ranked = summary.modules.most_common()
         rows = [
             CountRow(name, name, count, _difference(summary, name), module_colour(name))
@@ -162,8 +164,8 @@ def modules_part(queries: Application, narrowing: Narrowing) -> None:
         rest = ranked[MOST_RANKED:]
         if rest:
             more = sum(count for _, count in rest)
-            said = f"{counted(len(rest), 'other')}: {more:,}. "
-            st.html(element("p", f"{said}Choose one above.", class_="lw-quiet"))
+            said = f"{counted(len(rest), 'other module')}: {more:,}. Choose one in the filter."
+            st.html(element("p", said, class_="lw-quiet"))
         if not rows:
             st.html(element("p", "No reason names a module.", class_="lw-quiet"))
         _without_module(summary, narrowing)
@@ -200,25 +202,26 @@ def overruns_part(queries: Application, narrowing: Narrowing) -> None:
                 disabled=not overruns.total,
             )
         if not overruns.total:
-            empty("No overrun to show", "No reason in this time names both numbers.")
+            empty("No overrun to show", "No reason in this time names lines needed and allowed.")
             return
         chart(overrun_drawing(overruns), "overruns", OVERRUN_HEIGHT, "overruns")
         st.html(element("p", _overruns_in_words(overruns), class_="lw-quiet"))
 
 
 def _overruns_in_words(overruns: Overruns) -> str:
-    largest = "" if overruns.largest is None else f" The largest: {overruns.largest:,.1f}×."
-    latest = f"the latest {LATEST_SORTED:,}" if overruns.of >= LATEST_SORTED else f"{overruns.of:,}"
+    largest = "" if overruns.largest is None else f" Largest: {overruns.largest:,.1f}×."
+    reasons = counted(overruns.of, "reason")
+    latest = f"the latest {reasons}" if overruns.of >= LATEST_SORTED else reasons
     if overruns.total == overruns.of:
-        return f"Of {latest}.{largest}"
-    return f"{overruns.total:,} of {latest} name both numbers.{largest}"
+        return f"From {latest}.{largest}"
+    return f"From {overruns.total:,} of {latest}; the others name no lines.{largest}"
 
 
 def stages_part(queries: Application, narrowing: Narrowing) -> None:
     """Count by the stage at which the transaction was rejected."""
     of_all = replace(narrowing.wanted, tx_rejection_stage=None)
     counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.STAGE)
-    section("Stages", "Where on its way to a block.")
+    section("Stages", "Where transactions were rejected.")
     rows = [CountRow(each.key, each.key, each.count) for each in counted.groups]
     stage = narrowing.wanted.tx_rejection_stage
     count_list("stages", rows, None if stage is None else stage.value, narrowing.stage)
@@ -247,18 +250,18 @@ def _are_several(queries: Application) -> bool:
 
 def senders_part(queries: Application, narrowing: Narrowing) -> None:
     """Rank the senders, where there are several; folded while none stands out."""
-    counted = queries.rejections.senders(replace(narrowing.wanted, sender=None), narrowing.shown)
-    if counted.of < _FEWEST:
+    ranked = queries.rejections.senders(replace(narrowing.wanted, sender=None), narrowing.shown)
+    if ranked.of < _FEWEST:
         return
-    if stands_out(counted):
+    if stands_out(ranked):
         with st.container(key="card-senders", gap="small"):
-            section("Senders", _senders_note(counted))
-            _senders(counted, narrowing)
+            section("Senders", _senders_note(ranked))
+            _senders(ranked, narrowing)
         return
-    largest = counted.groups[0].count
-    with st.expander(f"Senders: {counted.of:,}, none with more than {largest:,}"):
-        st.html(element("p", _senders_note(counted), class_="lw-quiet"))
-        _senders(counted, narrowing)
+    most = counted(ranked.groups[0].count, "rejection")
+    with expander(f"Senders: {ranked.of:,}, at most {most} each", "senders-folded"):
+        st.html(element("p", _senders_note(ranked), class_="lw-quiet"))
+        _senders(ranked, narrowing)
 
 
 def stands_out(counted: GroupCounts) -> bool:
@@ -271,7 +274,7 @@ def _senders_note(counted: GroupCounts) -> str:
     more = f"The first {len(counted.groups)} of {counted.of:,}. "
     rest = more if counted.of > len(counted.groups) else ""
     latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
-    return f"{latest}{rest}Watch one on the page Tracked to be notified of each."
+    return f"{latest}{rest}Watch a sender on the page Tracked to be notified of its rejections."
 
 
 def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:

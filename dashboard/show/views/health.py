@@ -18,7 +18,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
-from dashboard.show.parts.frame import chosen_networks, heading, live, section
+from dashboard.show.parts.frame import chosen_networks, expander, heading, live, section
 from dashboard.show.parts.health_cards import mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
     MOST_LISTED,
@@ -171,7 +171,7 @@ def _coverage(queries: Application, now: datetime) -> None:
         listed = [each for each in coverage.gaps if each.network_id in ids]
         if listed:
             label = f"The latest {min(len(listed), MOST_LISTED)} of 30 days, with the reason"
-            with st.expander(label, key="gaps-listed"):
+            with expander(label, "gaps-listed"):
                 st.html(gap_table(listed[:MOST_LISTED], queries.context, now))
 
 

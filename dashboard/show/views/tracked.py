@@ -31,6 +31,7 @@ from dashboard.show.parts.acting import done_shown, known_actor, may, name_input
 from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
+    expander,
     follow_choice,
     heading,
     in_line,
@@ -114,7 +115,10 @@ def _forms(queries: Application) -> None:
     tracking, watching, naming = st.columns([3, 3, 2], gap="small")
     with naming:
         name_input(queries)
-    with tracking, st.expander("Track transactions", expanded=is_new, icon=":material/add:"):
+    with (
+        tracking,
+        expander("Track transactions", "tracking-folded", icon=":material/add:", is_open=is_new),
+    ):
         _track_list_form(queries)
     with watching:
         _watched(queries, "Watch a sender")
@@ -125,7 +129,7 @@ def _watched(queries: Application, label: str) -> None:
     profiles = [
         profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
     ]
-    with st.expander(label, icon=":material/person_search:"):
+    with expander(label, "watching-folded", icon=":material/person_search:"):
         if profiles:
             st.html(
                 '<p class="lw-quiet">Every rejection of a watched sender is tracked '
