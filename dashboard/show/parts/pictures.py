@@ -252,7 +252,7 @@ def _bar(name: str, count: int, words: str, highest: int) -> Markup:
 def _as_table(said: Sequence[tuple[str, str]], of: str) -> Markup:
     if not said:
         return Markup()
-    numbers = table(("Time (UTC)", of), said[::-1], "Amounts over time")
+    numbers = table(("Time (UTC)", of), said[::-1], "Amounts over time", {of})
     return element("details", element("summary", "The same as a table"), numbers, class_="lw-more")
 
 

@@ -48,8 +48,11 @@ def table(
 
 
 def wide_table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
-    """Build a table of any number of columns: it scrolls in its box, by the arrow keys too."""
-    shown = table(columns, rows, name)
+    """Build a table of numbers beside what the first column names, of any number of columns.
+
+    It scrolls in its box, by the arrow keys too.
+    """
+    shown = table(columns, rows, name, columns[1:])
     return element("div", shown, class_="lw-scroll", role="region", aria_label=name, tabindex="0")
 
 

@@ -82,7 +82,7 @@ class _Line(NamedTuple):
 _LINES: Final[Listing[_Line]] = Listing(
     "lines",
     (
-        Column("line", lambda each: each.number),
+        Column("line", lambda each: each.number, is_number=True),
         Column("text", _Line.text),
         Column("result", lambda each: each.result),
     ),
