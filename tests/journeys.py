@@ -191,7 +191,7 @@ def worst_module(hands: Hands) -> None:
     page = hands.page
     expect(page.locator("h1 + p")).to_contain_text("the 24 h before")
     hands.click(page.locator("[class*=st-key-count-modules] .lw-count").first)
-    expect(page.get_by_text("A prover module. What it works on")).to_be_visible()
+    expect(page.get_by_text("Prover module:")).to_be_visible()
 
 
 def track_fifty(hands: Hands) -> None:

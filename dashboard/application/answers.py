@@ -31,6 +31,9 @@ from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 
+NOBODY_TO_ASK: Final = "No network with an exclusion endpoint is configured."
+"""What to say of a transaction that no network can be asked about."""
+
 _NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -197,7 +200,7 @@ def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContex
     """
     groups = finding_groups(summary)
     if not groups:
-        return f"Transaction {summary.tx_hash}\n\nNo network is configured that could be asked."
+        return f"Transaction {summary.tx_hash}\n\n{NOBODY_TO_ASK}"
     template = context.templates.choose(voice, groups[0].kind)
     steps = dict(next_steps(groups))
     apart = [

@@ -211,7 +211,7 @@ class Trend(StrEnum):
     WORSE = "Getting worse"
     BETTER = "Getting better"
     SAME = "No clear change"
-    UNKNOWN = "Not known whether it is getting worse"
+    UNKNOWN = "Trend not known"
 
 
 def trend_of(compared: Compared) -> Trend:
@@ -237,10 +237,7 @@ def trend_words(compared: Compared, window: Window) -> str:
     many = _counted(compared.total, compared.now)
     length = window.length_words
     if not compared.earlier.watched:
-        return (
-            f"{many} {window.words}{_gaps(compared.now)}; "
-            f"the {length} before was not watched, so there is nothing to compare with."
-        )
+        return f"{many} {window.words}{_gaps(compared.now)}; the {length} before was not watched."
     before = _before(compared)
     if not (compared.total or compared.before) and compared.is_whole:
         return f"{many} {window.words}, and none in the {length} before."

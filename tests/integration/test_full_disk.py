@@ -60,7 +60,7 @@ def test_lookup_tells_what_it_was_answered_though_nothing_can_be_stored(
         printed = installation.run("lookup", str(a_hash(77)))
 
     assert printed.returncode == 1
-    assert "Nothing is known of this hash until the API answers" in printed.stdout
+    assert "Nothing is known until the API answers" in printed.stdout
     assert "the answers could not be stored. The store" in printed.stderr
     assert "Traceback" not in printed.stderr
 

@@ -36,7 +36,7 @@ DASHBOARD = PROJECT / "deploy" / "grafana-dashboard.json"
 CANARY = "canary-of-the-story"
 REASON = "line count for module MMU=3667495 is above the limit 2097152"
 IN_WORDS = "The transaction needs 3,667,495 lines in the prover module MMU"
-PLAINLY = "3,667,495 lines in the module MMU, where 2,097,152 are allowed"
+PLAINLY = "3,667,495 lines in the module MMU, with 2,097,152 allowed"
 UPGRADE = (
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"

@@ -6,47 +6,44 @@ from typing import Final
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.rejections.exclusion import EndedLimits
-from dashboard.domain.rejections.node_rule_messages import words_of
+from dashboard.domain.rejections.node_rule_messages import FAULT_OF_NODE, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind
 from dashboard.domain.tracking.verdict import FollowUp
 
+_FILL: Final = (
+    "send another transaction with nonce {nonce}, such as a transfer of zero to the sender itself."
+)
 _UNKNOWN: Final = (
-    "Which nonce the node expects next from this sender is not known here: ask a node "
-    "(eth_getTransactionCount). If it is {nonce}, the sender's later transactions wait for it: "
-    "send another transaction with nonce {nonce}; a transfer of zero to the sender itself will do."
+    "Ask a node which nonce it expects next from this sender (eth_getTransactionCount). If that is "
+    f"{{nonce}}, the sender's later transactions are stuck behind this one: {_FILL}"
 )
 _NO_NONCE: Final = (
-    "The nonce of this transaction is not known here. If later transactions of the sender stay "
-    "pending, look the nonce up where this one was sent, and send another transaction with it; a "
-    "transfer of zero to the sender itself will do."
+    "The nonce of this transaction is not known. If later transactions of the sender stay pending, "
+    "ask the sender's wallet for the nonce, and send another transaction with it, such as a "
+    "transfer of zero to the sender itself."
 )
 _STUCK: Final = (
-    "At {at} the node expected nonce {nonce} next from this sender, which is the nonce of this "
-    "transaction. The sender's later transactions wait for it: send another transaction with nonce "
-    "{nonce}; a transfer of zero to the sender itself will do."
+    "At {at} the node expected nonce {nonce} next from this sender. Later transactions are stuck "
+    f"behind this one: {_FILL}"
 )
 _BEHIND: Final = (
-    "At {at} the node expected nonce {next_nonce} next from this sender, so an earlier nonce than "
-    "{nonce} is missing. Use the nonces before {nonce} first, then send another transaction with "
-    "nonce {nonce}; a transfer of zero to the sender itself will do."
+    "At {at} the node expected nonce {next_nonce} next from this sender, so earlier transactions "
+    f"are missing. Use the nonces before {{nonce}} first. Then {_FILL}"
 )
-_PASSED: Final = "Nonce {nonce} of this sender is used by now, so nothing waits behind it."
+_PASSED: Final = "The sender used nonce {nonce} meanwhile, so nothing is stuck behind it."
 _NOT_FINAL: Final = (
-    "A rejection is not final: the signed transaction may be sent again and be accepted. "
+    "A rejection is not final: the same signed transaction can be sent again and be accepted. "
     "Check its receipt before you replace it."
 )
 _REMEMBERED_REASONS: Final = (
-    "The node remembers this very transaction and refuses it without counting again: "
-    "change it before you send it. "
+    "The node remembers this transaction and refuses it without counting again: "
+    "change the transaction before you send it. "
 )
 _AFTER_END: Final = (
-    "Line limits of this network ended on {}: if nothing was sent with this nonce since, send the "
-    "same signed transaction again."
+    "The line limits of this network ended on {}. If nothing was sent with this nonce since, send "
+    "the same signed transaction again."
 )
-_AGAINST_END: Final = (
-    "This network should have no line limits any more, so this points at the node: send the "
-    "transaction through another node, or tell the operator."
-)
+_AGAINST_END: Final = f"This network has ended its line limits. {FAULT_OF_NODE}"
 
 
 def advise(
@@ -84,20 +81,17 @@ def first_step(reason: Reason, limits: EndedLimits | None = None) -> str:
     if reason.rule is not None:
         return words_of(reason.rule).remedy
     if not reason.text:
-        return "Ask the operator of the network why it was rejected."
+        return "Ask the operator of the network why the transaction was rejected."
     if reason.kind is ReasonKind.UNPARSED:
         return "Read the reason as sent, and ask the operator of the network what it means."
-    return (
-        "This points at the node and not at the transaction: "
-        "send it through another node, or tell the operator."
-    )
+    return FAULT_OF_NODE
 
 
 def _fit_the_limit(reason: Reason) -> str:
     if reason.limit == 0:
         return (
-            f"Sending it again does not help: this network cannot prove {reason.module}. "
-            "Change the contract or the call so that it is not used."
+            "Sending the transaction again does not help: this network cannot prove "
+            f"{reason.module}. Change the contract or the call so that it does without."
         )
     remembered = _REMEMBERED_REASONS if reason.is_cached else ""
     return (

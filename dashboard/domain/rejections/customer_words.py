@@ -27,11 +27,11 @@ _NONCE_UNKNOWN: Final = (
     "transaction with its nonce, such as a transfer of zero to the account itself."
 )
 _IN_BLOCK: Final = (
-    "Look the transaction up in a block explorer: if it stands there in a block, it was accepted."
+    "Look the transaction up in a block explorer. If it is in a block there, it was accepted."
 )
 _NEVER_THERE: Final = (
-    "If it does not, it may never have reached the network. Send it again with the same nonce, "
-    "so that it cannot be carried out twice."
+    "If it is in no block, it may never have reached the network. Send it again with the same "
+    "nonce, so that it cannot be carried out twice."
 )
 _IN_SPITE: Final = " The network ended its line limits on {}, so they should not be the reason."
 _WAIT: Final = (
@@ -84,8 +84,8 @@ def _replaced(evidence: Evidence, network: str) -> str:
 
 def _cannot_tell(_: Evidence, network: str) -> str:
     return (
-        "It is not known whether this transaction was rejected: it was sent more than seven "
-        f"days before {network} was asked about it, and rejections are kept for seven days."
+        "It is not known whether this transaction was rejected. It was sent more than seven days "
+        f"before {network} was asked about it, and rejections are kept for seven days."
     )
 
 
@@ -109,8 +109,8 @@ def _block(evidence: Evidence) -> str:
     outcome = "" if _can_change(end) else " Nothing is left to do."
     if end.inclusion.is_successful is False:
         outcome = (
-            " But it failed when it was carried out (it was reverted): the fee was paid, "
-            "and nothing else happened."
+            " Its execution failed there (it was reverted): the fee was paid, and nothing else "
+            "happened."
         )
     recent = _RECENT if _can_change(end) else ""
     return f"block {end.inclusion.block_number:,}.{outcome}{recent}"
@@ -168,8 +168,8 @@ def plain_cause(reason: Reason) -> str:
             return _over_limit(reason)
         case ReasonKind.MODULE_UNDEFINED | ReasonKind.INVALID_COUNT:
             return (
-                "The node that got it could not check it. "
-                "The fault is the node's and not the transaction's."
+                "The node could not check the transaction. "
+                "The fault is the node's, not the transaction's."
             )
         case _ if reason.rule is not None:
             means = words_of(reason.rule).means
@@ -194,8 +194,8 @@ def _over_limit(reason: Reason) -> str:
         part = "" if reason.module is None else f", in the module {reason.module}"
         return f"{too_much}{part}."
     return (
-        f"{too_much}: {reason.count:,} lines in the module {reason.module}, where {reason.limit:,} "
-        f"are allowed ({factor:,.2f} times the limit)."
+        f"{too_much}: {reason.count:,} lines in the module {reason.module}, with {reason.limit:,} "
+        f"allowed ({factor:,.2f} times the limit)."
     )
 
 

@@ -20,10 +20,12 @@ REPORTING_DELAY: Final = timedelta(hours=2)
 LARGEST_LEAD: Final = timedelta(minutes=5)
 """How far ahead of our clock a claimed time may be when it arrives: clocks differ a little."""
 
-UNDATED: Final = "unknown: upstream does not say when it was rejected"
+UNDATED: Final = "unknown: upstream gave no date"
 """What to say of a claimed time that is missing."""
 
-CLOCK_IS_WRONG: Final = "This time was in the future when it arrived: the node's clock is wrong"
+CLOCK_IS_WRONG: Final = (
+    "This time was in the future when the record arrived: the node's clock is wrong"
+)
 """What to say of a claimed time that was further ahead."""
 
 

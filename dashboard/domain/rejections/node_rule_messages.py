@@ -35,6 +35,12 @@ class RuleWords:
     remedy: str
 
 
+FAULT_OF_NODE: Final = (
+    "The fault is the node's, not the transaction's: send the transaction through another node, or "
+    "tell the operator."
+)
+"""What to do about a node that cannot judge a transaction."""
+
 _LISTED: Final = (
     r"0x[0-9a-fA-F]{40} is blocked as appearing on the SDN or other legally prohibited list"
 )
@@ -73,8 +79,8 @@ _FORMS: Final = tuple(
 _WORDS: Final = {
     NodeRule.FEE: RuleWords(
         "it offers a lower fee than the network asks for",
-        "Sign it again with the same nonce and a higher fee; the network's own fee estimate "
-        "says how much it asks for.",
+        "Sign it again with the same nonce and a higher fee; the network's own estimate says how "
+        "high.",
     ),
     NodeRule.CALLDATA: RuleWords(
         "its input data is longer than the network accepts",
@@ -102,11 +108,10 @@ _WORDS: Final = {
     ),
     NodeRule.UNTRACEABLE: RuleWords(
         "the node could not count its proof lines",
-        "This points at the node and not at the transaction: "
-        "send it through another node, or tell the operator.",
+        FAULT_OF_NODE,
     ),
     NodeRule.BLOCK_FULL: RuleWords(
-        "that block had no room left for it, which says nothing of the next one",
+        "that block had no room left for it, but the next one may have",
         "Nothing needs to be done yet: it waits for a later block.",
     ),
     NodeRule.BUNDLE: RuleWords(

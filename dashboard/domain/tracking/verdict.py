@@ -230,8 +230,8 @@ _CAN_STILL_CHANGE: Final = (
 )
 _CANNOT_TELL: Final = Verdict(
     VerdictKind.CANNOT_TELL,
-    "It was attempted more than seven days before the first answer; "
-    "the network answers for seven days only.",
+    "It was attempted more than seven days before the first answer, "
+    "and the network answers for seven days only.",
     "An earlier rejection may have expired unseen.",
 )
 
@@ -284,15 +284,14 @@ def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdic
 
 def _replaced(evidence: Evidence, end: FollowUp) -> Verdict:
     used = (
-        f"Its sender's nonce was used by another transaction, and there was no receipt for this "
-        f"one {moment(end.answered_at)}."
+        f"Another transaction used the sender's nonce. At {moment(end.answered_at)} this one had "
+        "no receipt."
     )
     recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
     return Verdict(
         VerdictKind.REPLACED,
         f"{_record_seen(evidence)} {used}" if evidence.records else used,
-        "This transaction can never be included any more, and nothing waits for its nonce."
-        f"{recent}",
+        f"This transaction cannot be included any more, and nothing waits for its nonce.{recent}",
     )
 
 
@@ -334,13 +333,13 @@ def _unanswered(evidence: Evidence) -> Verdict:
         return Verdict(
             VerdictKind.NOT_CHECKED_YET,
             "The network has not been asked about this hash yet.",
-            "It is asked within moments of being tracked.",
+            "A tracked hash is asked about within moments.",
         )
     why = "" if evidence.failure is None else f" {_sentence(evidence.failure)}"
     return Verdict(
         VerdictKind.CANNOT_CHECK,
         f"The exclusion API has given no answer since {moment(evidence.failing_since)}.{why}",
-        "Nothing is known of this hash until the API answers; if tracked, it is asked about again.",
+        "Nothing is known until the API answers. A tracked hash is asked about again.",
     )
 
 
@@ -382,7 +381,7 @@ def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
 
 def _late_report(evidence: Evidence, answered_at: datetime) -> str:
     if evidence.attempted_at is None:
-        return "A node may report up to two hours late; the time of the attempt is not known."
+        return "The time of the attempt is not known, and a node may report up to two hours late."
     deadline = evidence.attempted_at + REPORTING_DELAY
     if answered_at <= deadline:
         return f"A node's report can still arrive until {moment(deadline)}."

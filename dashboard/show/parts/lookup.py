@@ -20,7 +20,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, join
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import parse_case_id
-from dashboard.domain.rejections.reasons import name_of, overrun
+from dashboard.domain.rejections.reasons import in_brief, name_of, overrun
 from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
@@ -123,7 +123,7 @@ def question_form() -> None:
             "Transactions, one or many",
             height=68,
             key=_PASTE,
-            placeholder="Hashes or links; or a sender, label, case id, words of a reason",
+            placeholder="Hashes or links; or a sender, label, case id or words of a reason",
             label_visibility="collapsed",
         )
         st.text_input(
@@ -306,7 +306,7 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
         headline = "Some answers are missing." if is_partly else "No answer."
         notice("busy", headline, f"{said} Missing: {', '.join(names)}.")
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
-        kept = "It is shown here until you ask again or reload this page."
+        kept = "The answers stay here until you ask again or reload this page."
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")
 
 
@@ -342,8 +342,8 @@ def _cause(group: FindingGroup) -> Markup:
         return Markup()
     factor = overrun(reason)
     times = Markup() if factor is None else element("small", f" {factor:,.1f}× the limit")
-    named = name_of((reason.kind, reason.module))
-    return join(element("span", breakable(named), title=group.cause()), times)
+    said = in_brief(reason) if factor is None else name_of((reason.kind, reason.module))
+    return join(element("span", breakable(said), title=group.cause()), times)
 
 
 _ROWS: Final[Listing[LookedUp]] = Listing(

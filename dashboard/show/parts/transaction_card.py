@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.answers import (
+    NOBODY_TO_ASK,
     AnswerContext,
     FindingGroup,
     answer_text,
@@ -62,7 +63,7 @@ def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
     tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
     name = element("h2", str(summary.tx_hash), class_="lw-hash")
     if not groups:
-        said = element("p", "No network is configured that could be asked.", class_="lw-lede")
+        said = element("p", NOBODY_TO_ASK, class_="lw-lede")
         st.html(join(element("header", name, case, tracked, class_="lw-card-head"), said))
         return
     first, *others = groups
@@ -110,7 +111,7 @@ def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
         if each.claim is not None:
             endpoint = visible(each.endpoint) or "the exclusion API"
             quoted(f"The status as {endpoint} sent it", each.long_status)
-            quoted(f"What {endpoint} added to its status", each.claim.added)
+            quoted(f"Added by {endpoint}", each.claim.added)
     for number, version in enumerate(finding.versions):
         steps = finding.next_steps() if number == 0 and is_first else ()
         version_in_full(version, finding.reason_of(version), now, steps)
@@ -124,16 +125,16 @@ def share_form(queries: Application, tx_hash: TxHash, case_id: str) -> None:
     """Offer a link that shows this transaction to whoever has it."""
     sharing = queries.sharing
     if not sharing.is_possible:
-        st.write("Say in the setting public_url of [pages] where people open Linewatch.")
+        st.write("A link needs the address of these pages: set public_url under [pages].")
         return
-    st.write("Everybody with the link sees the verdict and the text for a customer, nothing else.")
-    lasts = st.selectbox("It works for", list(_DAYS), index=1, key="share-lasts")
+    st.write("Everybody with the link sees the verdict and the customer's text, nothing else.")
+    lasts = st.selectbox("Valid for", list(_DAYS), index=1, key="share-lasts")
     if st.button("Make a link", key="share", type="primary"):
         _share(queries, tx_hash, timedelta(days=_DAYS[lasts]), case_id)
     made: tuple[TxHash, str] | None = st.session_state.get(_MADE)
     if made is not None and made[0] == tx_hash:
         st.code(made[1], language=None, wrap_lines=True)
-        st.caption("Copy it now: it is shown this one time.")
+        st.caption("Copy the link now: it is shown only once.")
     for link in sharing.all(tx_hash):
         _link(queries, sharing, link)
 
@@ -156,7 +157,7 @@ def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
                 st.session_state.pop(_MADE, None)
                 st.rerun()
             except (InputError, StoreError) as error:
-                notice("bad", "It still works.", sentence(visible(capitalized(str(error)))))
+                notice("bad", "The link still works.", sentence(visible(capitalized(str(error)))))
 
 
 _FILE: Final = "answer_file"
@@ -166,7 +167,7 @@ _SEEN: Final = "answer_file_seen"
 def template_mistakes_shown(queries: Application) -> None:
     """Say what is wrong with the file in force; the built-in texts stand in for it then."""
     for mistake in queries.answers.state().mistakes[:1]:
-        said = f"{sentence(visible(mistake))} The built-in texts are used until it is corrected."
+        said = f"{sentence(visible(mistake))} Until that is corrected, the built-in texts apply."
         notice("bad", "The file of texts has a mistake.", said)
 
 
@@ -180,7 +181,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
     if _FILE not in st.session_state:
         st.session_state.update({_FILE: state.editable(), _SEEN: state})
     name_input(queries)
-    where = "Saved as answers.toml; linewatch answers changes it too."
+    where = "Stored in answers.toml; the command linewatch answers edits the same file."
     st.html(element("p", where, class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(
@@ -199,7 +200,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
             _preview(queries, text or "", tx_hash, context)
     if state.text is not None:
         _reset(queries, state)
-    with st.expander("What a text may name"):
+    with st.expander("Placeholders"):
         rows = [(f"{{{name}}}", what) for name, what in PLACEHOLDERS.items()]
         st.html(table(("Placeholder", "Stands for"), rows, "Placeholders"))
 
@@ -216,7 +217,7 @@ def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerCo
     if found.mistakes:
         return
     (summary,) = queries.summaries((tx_hash,))
-    said = f"Not saved yet. This is what would be said of {short_hash(tx_hash)}."
+    said = f"Preview for {short_hash(tx_hash)}. Nothing is saved yet."
     st.html(element("p", said, class_="lw-quiet", role="status"))
     for voice in Voice:
         section(f"For {'a customer' if voice is Voice.CUSTOMER else 'an engineer'}")
@@ -227,7 +228,7 @@ def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerCo
 def _reset(queries: Application, state: AnswerFileState) -> None:
     with st.popover("Back to the built-in texts"):
         st.text("Remove your texts, and use the built-in ones? This cannot be undone.")
-        if st.button("Remove our texts", key="remove-texts", type="primary"):
+        if st.button("Remove your texts", key="remove-texts", type="primary"):
             _change(queries, None, state, "The built-in texts are in force again")
 
 
@@ -245,7 +246,7 @@ def _change(queries: Application, text: str | None, state: AnswerFileState, said
         lambda _: Done(said),
     )
     if state.text != seen.text:
-        section("The texts that somebody else saved")
+        section("Texts saved by somebody else")
         st.code(state.editable(), language="toml", wrap_lines=True)
-        rest = "Yours are still in the field. Take over what you need: Save replaces these now."
+        rest = "Your texts are still in the field. Copy what you need: Save replaces these texts."
         st.html(element("p", rest, class_="lw-quiet"))

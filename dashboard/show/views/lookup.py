@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import streamlit as st
 
 from dashboard.application import application
-from dashboard.application.answers import AnswerContext, leading_verdict
+from dashboard.application.answers import NOBODY_TO_ASK, AnswerContext, leading_verdict
 from dashboard.application.application import Application
 from dashboard.application.lookup import asking_cost, lookup_csv, lookup_json
 from dashboard.application.transaction_summary import TransactionSummary, with_unsaved
@@ -138,9 +138,7 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
             icon=":material/sync:",
             key="ask",
             disabled=not (queries.can_ask and wanted),
-            help=None
-            if queries.can_ask
-            else "No network with an exclusion endpoint is configured.",
+            help=None if queries.can_ask else NOBODY_TO_ASK,
         )
         if queries.can_watch and may(queries, Action.TRACK):
             with st.popover("Track", icon=":material/visibility:", width="content"):
@@ -173,13 +171,13 @@ def _files(queries: Application, hashes: Sequence[TxHash]) -> None:
         partial(written, lookup_csv),
         "lookup.csv",
         "lookup_csv",
-        note="One line for each transaction, with the text for its customer",
+        note="One line for each transaction, with the customer's text",
     )
     file_button(
         partial(written, lookup_json),
         "lookup.json",
         "lookup_json",
-        note="All that is known of each transaction",
+        note="Everything known about each transaction",
     )
 
 
@@ -197,8 +195,7 @@ def _answers(asked: LookupQuestion) -> None:
     if not asked.hashes:
         empty(
             "Paste a transaction hash, and press Enter",
-            "It is 0x and 64 hexadecimal digits; a link from an explorer works too. "
-            "The network is asked at once.",
+            "A hash is 0x and 64 hexadecimal digits. A link from a block explorer works too.",
         )
         return
     with store_errors_shown():

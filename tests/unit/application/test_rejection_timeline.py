@@ -61,15 +61,15 @@ def test_trend_holds_whatever_was_missed(
         (
             Compared(7, 4, PARTLY, PARTLY),
             (
-                "Not known whether it is getting worse: 7 rejections or more in the last 24 h "
-                "(12 h of it watched), 4 or more in the 24 h before (12 h of it watched)."
+                "Trend not known: 7 rejections or more in the last 24 h (12 h of it watched), "
+                "4 or more in the 24 h before (12 h of it watched)."
             ),
         ),
         (
             Compared(0, 0, NEVER, NEVER),
             (
                 "No rejection seen in the last 24 h (none of it watched); the 24 h "
-                "before was not watched, so there is nothing to compare with."
+                "before was not watched."
             ),
         ),
     ],

@@ -84,7 +84,7 @@ def test_transaction_that_was_replaced_holds_nothing_up(queries: Application, st
     answer = engineers_text(queries.summaries([tx_hash(1)])[0])
 
     assert finding_of(queries, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
-    assert "can never be included any more" in answer
+    assert "cannot be included any more" in answer
     assert "Until nonce" not in answer
 
 
@@ -131,7 +131,7 @@ def test_lookup_page_shows_the_end_instead_of_next_steps(
 
 
 def test_lookup_page_names_the_table_of_a_limit(queries: Application) -> None:
-    assert "524,288, by Devnet, 2026-05-12" in lookup_page(queries, tx_hash(1))
+    assert "524,288 (Devnet, 2026-05-12)" in lookup_page(queries, tx_hash(1))
 
 
 def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
@@ -143,7 +143,7 @@ def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
 
     words = lookup_page(queries, tx_hash(40))
 
-    assert words.count("This time was in the future when it arrived") == 2  # verdict, fact
+    assert words.count("This time was in the future when the record arrived") == 2  # verdict, fact
     assert "in 800 days" not in words
 
 

@@ -15,7 +15,7 @@ from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import visit, words_of
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-HEADING: Final = "Reasons that Linewatch does not know"
+HEADING: Final = "Unknown reasons"
 
 
 @pytest.fixture
