@@ -22,7 +22,6 @@ from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.table import JUDGED
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, SpellState, follow
-from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, Wei
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
@@ -175,17 +174,14 @@ class Conclusions:
 
 
 def conclude_rejection(
-    subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
-) -> Transition | None:
-    """Return the change that the answer brings at the moment `at`, or None if it brings none.
+    subject: Subject, before: State | None, at: datetime, new_id: UUID
+) -> Transition:
+    """Return the change that a record brings at the moment `at`; nothing else brings one.
 
-    Only a record changes the state: a failure says nothing, and a null is stored with its cohort.
-    Null after a rejection does not clear it: the record left the seven days, or another store
-    answered. A record after a rejection changes it, from rejected to rejected; whether this
-    version is new, the store knows.
+    A failure says nothing, and a null is stored with its cohort. Null after a rejection does not
+    clear it: the record left the seven days, or another store answered. A record after a rejection
+    changes it, from rejected to rejected; whether this version is new, the store knows.
     """
-    if answer.record is None:
-        return None
     return Transition(new_id, subject, before, State.REJECTED, at)
 
 

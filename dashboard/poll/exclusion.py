@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
@@ -17,7 +19,7 @@ from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
-from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectedTransaction
 from dashboard.domain.tracking.cadence import SOONEST
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion_queue import ExclusionQueue
@@ -31,11 +33,11 @@ from dashboard.store.evidence.record_answers import (
     cohorts_among,
     leave_changed,
     record_poll,
-    save_record,
 )
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.archive import rejected_since
 from dashboard.store.rejections.limits_end import known_end
+from dashboard.store.rejections.save import save_version
 from dashboard.store.tracking.cohorts import (
     Cohort,
     KnownCohorts,
@@ -214,15 +216,12 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         come last: until then all of it would be asked again.
         """
         network_id = self.store.network_id
-        *before, last = rejected_in_steps(answers)
-        for some in before:
-            with self.store.write(asked_at) as connection:
-                self._save(connection, some, asked_at)
-            let_others_write()
-        with self.store.write(asked_at) as connection:
+        save, write = partial(self._save, at=asked_at), partial(self.store.write, asked_at)
+        last, are_split = save_in_steps(answers, save, write)
+        with write() as connection:
             alone = [each for each in questions if not each.scheduled.is_group]
             cohorts = [each.cohort for each in alone]
-            if before:  # they were split
+            if are_split:
                 cohorts = cohorts_among(connection, network_id, _hashes(alone))
             groups = [each.cohort for each in questions if each.scheduled.is_group]
             leaving = leave_changed(connection, network_id, groups, answers)
@@ -230,7 +229,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             results = record_poll(connection, network_id, asked_at, polled, answers)
             recorded = self._regroup(connection, asked_at, questions, leaving, results)
             self._conditions.update_exclusion_outage(connection, asked_at)
-            self._save(connection, last, asked_at)
+            save(connection, last)
         failed = sum(each.failure is not None for each in not_null(answers))
         self._has_outage = failed == len(answers)
         return recorded
@@ -285,17 +284,11 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         self._put(recorded.left)
 
     def _save(
-        self, connection: Connection, rejected: Sequence[ExclusionAnswer], at: datetime
+        self, connection: Connection, rejected: Sequence[RejectedTransaction], at: datetime
     ) -> None:
         network_id = self.store.network_id
-        # All hashes together, so that each cohort is split once and not for each rejection.
-        mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
-        news = [
-            each.record.sender
-            for each in rejected
-            if save_rejection(connection, network_id, each, at, self._new_id()) and each.record
-        ]
-        for sender in {each for each in news if each is not None}:
+        news = save_rejections(connection, network_id, rejected, at, self._new_id)
+        for sender in {each.sender for each in news if each.sender is not None}:
             since = at - QUERYABLE_WINDOW
             renew(connection, rejected_since(connection, network_id, sender, since), at)
 
@@ -304,32 +297,45 @@ def _hashes(questions: Iterable[Question]) -> TxHashes:
     return TxHashes.of(each.cohort.hashes for each in questions)
 
 
-def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[ExclusionAnswer]]:
-    """Return the answers with a record, in portions to save each in one transaction; at least one.
+def save_in_steps(
+    answers: Sequence[ExclusionAnswer],
+    save: Callable[[Connection, Sequence[RejectedTransaction]], None],
+    write: Callable[[], AbstractContextManager[Connection]],
+) -> tuple[Sequence[RejectedTransaction], bool]:
+    """Save the records among answers but for the last few; return these, and if others were saved.
 
-    A rejection takes 5 ms, and thousands may come at once: others write between two portions.
+    The last are for the transaction that writes the results. A rejection takes 5 ms, and thousands
+    may come at once: others write between two portions.
     """
-    rejected = [each for each in not_null(answers) if each.record is not None]
-    return list(portions(rejected, _SAVED_AT_ONCE)) or [()]
+    rejected = [each.record for each in not_null(answers) if each.record is not None]
+    *before, last = list(portions(rejected, _SAVED_AT_ONCE)) or [()]
+    for some in before:
+        with write() as connection:
+            save(connection, some)
+        let_others_write()
+    return last, bool(before)
 
 
-def save_rejection(
+def save_rejections(
     connection: Connection,
     network_id: NetworkId,
-    answer: ExclusionAnswer,
+    rejected: Sequence[RejectedTransaction],
     at: datetime,
-    new_id: UUID,
-) -> bool:
-    """Save the record of a tracked hash, if the answer holds one, and the transition it causes.
+    new_id: Callable[[], UUID],
+) -> list[RejectedTransaction]:
+    """Save the records of tracked hashes, and the transition that each causes; return the news.
 
-    Return whether it is news: the same record is not, when it is answered again. The transition is
-    in the outbox from the moment the transaction is on disk, once for each change, whichever poll,
-    look-up or report saw it first.
+    The same record is no news when it is answered again. A transition is in the outbox from the
+    moment the transaction is on disk, once for each change, whichever poll, look-up or report saw
+    it first. Hashes are marked together, so that a cohort is split once and not for each.
     """
-    if answer.record is None:
-        return False
-    subject = Subject.transaction(network_id, answer.tx_hash)
-    rejection_id = save_record(connection, network_id, answer.record, at)
-    before = current_state(connection, subject)
-    transition = conclude_rejection(subject, before, answer, at, new_id)
-    return transition is not None and record_transition(connection, transition, rejection_id)
+    mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
+    news = []
+    for each in rejected:
+        rejection_id = save_version(connection, network_id, each, at)
+        subject = Subject.transaction(network_id, each.tx_hash)
+        before = current_state(connection, subject)
+        transition = conclude_rejection(subject, before, at, new_id())
+        if record_transition(connection, transition, rejection_id):
+            news.append(each)
+    return news

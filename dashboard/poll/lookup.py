@@ -15,12 +15,12 @@ from anyio.to_thread import run_sync
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
 from dashboard.poll.block_follower import InclusionAsker
-from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
+from dashboard.poll.exclusion import ExclusionAsker, save_in_steps, save_rejections
 from dashboard.poll.lease import record_metered
-from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import (
@@ -29,9 +29,9 @@ from dashboard.store.evidence.record_answers import (
     record_lookup,
     save_record,
 )
-from dashboard.store.tracking.cohorts import mark_rejected, renew
+from dashboard.store.tracking.cohorts import renew
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
-from dashboard.store.tracking.transactions import is_tracked
+from dashboard.store.tracking.transactions import tracked_among
 from dashboard.upstream.endpoint import Meter
 
 BRIEFLY: Final = timedelta(seconds=2)
@@ -162,30 +162,28 @@ class LiveLookup:
         A failure is stored for the hashes only, not for the network: nothing would ask it again
         and clear the failure.
         """
-        *before, last = rejected_in_steps(answers)
-        for some in before:
-            with self._writing(network_id, asked_at) as connection:
-                self._save(connection, network_id, some, asked_at)
-            let_others_write()
-        with self._writing(network_id, asked_at) as connection:
+        save = partial(self._save, network_id, asked_at)
+        write = partial(self._writing, network_id, asked_at)
+        last, _ = save_in_steps(answers, save, write)
+        with write() as connection:
             record_lookup(connection, network_id, asked_at, answers, is_polled=False)
-            self._save(connection, network_id, last, asked_at)
+            save(connection, last)
             if len(answers) <= _LOOKED_AT:
                 renew(connection, [each.tx_hash for each in answers], asked_at)
 
     def _save(
         self,
-        connection: Connection,
         network_id: NetworkId,
-        rejected: Sequence[ExclusionAnswer],
         at: datetime,
+        connection: Connection,
+        rejected: Sequence[RejectedTransaction],
     ) -> None:
-        mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
+        known = tracked_among(connection, [each.tx_hash for each in rejected])
+        tracked = [each for each in rejected if each.tx_hash in known]
+        save_rejections(connection, network_id, tracked, at, self.new_id)
         for each in rejected:
-            if is_tracked(connection, each.tx_hash):
-                save_rejection(connection, network_id, each, at, self.new_id())
-            elif each.record is not None:
-                save_record(connection, network_id, each.record, at)
+            if each.tx_hash not in known:
+                save_record(connection, network_id, each, at)
 
     @contextmanager
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -21,12 +22,11 @@ from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, a
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
-from dashboard.poll.exclusion import save_rejection
+from dashboard.poll.exclusion import save_rejections
 from dashboard.poll.lease import Clocks
 from dashboard.settings import Settings
 from dashboard.store.alerts.alert_status import notification_counts
@@ -211,9 +211,8 @@ def _reject(store: Store, storm: Storm, numbers: range, at: datetime) -> None:
 
 
 def _save(connection: Connection, storm: Storm, record: RejectedTransaction, at: datetime) -> None:
-    answer = ExclusionAnswer(record.tx_hash, record)
-    new_id = uuid5(_SPACE, str(record.tx_hash))
-    save_rejection(connection, storm.network.network_id, answer, at, new_id)
+    new_id = partial(uuid5, _SPACE, str(record.tx_hash))
+    save_rejections(connection, storm.network.network_id, [record], at, new_id)
 
 
 def _record(number: int, at: datetime) -> RejectedTransaction:

@@ -21,11 +21,10 @@ from dashboard.alert.notify import Notifier
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
-from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.poll.exclusion import save_rejection
+from dashboard.poll.exclusion import save_rejections
 from dashboard.poll.lease import Clocks, Lease, Term
 from dashboard.poll.measured_rules import MeasuredRules, RuleReader
 from dashboard.settings import Settings, load_settings
@@ -117,8 +116,7 @@ class Night:
                 )
                 request = TrackRequest(record.tx_hash, (network.network_id,), None, label)
                 track(connection, request, now)
-                answer = ExclusionAnswer(record.tx_hash, record)
-                save_rejection(connection, network.network_id, answer, now, uuid4())
+                save_rejections(connection, network.network_id, [record], now, uuid4)
                 self.rejected.append(str(record.tx_hash))
 
     def received(self) -> list[tuple[datetime, str, EmailMessage]]:

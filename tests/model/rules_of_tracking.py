@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.poll.exclusion import save_rejection
+from dashboard.poll.exclusion import save_rejections
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_reports
 from dashboard.store.rejections.save import LocatedReport
@@ -156,8 +157,10 @@ class AskingMachine(StoreMachine):
 
         def act(connection: Connection) -> None:
             record(connection)
-            for answer, new_id in told:
-                save_rejection(connection, network_id, answer, now, new_id)
+            found = [(each.record, new_id) for each, new_id in told if each.record is not None]
+            new_ids = iter([new_id for _, new_id in found])
+            rejected = [rejection for rejection, _ in found]
+            save_rejections(connection, network_id, rejected, now, partial(next, new_ids))
 
         def expect(held: Memory, _: object) -> None:
             expected(held)

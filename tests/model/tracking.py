@@ -19,7 +19,7 @@ from dashboard.store.monitoring.answer_counts import StandingFailure, read_stand
 from dashboard.store.rejections.save import HashOnNetwork, watched_among
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
-from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked
+from dashboard.store.tracking.transactions import TrackedTransaction, tracked_among
 from tests.model.inclusion import Ends, question_of
 from tests.model.rejections import Archive
 from tests.model.world import HASHES, NETWORKS
@@ -223,7 +223,7 @@ def check_tracking(connection: Connection, held: Tracking, archive: Archive) -> 
         expected = held.evidence(archive, tx_hash)
         assert without_words(read_evidence(connection, None, tx_hash)) == without_words(expected)
         assert [conclude(each).kind for each in expected] == [verdict_of(each) for each in expected]
-        assert is_tracked(connection, tx_hash) is (tx_hash in held.transactions)
+        assert bool(tracked_among(connection, [tx_hash])) is (tx_hash in held.transactions)
     for network_id in NETWORKS:
         assert read_standing_failures(connection, network_id) == held.silences.of(network_id)
         _check_cohorts(connection, held, archive, network_id)

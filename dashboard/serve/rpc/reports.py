@@ -14,7 +14,6 @@ from anyio import CapacityLimiter, to_thread
 from dashboard.detect.conditions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
-from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SaveStatus
@@ -201,11 +200,9 @@ def update_watched_conditions(
     for tx_hash, network_id in changed:
         stored = next(each for each in versions[tx_hash] if each.network_id == network_id)
         subject = Subject.transaction(network_id, tx_hash)
-        answer = ExclusionAnswer(tx_hash, record=stored.record)
         before = current_state(connection, subject)
-        transition = conclude_rejection(subject, before, answer, now, new_id())
-        if transition is not None:
-            record_transition(connection, transition, stored.rejection_id)
+        transition = conclude_rejection(subject, before, now, new_id())
+        record_transition(connection, transition, stored.rejection_id)
 
 
 Item = TypeVar("Item")

@@ -130,12 +130,6 @@ def track_all(
     return results
 
 
-def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
-    """Whether the hash is tracked."""
-    query = select(tracked_hashes.c.tracked_id).where(tracked_hashes.c.tx_hash == tx_hash)
-    return connection.execute(query).first() is not None
-
-
 def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> dict[TxHash, str]:
     """Return the tracked ones of the hashes, each with its case id."""
     column = tracked_hashes.c

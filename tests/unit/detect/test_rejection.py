@@ -15,43 +15,20 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.quantity import NetworkId, TxHash
 from tests.builders import A_MOMENT, a_rejection, a_transition, an_id
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NEW_ID = UUID(int=7)
-TX_HASH = TxHash(bytes(31) + b"\x01")
-SUBJECT = Subject.transaction(NetworkId(424242), TX_HASH)
-RECORD = RejectedTransaction(
-    TX_HASH, Address(bytes(20)), 0, RejectionStage.RPC, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", AT
-)
-FOUND = ExclusionAnswer(TX_HASH, record=RECORD)
-NULL = ExclusionAnswer(TX_HASH)
-FAILED = ExclusionAnswer(TX_HASH, failure=Failure(FailureKind.UNAVAILABLE, "no answer"))
+SUBJECT = Subject.transaction(NetworkId(424242), TxHash(bytes(31) + b"\x01"))
 
 
-@pytest.mark.parametrize("before", [None, State.UNREPORTED])
+@pytest.mark.parametrize("before", [None, State.UNREPORTED, State.REJECTED])
 def test_record_makes_the_transaction_rejected(before: State | None) -> None:
-    transition = conclude_rejection(SUBJECT, before, FOUND, AT, NEW_ID)
+    transition = conclude_rejection(SUBJECT, before, AT, NEW_ID)
 
     assert transition == Transition(NEW_ID, SUBJECT, before, State.REJECTED, AT)
-
-
-@pytest.mark.parametrize("answer", [NULL, FAILED], ids=["null", "failure"])
-@pytest.mark.parametrize("before", [None, *State])
-def test_answer_without_a_record_changes_no_condition(
-    before: State | None, answer: ExclusionAnswer
-) -> None:
-    assert conclude_rejection(SUBJECT, before, answer, AT, NEW_ID) is None
-
-
-def test_record_of_a_rejected_transaction_may_be_a_new_version() -> None:
-    transition = conclude_rejection(SUBJECT, State.REJECTED, FOUND, AT, NEW_ID)
-
-    assert transition == Transition(NEW_ID, SUBJECT, State.REJECTED, State.REJECTED, AT)
 
 
 HOUR = timedelta(hours=1)

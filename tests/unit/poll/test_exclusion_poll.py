@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import Engine, event
 
 from dashboard.domain.alerts.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
@@ -68,6 +69,27 @@ async def test_record_is_kept_and_its_news_is_pending(
     assert state_of(store) is State.REJECTED
     assert news(store) == [(a_hash(1), State.REJECTED)]
     assert evidence_of(store).records == (a_record(),)
+
+
+async def test_cohorts_are_marked_once_however_many_of_their_hashes_were_rejected(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    upstream.reject(*(a_record(tx_hash=a_hash(number)) for number in range(1, 7)))
+    reads: list[list[str]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("SELECT") and "cohorts" in statement:
+            reads[-1].append(statement)
+
+    for numbers in ([1], [2, 3, 4, 5, 6]):
+        watch(store, fake_clock, *numbers)
+        reads.append([])
+        event.listen(Engine, "before_cursor_execute", note)
+        await poll.tick()
+        event.remove(Engine, "before_cursor_execute", note)
+
+    assert len(news(store)) == 6
+    assert len(reads[0]) == len(reads[1])
 
 
 async def test_changed_record_is_another_version_and_one_that_changes_back_is_not_told_again(

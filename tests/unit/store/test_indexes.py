@@ -89,7 +89,7 @@ from dashboard.store.tracking.search import (
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import is_tracked, track, track_all
+from dashboard.store.tracking.transactions import track, track_all, tracked_among
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -157,7 +157,7 @@ READS: dict[str, Read] = {
     "visible": lambda it: queryable_record(it, (A_NETWORK, A_NETWORK), a_hash(), A_MOMENT),
     "versions": lambda it: versions(it, a_hash()),
     "evidence": lambda it: read_evidence(it, None, a_hash()),
-    "is_tracked": lambda it: is_tracked(it, a_hash()),
+    "tracked_among": lambda it: tracked_among(it, [a_hash()]),
     "tracked": lambda it: newest_tracked(it, 5),
     "watches": lambda it: watched_after(it, A_NETWORK, 0),
     "cohorts_of": lambda it: read_cohorts(it, A_NETWORK, [1, 2]),

@@ -10,7 +10,7 @@ import pytest
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.transactions import is_tracked, track
+from dashboard.store.tracking.transactions import track, tracked_among
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
 from tests.waiting import PATIENCE
@@ -27,18 +27,18 @@ def test_reader_does_not_wait_for_a_writer_and_sees_none_of_it(store: Store) -> 
     with store.write() as writing:
         track(writing, A_WISH, A_MOMENT)
         with store.read() as reading:
-            assert not is_tracked(reading, a_hash())
+            assert not tracked_among(reading, [a_hash()])
 
     with store.read() as reading:
-        assert is_tracked(reading, a_hash())
+        assert tracked_among(reading, [a_hash()])
 
 
 def test_reader_sees_one_moment_however_long_it_reads(store: Store) -> None:
     with store.read() as reading:
-        assert not is_tracked(reading, a_hash())
+        assert not tracked_among(reading, [a_hash()])
         with store.write() as writing:
             track(writing, A_WISH, A_MOMENT)
-        assert not is_tracked(reading, a_hash())
+        assert not tracked_among(reading, [a_hash()])
 
 
 def test_error_inside_undoes_the_whole_transaction(store: Store) -> None:
@@ -66,11 +66,11 @@ def test_writer_that_reads_first_is_never_overtaken(url: str, store: Store) -> N
 
     other = threading.Thread(target=overtake)
     with store.write() as connection:
-        assert not is_tracked(connection, a_hash(2))
+        assert not tracked_among(connection, [a_hash(2)])
         other.start()
         assert ready.wait(PATIENCE)
         track(connection, A_WISH, A_MOMENT)
-        assert not is_tracked(connection, a_hash(2))
+        assert not tracked_among(connection, [a_hash(2)])
 
     assert overtaken.wait(PATIENCE)
     other.join()

@@ -22,7 +22,7 @@ from dashboard.store.engine.engine import Store, database_of, lease_time, open_s
 from dashboard.store.engine.postgresql import USING_LOCK
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
-from dashboard.store.tracking.transactions import is_tracked, track
+from dashboard.store.tracking.transactions import track, tracked_among
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.postgresql import address_of, empty_database, server_address
 from tests.waiting import eventually
@@ -108,7 +108,7 @@ def test_lost_connections_are_replaced(store: Store) -> None:
     with store.write() as connection:
         assert track(connection, A_WISH, A_MOMENT)
     with store.read() as connection:
-        assert is_tracked(connection, a_hash())
+        assert tracked_among(connection, [a_hash()])
 
 
 def test_transaction_whose_connection_is_lost_saves_nothing(store: Store) -> None:
@@ -121,7 +121,7 @@ def test_transaction_whose_connection_is_lost_saves_nothing(store: Store) -> Non
         lose_it_half_way()
 
     with store.read() as connection:
-        assert not is_tracked(connection, a_hash())
+        assert not tracked_among(connection, [a_hash()])
 
 
 def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
@@ -136,7 +136,7 @@ def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
             stall(store)
 
         with other.read() as connection:
-            assert not is_tracked(connection, a_hash())
+            assert not tracked_among(connection, [a_hash()])
 
 
 class LateHandler(BaseRequestHandler):

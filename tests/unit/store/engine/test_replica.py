@@ -16,7 +16,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.transactions import is_tracked, track
+from dashboard.store.tracking.transactions import track, tracked_among
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 from tests.own_postgresql import OwnPostgreSQL
 from tests.processes import launching
@@ -86,7 +86,7 @@ def save(store: Store, number: int) -> None:
 
 def knows(store: Store, number: int) -> bool:
     with store.read_recent() as connection:
-        return is_tracked(connection, a_hash(number))
+        return bool(tracked_among(connection, [a_hash(number)]))
 
 
 def test_replica_answers_what_others_saved(pair: Pair) -> None:

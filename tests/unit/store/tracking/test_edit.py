@@ -25,9 +25,9 @@ from dashboard.store.tracking.search import (
 )
 from dashboard.store.tracking.transactions import (
     edit_tracked,
-    is_tracked,
     track,
     track_all,
+    tracked_among,
     untrack,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -101,7 +101,7 @@ def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: St
         assert not untrack(connection, a_hash(1))
 
     with store.read() as connection:
-        assert not is_tracked(connection, a_hash(1))
+        assert not tracked_among(connection, [a_hash(1)])
         assert a_hash(1) not in hashes_asked(connection, A_NETWORK)
         assert read_evidence(connection, A_NETWORK, a_hash(1)) == [replace(seen, tracked_at=None)]
 
