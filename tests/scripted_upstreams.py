@@ -6,9 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
-from typing import TypeVar
+from typing import Any
 
-from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
@@ -16,8 +15,6 @@ from dashboard.errors import UpstreamError
 from tests.builders import GWEI, suggested_gas_fees
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint did not answer")
-
-Answer = TypeVar("Answer")
 
 
 class ScriptedExclusion:
@@ -72,27 +69,17 @@ class ScriptedGas:
         self.errors: dict[Operation, UpstreamError] = {}
         self.asked: Counter[Operation] = Counter()
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Suggest fees."""
-        return self._answer(Operation.SUGGESTED_GAS_FEES, self.fees)
-
-    async def base_fee_history(self) -> tuple[Wei, ...]:
-        """Tell three base fees."""
-        return self._answer(Operation.BASE_FEE_HISTORY, (Wei(7), Wei(8), Wei(9)))
-
-    async def base_fee_percentile(self) -> Wei:
-        """Tell the usual base fee."""
-        return self._answer(Operation.BASE_FEE_PERCENTILE, Wei(8))
-
-    async def busy_threshold(self) -> Wei:
-        """Tell the threshold."""
-        return self._answer(Operation.BUSY_THRESHOLD, self.threshold)
-
-    def _answer(self, operation: Operation, answer: Answer) -> Answer:
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each has its own answer
+        """Answer one operation; the history has three base fees."""
         self.asked[operation] += 1
         if operation in self.errors:
             raise self.errors[operation]
-        return answer
+        return {
+            Operation.SUGGESTED_GAS_FEES: self.fees,
+            Operation.BASE_FEE_HISTORY: (Wei(7), Wei(8), Wei(9)),
+            Operation.BASE_FEE_PERCENTILE: Wei(8),
+            Operation.BUSY_THRESHOLD: self.threshold,
+        }[operation]
 
 
 class MovingGas(ScriptedGas):
@@ -105,8 +92,9 @@ class MovingGas(ScriptedGas):
         self.gwei = 10
         self._moves = count()
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Suggest fees."""
-        base_fee = Wei(self.gwei * GWEI + next(self._moves))
-        self.fees = suggested_gas_fees(estimated_base_fee=base_fee)
-        return await super().suggested_gas_fees()
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each has its own answer
+        """Answer as well, with other fees when they are asked for."""
+        if operation is Operation.SUGGESTED_GAS_FEES:
+            base_fee = Wei(self.gwei * GWEI + next(self._moves))
+            self.fees = suggested_gas_fees(estimated_base_fee=base_fee)
+        return await super().ask(operation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.fees.gas import GasObservation, GasPeriods, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasObservation, GasPeriods, GasSource
 from dashboard.domain.formatting import span
 from dashboard.domain.health.observation import (
     AnswerCounts,
@@ -20,7 +20,7 @@ from dashboard.domain.health.observation import (
     longest_retry_after,
     times_of,
 )
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
 from dashboard.poll.conditions import Conditions
@@ -40,26 +40,10 @@ _LONGEST_TRIAL: Final = timedelta(seconds=5)
 
 
 class GasAsker(Protocol):
-    """Answers the four operations, as `GasClient` does; every method raises UpstreamError."""
+    """Answers the four operations, as `GasClient` does."""
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees: ...
-    async def base_fee_history(self) -> tuple[Wei, ...]: ...
-    async def base_fee_percentile(self) -> Wei: ...
-    async def busy_threshold(self) -> Wei: ...
-
-
-Ask = Callable[[], Awaitable[Any]]
-
-
-def ask_of(asker: GasAsker, operation: Operation) -> Ask:
-    """Return how one operation is asked."""
-    asks: dict[Operation, Ask] = {
-        Operation.SUGGESTED_GAS_FEES: asker.suggested_gas_fees,
-        Operation.BASE_FEE_HISTORY: asker.base_fee_history,
-        Operation.BASE_FEE_PERCENTILE: asker.base_fee_percentile,
-        Operation.BUSY_THRESHOLD: asker.busy_threshold,
-    }
-    return asks[operation]
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each has its own answer
+        """Ask one operation; raises UpstreamError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +68,8 @@ class GasQuestion:
 
     operation: Operation
     period: timedelta
-    api: Ask | None
-    node: Ask | None
+    api: GasAsker | None
+    node: GasAsker | None
     slack: timedelta = timedelta(0)
     due: timedelta = timedelta.min
     paused_until: timedelta | None = None
@@ -114,13 +98,13 @@ class GasQuestion:
         else:
             self.paused_until = max(self.paused_until or until, until)
 
-    async def _ask_api(self, api: Ask) -> Any:  # noqa: ANN401 - each operation has its own answer
+    async def _ask_api(self, api: GasAsker) -> Any:  # noqa: ANN401 - each operation has its own answer
         if self.paused_until is None:
-            return await api()
+            return await api.ask(self.operation)
         longest = min(self.period / 2, _LONGEST_TRIAL)
         try:
             with anyio.fail_after(longest.total_seconds()):
-                return await api()
+                return await api.ask(self.operation)
         except TimeoutError:
             message = f"the gas API still gives no answer within {longest.total_seconds():g} s"
             raise UpstreamUnavailable(message) from None
@@ -138,7 +122,7 @@ class GasQuestion:
     async def _ask_node(self, source: GasSource, started: timedelta) -> GasAnswer:
         assert self.node is not None  # noqa: S101 - one of the two can be asked
         try:
-            value = await self.node()
+            value = await self.node.ask(self.operation)
         except UpstreamError as error:
             failure = failure_of(error)
             self.due = started + _pause_after(self.period, failure) + self.slack
@@ -208,13 +192,7 @@ class GasPoll:
         self._clocks = clocks
         self._slack = periods.gas_period / 2  # ticks come a little early or late
         self.questions = tuple(
-            GasQuestion(
-                operation,
-                period,
-                api=None if api is None else ask_of(api, operation),
-                node=None if node is None else ask_of(node, operation),
-                slack=self._slack,
-            )
+            GasQuestion(operation, period, api, node, self._slack)
             for operation, period in periods.of_operations()
         )
 
@@ -290,7 +268,7 @@ class ChainReader(Protocol):
 
 
 class GasFromNode:
-    """Answers as a gas API does; every method raises UpstreamError.
+    """Answers as a gas API does.
 
     The questions of one poll share one reading of the node, or its failure. All
     answers rest on the whole window and wait until that is loaded: the congestion among the
@@ -309,21 +287,9 @@ class GasFromNode:
         self._read_at: timedelta | None = None
         self._trouble: UpstreamError | None = None
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Return the fees that the newest blocks suggest."""
-        return (await self._read_whole_window()).suggested_gas_fees
-
-    async def base_fee_history(self) -> tuple[Wei, ...]:
-        """Return the base fees of the last blocks, oldest first."""
-        return (await self._read_whole_window()).base_fee_history
-
-    async def base_fee_percentile(self) -> Wei:
-        """Return the base fee that half of the window did not exceed."""
-        return (await self._read_whole_window()).base_fee_percentile
-
-    async def busy_threshold(self) -> Wei:
-        """Return the base fee strictly above which the network counts as busy."""
-        return (await self._read_whole_window()).busy_threshold
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each has its own answer
+        """Return what the newest blocks say; raises UpstreamError."""
+        return (await self._read_whole_window()).answer(operation)
 
     async def _read_whole_window(self) -> ChainFees:
         """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from dashboard.domain.formatting import fee, span
 from dashboard.domain.health.observation import (
+    FEE_OPERATIONS,
     AnswerShape,
     Operation,
     TrialOutcome,
@@ -63,13 +65,8 @@ class Trial:
 
     async def gas(self, asker: GasAsker) -> AsyncIterator[TrialResult]:
         """Try the four operations."""
-        for operation, ask in (
-            (Operation.SUGGESTED_GAS_FEES, lambda: _suggested(asker)),
-            (Operation.BASE_FEE_HISTORY, lambda: _history(asker)),
-            (Operation.BASE_FEE_PERCENTILE, lambda: _percentile(asker.base_fee_percentile)),
-            (Operation.BUSY_THRESHOLD, lambda: _percentile(asker.busy_threshold)),
-        ):
-            yield await self._ask("gas", operation, ask)
+        for operation in (each for each in Operation if each in FEE_OPERATIONS):
+            yield await self._ask("gas", operation, partial(_fees, asker, operation))
 
     async def node(self, client: NodeClient, network_id: NetworkId) -> AsyncIterator[TrialResult]:
         """Try what is asked of nodes: the network, its newest block, fees, receipts, a batch."""
@@ -118,17 +115,13 @@ async def _batch(client: ExclusionClient) -> tuple[TrialOutcome, str]:
     return TrialOutcome.GOOD, "accepted"
 
 
-async def _suggested(asker: GasAsker) -> tuple[TrialOutcome, str]:
-    fees = await asker.suggested_gas_fees()
-    return TrialOutcome.GOOD, f"base fee {_in_words(fees.estimated_base_fee)}"
-
-
-async def _history(asker: GasAsker) -> tuple[TrialOutcome, str]:
-    return TrialOutcome.GOOD, f"{len(await asker.base_fee_history())} blocks"
-
-
-async def _percentile(ask: Callable[[], Awaitable[Wei]]) -> tuple[TrialOutcome, str]:
-    return TrialOutcome.GOOD, _in_words(await ask())
+async def _fees(asker: GasAsker, operation: Operation) -> tuple[TrialOutcome, str]:
+    answer = await asker.ask(operation)
+    if operation is Operation.SUGGESTED_GAS_FEES:
+        return TrialOutcome.GOOD, f"base fee {_in_words(answer.estimated_base_fee)}"
+    if operation is Operation.BASE_FEE_HISTORY:
+        return TrialOutcome.GOOD, f"{len(answer)} blocks"
+    return TrialOutcome.GOOD, _in_words(answer)
 
 
 async def _network(client: NodeClient, network_id: NetworkId) -> tuple[TrialOutcome, str]:

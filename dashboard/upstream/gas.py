@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
-from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import WireError
 from dashboard.upstream.endpoint import Charge, body_limit, unreadable
@@ -22,7 +21,12 @@ from dashboard.wire.gas import (
     decode_suggested_gas_fees,
 )
 
-Answer = TypeVar("Answer")
+_DECODERS: Final[Mapping[Operation, Callable[[bytes], Any]]] = {
+    Operation.SUGGESTED_GAS_FEES: decode_suggested_gas_fees,
+    Operation.BASE_FEE_HISTORY: decode_base_fee_history,
+    Operation.BASE_FEE_PERCENTILE: decode_base_fee_percentile,
+    Operation.BUSY_THRESHOLD: decode_busy_threshold,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ Credentials: TypeAlias = PathKey | BasicKey
 
 
 class GasClient:
-    """Asks the gas API about one network; every method raises UpstreamError."""
+    """Asks the gas API about one network."""
 
     def __init__(self, asker: HttpAsker, network_id: NetworkId, credentials: Credentials) -> None:
         """Prepare the path and headers that every question has in common."""
@@ -53,27 +57,12 @@ class GasClient:
         self._path = f"{_path_key(credentials)}networks/{network_id}"
         self._headers = _headers(credentials)
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Return the fees suggested for the next blocks."""
-        return await self._ask(Operation.SUGGESTED_GAS_FEES, decode_suggested_gas_fees)
-
-    async def base_fee_history(self) -> tuple[Wei, ...]:
-        """Return the base fees of the last blocks as sent; the API names no block numbers."""
-        return await self._ask(Operation.BASE_FEE_HISTORY, decode_base_fee_history)
-
-    async def base_fee_percentile(self) -> Wei:
-        """Return the base fee that half of the past blocks did not exceed."""
-        return await self._ask(Operation.BASE_FEE_PERCENTILE, decode_base_fee_percentile)
-
-    async def busy_threshold(self) -> Wei:
-        """Return the base fee strictly above which the network counts as busy."""
-        return await self._ask(Operation.BUSY_THRESHOLD, decode_busy_threshold)
-
-    async def _ask(self, operation: Operation, decode: Callable[[bytes], Answer]) -> Answer:
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
+        """Return what the API answers; a history names no block numbers. Raises UpstreamError."""
         path, charge = f"{self._path}/{operation}", Charge(operation)
         body = await self._asker.get(path, self._headers, body_limit(1), charge)
         try:
-            return decode(body)
+            return _DECODERS[operation](body)
         except WireError as error:
             raise unreadable(self._asker.endpoint, error, _secrets(self._credentials)) from None
 

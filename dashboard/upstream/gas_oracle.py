@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.fees.suggestion import FeePolicy
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Clock, NetworkId, Wei
 from dashboard.errors import (
     UpstreamError,
@@ -62,6 +63,16 @@ class ChainFees:
     base_fee_history: tuple[Wei, ...]
     base_fee_percentile: Wei
     busy_threshold: Wei
+
+    def answer(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
+        """Return the answer to a gas operation."""
+        answers: dict[Operation, Any] = {
+            Operation.SUGGESTED_GAS_FEES: self.suggested_gas_fees,
+            Operation.BASE_FEE_HISTORY: self.base_fee_history,
+            Operation.BASE_FEE_PERCENTILE: self.base_fee_percentile,
+            Operation.BUSY_THRESHOLD: self.busy_threshold,
+        }
+        return answers[operation]
 
 
 class ChainFollower:

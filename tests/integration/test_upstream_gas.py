@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
@@ -33,10 +34,11 @@ async def test_gas_is_asked_with_either_form_of_credentials(
     credentials: Credentials, path: str, *, is_basic: bool
 ) -> None:
     fee = b'{"busyThreshold":"0.000000007"}'
-    async with an_upstream(replying("200 OK", fee)) as upstream, open_client(TRUST) as client:
+    async with an_upstream(replying("200 OK", fee)) as upstream, open_client(TRUST) as http:
         url = Secret(f"http://127.0.0.1:{upstream.port}/")
-        asker = HttpAsker(client, Endpoint("linea gas", url), AT_ONCE)
-        threshold = await GasClient(asker, NetworkId(59144), credentials).busy_threshold()
+        asker = HttpAsker(http, Endpoint("linea gas", url), AT_ONCE)
+        client = GasClient(asker, NetworkId(59144), credentials)
+        threshold = await client.ask(Operation.BUSY_THRESHOLD)
 
     request = upstream.requests[0]
     assert threshold == 7
@@ -47,10 +49,10 @@ async def test_gas_is_asked_with_either_form_of_credentials(
 async def test_gas_operations_ask_their_own_paths() -> None:
     async with asking_http(replying("200 OK", b'["1","2.5"]')) as (asker, upstream):
         client = GasClient(asker, NetworkId(1), PathKey(Secret("key")))
-        history = await client.base_fee_history()
-        for ask in (client.suggested_gas_fees, client.base_fee_percentile):
+        history = await client.ask(Operation.BASE_FEE_HISTORY)
+        for operation in (Operation.SUGGESTED_GAS_FEES, Operation.BASE_FEE_PERCENTILE):
             with pytest.raises(UpstreamUnreadable, match="cannot be read"):
-                await ask()
+                await client.ask(operation)
 
     paths = [request.split()[1].rpartition(b"/")[2] for request in upstream.requests]
     assert history == (1_000_000_000, 2_500_000_000)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.domain.health.observation import Operation
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.gas import GasFromNode
 from tests.builders import seconds
@@ -42,18 +43,18 @@ async def test_node_tells_the_four_operations_of_its_blocks(fake_clock: FakeCloc
     chain = a_chain(50)
     gas = GasFromNode(follow(chain), fake_clock.clocks)
 
-    assert (await gas.suggested_gas_fees()).estimated_base_fee == chain.base_fees[-1]
-    assert await gas.base_fee_history() == chain.base_fees
-    assert await gas.base_fee_percentile() == sorted(chain.base_fees)[24]
-    assert await gas.busy_threshold() == sorted(chain.base_fees)[44]
+    assert (await gas.ask(Operation.SUGGESTED_GAS_FEES)).estimated_base_fee == chain.base_fees[-1]
+    assert await gas.ask(Operation.BASE_FEE_HISTORY) == chain.base_fees
+    assert await gas.ask(Operation.BASE_FEE_PERCENTILE) == sorted(chain.base_fees)[24]
+    assert await gas.ask(Operation.BUSY_THRESHOLD) == sorted(chain.base_fees)[44]
 
 
 async def test_questions_of_one_moment_share_one_look(fake_clock: FakeClock) -> None:
     chain = a_chain(50)
     gas = GasFromNode(follow(chain), fake_clock.clocks)
 
-    await gas.suggested_gas_fees()
-    await gas.busy_threshold()
+    await gas.ask(Operation.SUGGESTED_GAS_FEES)
+    await gas.ask(Operation.BUSY_THRESHOLD)
 
     assert looks_at(chain) == 1
 
@@ -61,11 +62,11 @@ async def test_questions_of_one_moment_share_one_look(fake_clock: FakeClock) -> 
 async def test_later_question_sees_the_newer_block(fake_clock: FakeClock) -> None:
     chain = a_chain(50)
     gas = GasFromNode(follow(chain), fake_clock.clocks)
-    await gas.suggested_gas_fees()
+    await gas.ask(Operation.SUGGESTED_GAS_FEES)
     chain.mine(5555)
     fake_clock.wait(seconds(4))
 
-    assert (await gas.suggested_gas_fees()).estimated_base_fee == 5555
+    assert (await gas.ask(Operation.SUGGESTED_GAS_FEES)).estimated_base_fee == 5555
 
 
 async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
@@ -73,7 +74,7 @@ async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
 ) -> None:
     node = MoodyNode(is_down=False)
     gas = GasFromNode(follow(node.chain, answer=node.answer), fake_clock.clocks)
-    await gas.suggested_gas_fees()
+    await gas.ask(Operation.SUGGESTED_GAS_FEES)
     node.is_down = True
     fake_clock.wait(seconds(4))
 
@@ -86,11 +87,13 @@ async def test_node_that_answers_again_is_believed_at_once(fake_clock: FakeClock
     node = MoodyNode(is_down=True)
     gas = GasFromNode(follow(node.chain, answer=node.answer), fake_clock.clocks)
     with pytest.raises(UpstreamUnavailable):
-        await gas.suggested_gas_fees()
+        await gas.ask(Operation.SUGGESTED_GAS_FEES)
     node.is_down = False
     fake_clock.wait(seconds(4))
 
-    assert (await gas.suggested_gas_fees()).estimated_base_fee == node.chain.base_fees[-1]
+    assert (await gas.ask(Operation.SUGGESTED_GAS_FEES)).estimated_base_fee == node.chain.base_fees[
+        -1
+    ]
 
 
 async def test_percentiles_rest_on_the_whole_window_from_the_first_answer(
@@ -99,7 +102,7 @@ async def test_percentiles_rest_on_the_whole_window_from_the_first_answer(
     chain = a_chain(3000)
     gas = GasFromNode(follow(chain, chunks_per_refresh=1), fake_clock.clocks)
 
-    assert await gas.busy_threshold() == sorted(chain.base_fees)[2699]
+    assert await gas.ask(Operation.BUSY_THRESHOLD) == sorted(chain.base_fees)[2699]
 
 
 async def test_window_that_takes_too_long_is_asked_for_again_later(fake_clock: FakeClock) -> None:
@@ -112,8 +115,8 @@ async def test_window_that_takes_too_long_is_asked_for_again_later(fake_clock: F
     gas = GasFromNode(follow(chain, chunks_per_refresh=1, answer=answer), fake_clock.clocks)
 
     with pytest.raises(UpstreamUnavailable, match="the node's window is being read"):
-        await gas.busy_threshold()
-    assert await gas.busy_threshold() == sorted(chain.base_fees)[4049]
+        await gas.ask(Operation.BUSY_THRESHOLD)
+    assert await gas.ask(Operation.BUSY_THRESHOLD) == sorted(chain.base_fees)[4049]
 
 
 async def test_nothing_is_told_of_a_part_of_the_window(fake_clock: FakeClock) -> None:
@@ -145,11 +148,11 @@ async def test_window_that_a_node_has_not_told_for_a_minute_is_done_without(
     for _ in range(60):  # each reads the follower's clock, which goes on by a second
         await follower.refresh()
 
-    assert await gas.busy_threshold() == sorted(chain.base_fees[-200:])[179]
+    assert await gas.ask(Operation.BUSY_THRESHOLD) == sorted(chain.base_fees[-200:])[179]
 
 
 async def test_node_whose_chain_stands_still_tells_nothing(fake_clock: FakeClock) -> None:
     gas = GasFromNode(follow(a_chain(50)), fake_clock.clocks, stalled_after=seconds(300))
 
     with pytest.raises(UpstreamUnavailable, match="stalled: its newest block 49 is"):
-        await gas.suggested_gas_fees()
+        await gas.ask(Operation.SUGGESTED_GAS_FEES)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import anyio
 import pytest
 
-from dashboard.domain.fees.gas import GasPeriods, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasPeriods, GasSource
 from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
@@ -28,18 +29,19 @@ PERIODS = GasPeriods(seconds(4), timedelta(minutes=10), timedelta(minutes=1))
 class GasOfNode(ScriptedGas):
     """A node, which tells another base fee than the gas API."""
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        await super().suggested_gas_fees()
-        return suggested_gas_fees(estimated_base_fee=Wei(7))
+    def __init__(self) -> None:
+        super().__init__()
+        self.fees = suggested_gas_fees(estimated_base_fee=Wei(7))
 
 
 class HangingGas(ScriptedGas):
     """A gas API that takes questions and never answers."""
 
-    async def suggested_gas_fees(self) -> SuggestedGasFees:
-        self.asked[SUGGESTED] += 1
-        await anyio.sleep_forever()
-        raise AssertionError
+    async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - as it is inherited
+        if operation is SUGGESTED:
+            self.asked[SUGGESTED] += 1
+            await anyio.sleep_forever()
+        return await super().ask(operation)
 
 
 @pytest.fixture
