@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol
@@ -24,10 +24,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.lease import Clocks, Term, record_metered
-from dashboard.store.engine.engine import Store
+from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.store.fees.save import save_gas
-from dashboard.upstream.endpoint import Meter, failure_of
+from dashboard.upstream.endpoint import failure_of
 from dashboard.upstream.gas_oracle import ChainFees
 
 _log = get_logger("gas poll")
@@ -149,27 +148,18 @@ class GasArchive:
     """The store as seen by the gas poll of one network during one term.
 
     `block_time` is the usual time between blocks, where it is known: it dates the values of a
-    history, which come without times. `meter` counts what the poll asks. `conditions` hold the
-    newest fees in memory, as they are stored.
+    history, which come without times. `conditions` hold the newest fees in memory, as they are
+    stored.
     """
 
-    store: Store
-    network_id: NetworkId
-    term: Term
+    store: NetworkStore
     conditions: Conditions
     block_time: timedelta | None = None
-    meter: Meter = field(default_factory=Meter)
 
     def save(self, observation: GasObservation) -> None:
         """Save what one poll saw, and what follows from it; raises StoreError or LeaseLost."""
         recent_fees, asked_at = self.conditions.recent_fees, observation.asked_at
-        with (
-            recent_fees.transaction(),
-            self.meter.handed_over() as metered,
-            self.store.write() as connection,
-        ):
-            self.term.check(connection)
-            record_metered(connection, self.network_id, asked_at, metered)
+        with recent_fees.transaction(), self.store.write(asked_at) as connection:
             before = self.conditions.read_gas(connection, asked_at)
             saved = save_gas(connection, observation, self.block_time)
             recent_fees.note(saved)
@@ -210,7 +200,7 @@ class GasPoll:
         if demanded:
             for question in self.questions:
                 question.pause_api(started + demanded)
-        observation = _observation(self._archive.network_id, asked_at, answers)
+        observation = _observation(self._archive.store.network_id, asked_at, answers)
         await run_sync(partial(self._archive.save, observation))
 
     async def _ask(
@@ -218,7 +208,7 @@ class GasPoll:
     ) -> None:
         answer = await question.ask(started)
         took = self._clocks.elapsed() - started
-        self._archive.meter.note_answers(question.operation, _counts(answer, took))
+        self._archive.store.meter.note_answers(question.operation, _counts(answer, took))
         answers.append(answer)
         if answer.failure is not None:
             _log.warning(

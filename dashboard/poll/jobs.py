@@ -186,10 +186,8 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, new_id, blocks)
         yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:
-        gas_archive = GasArchive(
-            worker.store, network_id, term, conditions, network.block_time, network.meter
-        )
-        gas = GasPoll(network.gas, gas_archive, periods, worker.clocks, network.gas_from_node)
+        archive = GasArchive(store, conditions, network.block_time)
+        gas = GasPoll(network.gas, archive, periods, worker.clocks, network.gas_from_node)
         yield Job(f"gas poll of {network_id}", periods.gas_period, gas.tick)
 
 

@@ -20,7 +20,7 @@ from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive
-from dashboard.poll.lease import Lease
+from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.schema import outbox, transitions
 from tests.builders import GWEI, seconds, suggested_gas_fees
@@ -134,7 +134,7 @@ def _begin(store: Store, network_id: NetworkId, rule: HoldPeriods, clock: FakeCl
     term = Lease(store, "worker", "us", timedelta(days=365), clock.elapsed).acquire()
     assert term is not None
     concluding = Conditions(network_id, _PERIOD, _PERIOD, rules, clock.clocks, uuid4)
-    return GasArchive(store, network_id, term, concluding)
+    return GasArchive(NetworkStore(store, network_id, term), concluding)
 
 
 def _observed(

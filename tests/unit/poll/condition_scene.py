@@ -14,7 +14,7 @@ from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive, GasPoll
-from dashboard.poll.lease import Lease, Term
+from dashboard.poll.lease import Lease, NetworkStore, Term
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas
@@ -86,7 +86,8 @@ class Scene:
         """Start it again, with nothing left in memory."""
         self.term = a_term(self.store, self.fake_clock)
         self.conditions = conditions_of(self.fake_clock)
-        archive = GasArchive(self.store, A_NETWORK, self.term, self.conditions)
+        own = NetworkStore(self.store, A_NETWORK, self.term)
+        archive = GasArchive(own, self.conditions)
         self.poll = GasPoll(self.upstream, archive, PERIODS, self.fake_clock.clocks, node)
 
     async def go_on(self, duration: timedelta) -> None:

@@ -12,7 +12,7 @@ from dashboard.domain.health.coverage import Gap, GapCause, Watched
 from dashboard.domain.health.observation import Operation, Spent
 from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.gas import GasArchive
-from dashboard.poll.lease import LeaseLost
+from dashboard.poll.lease import LeaseLost, NetworkStore
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
@@ -184,7 +184,7 @@ def test_fees_that_the_node_tells_instead_are_no_gap(
 
 
 def a_metered_archive(scene: Scene, store: Store, meter: Meter) -> GasArchive:
-    return GasArchive(store, A_NETWORK, scene.term, scene.conditions, meter=meter)
+    return GasArchive(NetworkStore(store, A_NETWORK, scene.term, meter), scene.conditions)
 
 
 @pytest.mark.anyio

@@ -10,7 +10,7 @@ from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPoll
-from dashboard.poll.lease import LeaseLost
+from dashboard.poll.lease import LeaseLost, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees
@@ -30,8 +30,8 @@ def upstream() -> ScriptedGas:
 
 @pytest.fixture
 def poll(store: Store, upstream: ScriptedGas, fake_clock: FakeClock) -> GasPoll:
-    term = a_term(store, fake_clock)
-    archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock), block_time=seconds(2))
+    own = NetworkStore(store, A_NETWORK, a_term(store, fake_clock))
+    archive = GasArchive(own, conditions_of(fake_clock), block_time=seconds(2))
     return GasPoll(upstream, archive, PERIODS, fake_clock.clocks)
 
 

@@ -13,6 +13,7 @@ from dashboard.domain.health.observation import AnswerCounts, Operation, times_o
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
+from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import source_records
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees
@@ -57,8 +58,8 @@ def node() -> ScriptedGas:
 def a_poll(
     store: Store, fake_clock: FakeClock, api: GasAsker | None, node: GasAsker | None
 ) -> GasPoll:
-    term = a_term(store, fake_clock)
-    archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock))
+    own = NetworkStore(store, A_NETWORK, a_term(store, fake_clock))
+    archive = GasArchive(own, conditions_of(fake_clock))
     return GasPoll(api, archive, PERIODS, fake_clock.clocks, node)
 
 
