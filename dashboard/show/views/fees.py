@@ -53,13 +53,9 @@ TABLE: Final = "Table"
 _DEFAULT: Final = "1 h"
 
 
-def page() -> None:
-    """Show the page: what changes by itself refreshes by itself."""
-    _live()
-
-
 @live(REFRESH)
-def _live() -> None:
+def page() -> None:
+    """Show the page, all of which refreshes by itself."""
     follow_choice()
     queries = application.current()
     now = queries.now()

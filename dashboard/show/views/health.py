@@ -47,13 +47,9 @@ _FEW: Final = 2
 """So many networks are shown with all their questions; of more, each is a row that opens."""
 
 
-def page() -> None:
-    """Show the page: what changes by itself refreshes by itself."""
-    _live()
-
-
 @live(REFRESH)
-def _live() -> None:
+def page() -> None:
+    """Show the page, all of which refreshes by itself."""
     queries = application.current()
     now = queries.now()
     with store_errors_shown("Health"):

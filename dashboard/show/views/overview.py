@@ -83,13 +83,9 @@ class NetworksShown(StrEnum):
     REJECTING = "Rejections"
 
 
-def page() -> None:
-    """Show the page: what changes by itself refreshes by itself."""
-    _live()
-
-
 @live(REFRESH)
-def _live() -> None:
+def page() -> None:
+    """Show the page, all of which refreshes by itself."""
     queries = application.current()
     with store_errors_shown("Overview"):
         chosen = chosen_networks(queries.networks)
