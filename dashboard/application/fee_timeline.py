@@ -96,7 +96,7 @@ class FeeTimeline:
     @cached_property
     def busy_parts(self) -> Floats:
         """The share of each step that was busy, of what was watched; NaN where nothing was."""
-        return busy_parts(self.busy, self.steps.first_at, self.ends)
+        return busy_shares(self.busy, self.steps.first_at, self.ends)
 
     @cached_property
     def has_brief_peaks(self) -> bool:
@@ -115,16 +115,12 @@ class FeeTimeline:
     @cached_property
     def unseen_edges(self) -> Integers:
         """When nothing was seen: before the first step, if that is long, and in each gap."""
-        return unseen_edges(self.steps, self.longest_pause_between, self.since, self.until)
-
-    @cached_property
-    def gap_edges(self) -> Integers:
-        """When each gap begins and ends, oldest first, in rows of two; also the one that lasts."""
-        return np.stack([self.steps.last_at, self._following], axis=1)[~self.is_followed]
+        return pause_edges(self.steps, self.longest_pause_between, self.since, self.until)
 
     def gaps(self) -> list[Stretch]:
-        """Return the times of which nothing is known, oldest first."""
-        return _stretches(self.gap_edges)
+        """Return the times since the first step of which nothing is known, oldest first."""
+        edges = self.unseen_edges[int(self.begins_late) :]
+        return [(moment_of(begins), moment_of(ends)) for begins, ends in edges.tolist()]
 
     def pauses_inside(self) -> list[FeeStep]:
         """Return the steps within which nothing was seen for longer than usual, oldest first.
@@ -172,7 +168,7 @@ def busy_in_words(timeline: FeeTimeline) -> str | None:
     return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
 
 
-def busy_parts(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
+def busy_shares(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
     """Return the share of each time (milliseconds) that was busy; NaN where nobody watched."""
     parts = np.full(len(begins), np.nan)
     if busy.watched is None:
@@ -207,7 +203,7 @@ def _share_or_less(part: float) -> str:
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
-def unseen_edges(
+def pause_edges(
     steps: FeeSteps | FeeMeans, longest_pause: timedelta, since: datetime, until: datetime
 ) -> Integers:
     """Return when each pause that is longer begins and ends, oldest first, in rows of two."""
@@ -230,10 +226,6 @@ def longest_usual_pause(steps: FeeSteps | FeeMeans, period: timedelta) -> timede
     pauses = np.sort(steps.first_at[1:] - steps.last_at[:-1])
     usual = int(pauses[len(pauses) // 2]) * _MILLISECOND if len(pauses) else period
     return _GAP_AFTER_PERIODS * max(period, usual)
-
-
-def _stretches(edges: Integers) -> list[Stretch]:
-    return [(moment_of(begins), moment_of(ends)) for begins, ends in edges.tolist()]
 
 
 Counts: TypeAlias = Sequence[tuple[datetime, int]]

@@ -15,7 +15,7 @@ from dashboard.application.fee_timeline import (
     FeeMarks,
     FeeTimeline,
     longest_usual_pause,
-    unseen_edges,
+    pause_edges,
 )
 from dashboard.application.network_status import (
     NetworkFigures,
@@ -65,11 +65,10 @@ _MOST_HOURS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
-    """What a fee of a network did from `since` on, and what happened meanwhile."""
+    """What a fee of a network did, and what happened meanwhile."""
 
     signal: Signal
     network_name: str
-    since: datetime
     step: timedelta
     timeline: FeeTimeline
     marks: FeeMarks
@@ -225,7 +224,7 @@ class Fees(ApplicationSubject):
             )
         if timeline is None:
             return None
-        return FeeView(figures.signal, profile.name, between.since, between.step, timeline, marks)
+        return FeeView(figures.signal, profile.name, between.step, timeline, marks)
 
     def _read_lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
@@ -267,7 +266,7 @@ def _line(
         profile.name,
         signal,
         steps,
-        unseen_edges(steps, longest, between.since, between.until),
+        pause_edges(steps, longest, between.since, between.until),
         Wei(int(np.median(steps.means))) if usual is None else usual,
         usual is not None,
         place,

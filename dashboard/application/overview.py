@@ -17,7 +17,7 @@ from dashboard.application.attention import (
     most_urgent_first,
 )
 from dashboard.application.context import ApplicationSubject, shared_for
-from dashboard.application.fee_timeline import busy_parts
+from dashboard.application.fee_timeline import busy_shares
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.network_status import (
     Activity,
@@ -183,7 +183,7 @@ class Overview(ApplicationSubject):
             busy = read_busy_time(connection, network_id, moment_of(since), now)
         begins = np.arange(since, until, step)
         ends = np.minimum(begins + step, milliseconds_of(now))
-        parts = np.nan_to_num(busy_parts(busy, begins, ends)).tolist()
+        parts = np.nan_to_num(busy_shares(busy, begins, ends)).tolist()
         means = tuple(fees.get(each // step) for each in begins.tolist())
         return DayLine(means, tuple(parts), busy.share)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -60,26 +59,22 @@ _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 
 def drawing_of(view: FeeView) -> Drawing:
     """Return the picture of a view, drawn once for all who see the same view."""
-    return drawn_once(view, lambda: fee_drawing(view.timeline, view.since, view.title, view.marks))
+    return drawn_once(view, lambda: fee_drawing(view.timeline, view.title, view.marks))
 
 
-def fee_drawing(
-    timeline: FeeTimeline,
-    since: datetime,
-    of: str,
-    marks: FeeMarks = NO_MARKS,
-) -> Drawing:
-    """Draw a fee from `since` on with what happened meanwhile, and describe it."""
+def fee_drawing(timeline: FeeTimeline, of: str, marks: FeeMarks = NO_MARKS) -> Drawing:
+    """Draw a fee with what happened meanwhile, and describe it."""
     lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
     values = f"always {lowest}" if timeline.is_flat else f"between {lowest} and {highest}"
-    words = f"{of} from {since:%d %b %Y %H:%M} to {timeline.until:%d %b %Y %H:%M} UTC, {values}."
+    since, until = timeline.since, timeline.until
+    words = f"{of} from {since:%d %b %Y %H:%M} to {until:%d %b %Y %H:%M} UTC, {values}."
     for counts, name in ((marks.arrivals, "Rejections"), (marks.incidents, "Incidents")):
         if counts:
             words += f" {name} meanwhile: {sum(many for _, many in counts):,}."
-    return Drawing(fee_figure(timeline, since, marks), words)
+    return Drawing(fee_figure(timeline, marks), words)
 
 
-def fee_figure(timeline: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
+def fee_figure(timeline: FeeTimeline, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
     """Draw marks, shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
@@ -100,7 +95,7 @@ def fee_figure(timeline: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARK
         _line(timeline, wei_per_unit, unit),
     ]
     layout = plain_layout(top, unit, HEIGHT)
-    layout["xaxis"]["range"] = [on_axis(since), on_axis(timeline.until)]
+    layout["xaxis"]["range"] = [on_axis(timeline.since), on_axis(timeline.until)]
     layout["annotations"] = [
         level_name(None if each is None else int(each[-1]) / wei_per_unit, style)
         for each, style in levels

@@ -36,7 +36,7 @@ def milliseconds(at: datetime) -> float:
 
 def sent(timeline: FeeTimeline) -> dict[str, Any]:
     """Return the traces that go to the browser, by name, after Plotly has validated them."""
-    figure = fee_figure(timeline, A_MOMENT).to_dict()
+    figure = fee_figure(timeline).to_dict()
     go.Figure(figure)
     return {trace["name"]: trace for trace in figure["data"]}
 
@@ -83,7 +83,7 @@ def test_line_goes_on_to_the_end_of_its_last_step() -> None:
 def test_rejections_are_ticks_at_the_foot_of_the_chart() -> None:
     arrivals = [(A_MOMENT, 3), (A_MOMENT + STEP, 1)]
 
-    drawing = fee_drawing(a_timeline(1, 2), A_MOMENT, "Net", FeeMarks(arrivals))
+    drawing = fee_drawing(a_timeline(1, 2), "Net", FeeMarks(arrivals))
 
     ticks = drawing.figure.to_dict()["data"][0]
     go.Figure(drawing.figure.to_dict())
@@ -160,7 +160,7 @@ def names_in(figure: dict[str, Any]) -> dict[str, bool]:
 
 
 def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_timeline(1, 1, usual=None), A_MOMENT).to_dict()
+    figure = fee_figure(a_timeline(1, 1, usual=None)).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
     assert np.isnan(array(level["y"])).all()
@@ -168,7 +168,7 @@ def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
 
 
 def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_timeline(*[9] * 50, threshold=np.tile([1, 12], 25)), A_MOMENT).to_dict()
+    figure = fee_figure(a_timeline(*[9] * 50, threshold=np.tile([1, 12], 25))).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "busy level")
     assert np.isnan(array(level["y"])).all()
@@ -178,7 +178,7 @@ def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
 
 def test_unit_fits_the_largest_of_fees_and_levels() -> None:
     timeline = a_timeline(7, 7, threshold=np.full(2, 2 * GWEI))
-    figure = fee_figure(timeline, A_MOMENT).to_dict()
+    figure = fee_figure(timeline).to_dict()
 
     assert figure["layout"]["yaxis"]["ticksuffix"] == " gwei"
     assert array(sent(timeline)["busy level"]["y"])[0] == 2.0
@@ -186,7 +186,7 @@ def test_unit_fits_the_largest_of_fees_and_levels() -> None:
 
 @pytest.mark.parametrize("span", TIME_RANGES[2:], ids=lambda span: span.name)
 def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange) -> None:
-    payload = fee_figure(long_timeline(span), A_MOMENT).to_json()
+    payload = fee_figure(long_timeline(span)).to_json()
 
     assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
     for trace in json.loads(payload)["data"]:
@@ -197,10 +197,10 @@ def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange)
 
 
 def test_words_say_what_the_figure_shows() -> None:
-    drawing = fee_drawing(a_timeline(5 * GWEI, 9 * GWEI), A_MOMENT, "Base fee of Net")
+    drawing = fee_drawing(a_timeline(5 * GWEI, 9 * GWEI), "Base fee of Net")
 
     assert drawing.words == (
         "Base fee of Net from 20 Nov 2026 12:00 to 20 Nov 2026 12:00 UTC, "
         "between 5.000 gwei and 9.000 gwei."
     )
-    assert fee_drawing(a_timeline(7, 7), A_MOMENT, "Net").words.endswith("UTC, always 7 wei.")
+    assert fee_drawing(a_timeline(7, 7), "Net").words.endswith("UTC, always 7 wei.")
