@@ -23,6 +23,7 @@ from dashboard.domain.alerts.rule_table import RuleEdit
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
@@ -127,7 +128,7 @@ class Watch:
         return list(map(event_words, story.events))
 
     def label(self, number: int, label: str) -> None:
-        request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
+        request = TrackRequest(a_hash(number), (A_NETWORK,), Remarks(label=label))
         with self.store.write() as connection:
             track(connection, request, A_MOMENT)
 

@@ -61,7 +61,7 @@ def reject(
     with store.write() as connection:
         for number in numbers or (1,):
             if is_tracked:
-                track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
+                track(connection, TrackRequest(a_hash(number), (A_NETWORK,)), A_MOMENT)
             news = transition or a_transition(number)
             tell_rejection(connection, a_record(tx_hash=a_hash(number), **changes), news)
 

@@ -48,8 +48,8 @@ from dashboard.application.tracked import TrackedTransactions
 from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
-from dashboard.domain.tracking.paste import ListedTransaction
-from dashboard.domain.tracking.track_list import TrackResult
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import tracked_among
 
@@ -190,21 +190,11 @@ class Application(ApplicationSubject):
             yield from ask_in_portions(self.look_up, hashes)
 
     def track(
-        self,
-        hashes: Sequence[TxHash],
-        label: str,
-        attempted_at: datetime | None,
-        by: Actor,
-        case_id: str = "",
+        self, hashes: Sequence[TxHash], remarks: Remarks, by: Actor
     ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; return the result of each."""
-        network_ids = tuple(
-            profile.network_id for profile in self.networks if profile.has_exclusion
-        )
-        listed = [
-            ListedTransaction(line, each, attempted_at, label, case_id=case_id)
-            for line, each in enumerate(hashes, start=1)
-        ]
+        network_ids = [each.network_id for each in self.networks if each.has_exclusion]
+        listed = [ListedTransaction(line, each, remarks) for line, each in enumerate(hashes, 1)]
         return self.tracked.track(listed, network_ids, by)
 
     def _find_needed(

@@ -50,9 +50,9 @@ from dashboard.domain.tracking.paste import (
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
-    ListedTransaction,
     Remarks,
 )
+from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.wire.decoding import in_plain_words, read_toml

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -20,12 +20,13 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import parse_search
-from dashboard.domain.tracking.paste import ListedTransaction, Remarks, written_tags
+from dashboard.domain.tracking.paste import Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult
+from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.groups import (
     BulkChange,
@@ -108,13 +109,13 @@ class TrackedEntry:
 
 def tracked_form(entry: TrackedEntry) -> dict[str, Json]:
     """Write a tracked transaction: what people said of it, and the verdict on each network."""
-    said = entry.transaction
+    known, said = entry.transaction, entry.transaction.remarks
     return {
-        "txHash": str(said.tx_hash),
-        "networkIds": list[Json](said.network_ids),
-        "trackedAt": instant(said.tracked_at),
+        "txHash": str(known.tx_hash),
+        "networkIds": list[Json](known.network_ids),
+        "trackedAt": instant(known.tracked_at),
         "attemptedAt": instant(said.attempted_at),
-        "endsAt": instant(said.ends_at),
+        "endsAt": instant(known.ends_at),
         "label": said.label,
         "note": said.note,
         "caseId": said.case_id,
@@ -281,7 +282,17 @@ class TrackedTransactions(ApplicationSubject):
         of a long list may be tracked; the same list again tracks the rest.
         """
         by.require(Action.TRACK)
-        return tuple(self._track(listed, tuple(network_ids), by))
+        results: list[TrackResult] = []
+        for some in portions(listed, _AT_ONCE):
+            requests = [
+                TrackRequest(each.tx_hash, each.network_ids or tuple(network_ids), each.remarks)
+                for each in some
+            ]
+            with self._context.store.write() as connection:
+                became = track_all(connection, requests, by.at)
+                audit_tracking(connection, by, [each.tx_hash for each in some], became)
+            results += became
+        return tuple(results)
 
     def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
         """Change what is said of a hash; False where it is not tracked any more."""
@@ -293,32 +304,6 @@ class TrackedTransactions(ApplicationSubject):
                 details = {name: str(getattr(remarks, name)) for name in texts}
                 note_action(connection, by, Action.EDIT_TRACKED, str(tx_hash), details)
         return is_edited
-
-    def _track(
-        self,
-        listed: Sequence[ListedTransaction],
-        network_ids: tuple[NetworkId, ...],
-        by: Actor,
-    ) -> Iterator[TrackResult]:
-        for start in range(0, len(listed), _AT_ONCE):
-            some = listed[start : start + _AT_ONCE]
-            requests = [
-                TrackRequest(
-                    each.tx_hash,
-                    each.network_ids or network_ids,
-                    each.attempted_at,
-                    each.label,
-                    each.note,
-                    each.case_id,
-                    each.owner,
-                    each.tags,
-                )
-                for each in some
-            ]
-            with self._context.store.write() as connection:
-                results = track_all(connection, requests, by.at)
-                audit_tracking(connection, by, [each.tx_hash for each in some], results)
-            yield from results
 
     def _entries(
         self,

@@ -24,6 +24,7 @@ from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError, SettingsError
 from dashboard.serve.server import within_descriptors
@@ -103,7 +104,7 @@ def _tracker(store: Store) -> TrackTransaction:
     """Return what tracks a sample of the simulated transactions."""
 
     def track_sample(tx_hash: TxHash, attempted_at: datetime, label: str) -> None:
-        request = TrackRequest(tx_hash, (DEVNET_ID,), attempted_at, label)
+        request = TrackRequest(tx_hash, (DEVNET_ID,), Remarks(attempted_at, label))
         with store.write() as connection:
             track(connection, request, utc_now())
 

@@ -24,6 +24,7 @@ from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import save_rejections
@@ -204,9 +205,8 @@ def _reject(store: Store, storm: Storm, numbers: range, at: datetime) -> None:
     with store.write() as connection:
         for number in numbers:
             record = _record(number, at)
-            track_all(
-                connection, [TrackRequest(record.tx_hash, (network_id,), None, "rehearsal")], at
-            )
+            said = Remarks(label="rehearsal")
+            track_all(connection, [TrackRequest(record.tx_hash, (network_id,), said)], at)
             _save(connection, storm, record, at)
 
 

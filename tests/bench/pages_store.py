@@ -27,6 +27,7 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation, times_of
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.incidents import add_events, insert_incident
 from dashboard.store.engine.connection import Connection
@@ -171,10 +172,13 @@ def _answer_for_a_month(connection: Connection, day: datetime) -> None:
 
 def _request(number: int) -> TrackRequest:
     label = f"team {number % 500}" if number % 10 == 0 else ""
-    said = {"case_id": f"case {number // 100}", "owner": f"owner {number % 40}"}
-    return TrackRequest(
-        tracked_hash(number), (NETWORK,), None, label, **said, tags=f"#tag{number % 60}"
+    said = Remarks(
+        label=label,
+        case_id=f"case {number // 100}",
+        owner=f"owner {number % 40}",
+        tags=f"#tag{number % 60}",
     )
+    return TrackRequest(tracked_hash(number), (NETWORK,), said)
 
 
 def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,7 @@ def track_many(store: Store, numbers: range, now: datetime) -> Taken:
     """Track hashes that lie anywhere, on one network; tell what the store took for it."""
     wall = cpu = 0.0
     for some in portions(numbers, ONE_LIST):
-        wishes = [TrackRequest(hash_of(number), (_NETWORK,), None, "") for number in some]
+        wishes = [TrackRequest(hash_of(number), (_NETWORK,)) for number in some]
         taken = taken_by(partial(_track, store, wishes, now))
         wall, cpu = wall + taken.wall, cpu + taken.cpu
     return Taken(wall, cpu)
@@ -56,7 +56,7 @@ def track_alone(store: Store, numbers: range, until: datetime) -> None:
     for some in portions(numbers, ONE_LIST):
         with store.write() as connection:
             for number in some:
-                wish = TrackRequest(hash_of(number), (_NETWORK,), None, "")
+                wish = TrackRequest(hash_of(number), (_NETWORK,))
                 track_all(connection, [wish], until - number * apart)
 
 

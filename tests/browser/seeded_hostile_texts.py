@@ -28,6 +28,7 @@ from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
@@ -116,7 +117,7 @@ def _transaction(connection: Connection, number: int, text: str, at: datetime) -
     """Let nodes reject a transaction for this reason, of a sender and with a label and a note."""
     network = HOSTILE_NETWORKS[number % len(HOSTILE_NETWORKS)].network_id
     sender, of_one = Address(bytes([_FIRST + number]) * 20), hostile_hash(number)
-    request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
+    request = TrackRequest(of_one, (network,), Remarks(label=text[:80], note=text[:300]))
     track(connection, request, at)
     record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at, added=text)
     subject = Subject.transaction(network, of_one)

@@ -17,6 +17,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
@@ -102,7 +103,7 @@ def _reject(connection: Connection, network: NetworkId, number: int, at: datetim
         reason_message="TX_MODULE_LINE_COUNT_OVERFLOW(HUB)",
         timestamp=at,
     )
-    track(connection, TrackRequest(of_many, (network,), None, "night"), at)
+    track(connection, TrackRequest(of_many, (network,), Remarks(label="night")), at)
     subject = Subject.transaction(network, of_many)
     tell_rejection(connection, record, a_transition(500 + number, subject=subject, at=at), at)
 

@@ -8,6 +8,7 @@ from typing import Final
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
@@ -44,9 +45,9 @@ def seed_notifications(store: Store, now: datetime) -> None:
         for number in range(MORE_TRACKED):
             label = "Case 2001" if number < 3 else ""
             of_many = TxHash(bytes([0xA0, number]) * 16)
-            request = TrackRequest(of_many, (SIMULATED.network_id,), None, label)
+            request = TrackRequest(of_many, (SIMULATED.network_id,), Remarks(label=label))
             track(connection, request, now - timedelta(hours=1, minutes=number))
-        hostile = TrackRequest(tx_hash(10), (SIMULATED.network_id,), now, HOSTILE, HOSTILE)
+        hostile = TrackRequest(tx_hash(10), (SIMULATED.network_id,), Remarks(now, HOSTILE, HOSTILE))
         track(connection, hostile, now)
 
 

@@ -17,6 +17,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
@@ -116,7 +117,9 @@ def _fill(store: Store, now: datetime) -> None:
             ),
         )
         for number in (2, 9):
-            request = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "Case 1742")
+            request = TrackRequest(
+                tx_hash(number), (SIMULATED.network_id,), Remarks(label="Case 1742")
+            )
             track(connection, request, now)
         _answer(connection, SIMULATED.network_id, tx_hash(9), now)
         for ago in (20, 5):

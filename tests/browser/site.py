@@ -25,6 +25,7 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.settings import load_settings
 from dashboard.store.alerts.incident_list import open_incident_stories
@@ -185,7 +186,9 @@ def _track(store: Store, network: NetworkId, now: datetime) -> None:
         for number in range(9):
             of_one = rejected_hash(network, number) if number < 4 else tx_hash(number)
             label = f"Case {1742 + number // 3}"
-            request = TrackRequest(of_one, (network,), None, label, "sent by the wallet")
+            request = TrackRequest(
+                of_one, (network,), Remarks(label=label, note="sent by the wallet")
+            )
             track(connection, request, now - timedelta(minutes=11 * number))
 
 

@@ -169,7 +169,7 @@ class AlertingLives:
                     "is above the limit 8"
                 )
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)
-                request = TrackRequest(a_hash(number), (A_NETWORK,), None, "")
+                request = TrackRequest(a_hash(number), (A_NETWORK,))
                 track(connection, request, self.clock.now())
                 now = self.clock.now()
                 tell_rejection(connection, record, a_transition(number, at=now), now)

@@ -65,7 +65,7 @@ class _RunningUp:
         handed = a_sent_report(next(self.nonces))
         with self.store.write() as connection:
             tx_hash = TxHash(bytes.fromhex(handed.tx_hash[2:]))
-            track(connection, TrackRequest(tx_hash, (A_NETWORK,), None, ""), utc_now())
+            track(connection, TrackRequest(tx_hash, (A_NETWORK,)), utc_now())
         with suppress(OSError, HTTPException), connected(self.installation.serve_port) as line:
             result = post(line, a_call(SAVE, handed.params, 1)).get("result") or {}
             if result.get("status") in ACKNOWLEDGED:

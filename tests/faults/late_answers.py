@@ -24,6 +24,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence, conclude
 from dashboard.poll.exclusion import ExclusionAsker
@@ -218,7 +219,7 @@ class _Scene:
         requests = []
         for _ in range(count):
             tx_hash, at = TxHash(chance.randbytes(TxHash.LENGTH)), chance.choice(attempts)
-            requests.append(TrackRequest(tx_hash, (A_NETWORK,), at, ""))
+            requests.append(TrackRequest(tx_hash, (A_NETWORK,), Remarks(at)))
             self.expected[tx_hash] = ExpectedAnswers(now, at, at or now)
             life = self._lives.life(tx_hash, now)
             for endpoint in self.endpoints:
@@ -232,7 +233,7 @@ class _Scene:
         now, requests = self.clock.now(), []
         for tx_hash in self.chance.sample(sorted(self.expected), len(self.expected) // 20):
             self.expected[tx_hash].track_again(now)
-            requests.append(TrackRequest(tx_hash, (A_NETWORK,), None, ""))
+            requests.append(TrackRequest(tx_hash, (A_NETWORK,)))
             for endpoint in self.endpoints:
                 before = [each for each in endpoint.lives[tx_hash] if each.since <= now]
                 endpoint.lives[tx_hash] = [*before, *self._lives.life(tx_hash, now)]

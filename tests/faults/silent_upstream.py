@@ -32,6 +32,7 @@ from dashboard.domain.health.coverage import GapCause, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.errors import (
@@ -135,7 +136,7 @@ class _Scene:
     def track(self, count: int) -> list[TxHash]:
         """Track so many transactions on both networks."""
         hashes = [TxHash(self.chance.randbytes(TxHash.LENGTH)) for _ in range(count)]
-        requests = [TrackRequest(each, _NETWORKS, self.clock.now(), "") for each in hashes]
+        requests = [TrackRequest(each, _NETWORKS, Remarks(self.clock.now())) for each in hashes]
         with self.store.write() as connection:
             track_all(connection, requests, self.clock.now())
         return hashes

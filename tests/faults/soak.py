@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track_all
@@ -124,7 +125,7 @@ class _Soak:
 
     def _track(self, chance: Chance) -> None:
         hashes = [TxHash(chance.randbytes(TxHash.LENGTH)) for _ in range(self.load.tracked)]
-        requests = [TrackRequest(each, (_FIRST,), None, str(each)[:14]) for each in hashes]
+        requests = [TrackRequest(each, (_FIRST,), Remarks(label=str(each)[:14])) for each in hashes]
         now = datetime.now(UTC).replace(microsecond=0)
         with self.store.write() as connection:
             track_all(connection, requests, now)

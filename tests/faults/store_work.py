@@ -13,6 +13,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import TxHash, Wei
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.conditions import current_state, record_transition
@@ -110,10 +111,10 @@ def _track(connection: Connection, chance: Random, number: int) -> None:
     """Track some, or many at once."""
     many = chance.choice((3, 3, 3, 1500))
     requests = [
-        TrackRequest(TxHash(chance.randbytes(32)), _NETWORKS, None, f"label {number}")
+        TrackRequest(TxHash(chance.randbytes(32)), _NETWORKS, Remarks(label=f"label {number}"))
         for _ in range(many)
     ]
-    requests += [TrackRequest(_hash(chance), (A_NETWORK,), _at(0), "") for _ in range(3)]
+    requests += [TrackRequest(_hash(chance), (A_NETWORK,), Remarks(_at(0))) for _ in range(3)]
     track_all(connection, requests, _at(number))
     untrack(connection, _hash(chance))
 

@@ -85,7 +85,7 @@ def test_worker_that_writes_after_its_lease_is_found_out(tmp_path: Path) -> None
                 token = acquire(connection, WORKER_LEASE, "first", timedelta(minutes=1))
                 assert token is not None
             with stale.write() as connection:
-                track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
+                track(connection, TrackRequest(a_hash(1), (A_NETWORK,)), A_MOMENT)
             with other.write() as connection:
                 release(connection, WORKER_LEASE, token)
                 assert acquire(connection, WORKER_LEASE, "second", timedelta(minutes=1))
@@ -93,7 +93,7 @@ def test_worker_that_writes_after_its_lease_is_found_out(tmp_path: Path) -> None
                 *("first", "second")
             ]
             with stale.write() as connection:
-                track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), A_MOMENT)
+                track(connection, TrackRequest(a_hash(2), (A_NETWORK,)), A_MOMENT)
 
         with pytest.raises(AssertionError, match="first, without the lease, wrote"):
             writes.check_fenced(["first", "second"])

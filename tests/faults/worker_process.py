@@ -19,6 +19,7 @@ from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
@@ -153,7 +154,9 @@ class WorkerSite:
     def track(self, chance: Random, count: int) -> list[TxHash]:
         """Let transactions be tracked that are not rejected, each under a label of its own."""
         hashes = [TxHash(chance.randbytes(TxHash.LENGTH)) for _ in range(count)]
-        requests = [TrackRequest(each, (A_NETWORK,), None, str(each)[:14]) for each in hashes]
+        requests = [
+            TrackRequest(each, (A_NETWORK,), Remarks(label=str(each)[:14])) for each in hashes
+        ]
         with self.store.write() as connection:
             for request in requests:
                 track(connection, request, datetime.now(UTC))

@@ -23,6 +23,7 @@ from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.exclusion import save_rejections
 from dashboard.poll.lease import Clocks, Lease, Term
@@ -114,7 +115,7 @@ class Night:
                     timestamp=now,
                     block_number=31_000_000 + number,
                 )
-                request = TrackRequest(record.tx_hash, (network.network_id,), None, label)
+                request = TrackRequest(record.tx_hash, (network.network_id,), Remarks(label=label))
                 track(connection, request, now)
                 save_rejections(connection, network.network_id, [record], now, uuid4)
                 self.rejected.append(str(record.tx_hash))

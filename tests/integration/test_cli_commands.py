@@ -229,7 +229,7 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
         finished = installation.run("track", str(a_hash(3)), "--file", str(csv), "--label", "all")
         again = installation.run("track", "--json", str(a_hash(3)))
         with store.read() as connection:
-            labels = {each.tx_hash: each.label for each in newest_tracked(connection, 10)}
+            labels = {each.tx_hash: each.remarks.label for each in newest_tracked(connection, 10)}
 
     assert finished.returncode == 2
     told = [line.split()[1:3] for line in finished.stdout.splitlines() if ".csv" in line]

@@ -152,7 +152,7 @@ async def test_second_endpoint_is_asked_until_the_first_returns_and_gaps_have_an
     scene = Scene(store, endpoints, configured(tmp_path, endpoints))
     with store.write() as connection:
         network_id = scene.network.network_id
-        track(connection, TrackRequest(a_hash(1), (network_id,), None, ""), CLOCKS.now())
+        track(connection, TrackRequest(a_hash(1), (network_id,)), CLOCKS.now())
 
     async with scene.working(tmp_path / "mails"):
         await eventually_async(lambda: endpoints.asked("first") > 2, "a poll")

@@ -78,7 +78,7 @@ class Nodes:
     async def report(self, report: RejectionReport) -> SaveStatus:
         tx_hash = report.transaction.tx_hash
         with self._store.write() as connection:
-            track(connection, TrackRequest(tx_hash, (DEVNET_ID,), None, ""), self._clock())
+            track(connection, TrackRequest(tx_hash, (DEVNET_ID,)), self._clock())
             return save_report(connection, report, DEVNET_ID, self._clock())
 
 
@@ -116,7 +116,7 @@ async def test_every_ending_of_a_devnet_story_is_found_with_few_receipts(store: 
     poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock), blocks)
     with store.write() as connection:
         for number in range(SILENT):
-            track(connection, TrackRequest(a_hash(number), (DEVNET_ID,), None, ""), clock())
+            track(connection, TrackRequest(a_hash(number), (DEVNET_ID,)), clock())
     for _ in range(PLAYED + 240):
         clock.pass_by(1)
         await traffic_runner.step()
@@ -191,7 +191,7 @@ def reject(store: Store, tx_hash: TxHash, fake_clock: FakeClock) -> None:
     """Track a transaction and keep a rejection of it."""
     record = a_record(tx_hash=tx_hash, sender=Address.parse(SENDER), nonce=0)
     with store.write() as connection:
-        track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,), None, ""), fake_clock.now())
+        track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,)), fake_clock.now())
         save_record(connection, ANVIL_NETWORK, record, fake_clock.now())
 
 

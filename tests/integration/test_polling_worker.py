@@ -60,7 +60,7 @@ BRISK = GasPeriods(timedelta(milliseconds=500), timedelta(minutes=10), timedelta
 
 def follow(store: Store, number: int = 1, network_id: NetworkId = A_NETWORK) -> None:
     with store.write() as connection:
-        request = TrackRequest(a_hash(number), (network_id,), None, "")
+        request = TrackRequest(a_hash(number), (network_id,))
         track(connection, request, CLOCKS.now())
 
 

@@ -52,7 +52,7 @@ class AskingMachine(StoreMachine):
     def people_track(self, wishes: list[tuple[Any, ...]]) -> None:
         now = self.now
         requests = [
-            TrackRequest(tx_hash, where, None if late is None else now - late, label, note)
+            TrackRequest(tx_hash, where, Remarks(None if late is None else now - late, label, note))
             for tx_hash, where, late, label, note in wishes
         ]
         self.change(

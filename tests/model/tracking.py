@@ -91,22 +91,21 @@ class Tracking:
     def track(self, request: TrackRequest, now: datetime) -> Became:
         """Watch; of what is tracked already fill in what was unknown."""
         tx_hash = request.tx_hash
-        wish = TrackedTransaction(
-            tx_hash, (), now, request.attempted_at, request.label, request.note
-        )
+        wish = TrackedTransaction(tx_hash, (), now, request.remarks)
         before = self.transactions.get(tx_hash, wish)
-        after = replace(
-            before,
-            attempted_at=before.attempted_at or wish.attempted_at,
-            label=before.label or wish.label,
-            note=before.note or wish.note,
+        said, wished = before.remarks, wish.remarks
+        remarks = Remarks(
+            said.attempted_at or wished.attempted_at,
+            said.label or wished.label,
+            said.note or wished.note,
         )
+        after = replace(before, remarks=remarks)
         new = {(tx_hash, network_id) for network_id in request.network_ids} - self.watches.keys()
         is_new = bool(new) or tx_hash not in self.transactions
         self.transactions[tx_hash] = after
         self.watches |= dict.fromkeys(new, now)
         self.ends.fresh |= new
-        if before.attempted_at != after.attempted_at:
+        if said.attempted_at != remarks.attempted_at:
             new = {place for place in self.watches if place[0] == tx_hash}
         self.fresh |= new
         if is_new:
@@ -118,13 +117,8 @@ class Tracking:
         before = self.transactions.get(tx_hash)
         if before is None:
             return False
-        self.transactions[tx_hash] = replace(
-            before,
-            attempted_at=remarks.attempted_at,
-            label=remarks.label,
-            note=remarks.note,
-        )
-        if before.attempted_at != remarks.attempted_at:
+        self.transactions[tx_hash] = replace(before, remarks=remarks)
+        if before.remarks.attempted_at != remarks.attempted_at:
             self.fresh |= {place for place in self.watches if place[0] == tx_hash}
         return True
 
@@ -173,7 +167,7 @@ class Tracking:
                     network_id,
                     tx_hash,
                     records,
-                    transaction.attempted_at if transaction else None,
+                    transaction.remarks.attempted_at if transaction else None,
                     check.first_answered_at,
                     check.last_answered_at,
                     check.failing_since,
@@ -271,7 +265,9 @@ def _check_cohorts(
             is_included = end is not None and end.inclusion is not None
             assert watch.last_result.is_included is cohort.is_included is is_included
             since = held.watches[place]
-            assert watch.born_at >= min(held.transactions[tx_hash].attempted_at or since, since)
+            assert watch.born_at >= min(
+                held.transactions[tx_hash].remarks.attempted_at or since, since
+            )
             assert watch.cohort_id > held.taken_up or place not in held.fresh
 
 

@@ -14,14 +14,20 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import write_csv
 from dashboard.domain.tracking.paste import (
     MOST_PIECES,
-    ListedTransaction,
+    NO_REMARKS,
+    Remarks,
     WrongText,
     read_paste,
     too_many_pieces,
+)
+from dashboard.domain.tracking.track_list import (
+    ListedTransaction,
+    TrackList,
+    in_parts,
+    track_lists,
     with_attempt,
     with_texts,
 )
-from dashboard.domain.tracking.track_list import TrackList, in_parts, track_lists
 from dashboard.errors import InputError
 
 _COLUMNS: Final = {
@@ -54,20 +60,11 @@ _LONGEST_QUOTED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class TrackRequest:
-    """A request to watch a hash on some networks, as people and files make it.
-
-    `attempted_at` is when it was sent, if known. `tags` hold words with #, as the label and the
-    note may as well; texts are foreign.
-    """
+    """A request to watch a hash on some networks, as people and files make it."""
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
-    attempted_at: datetime | None
-    label: str
-    note: str = ""
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
+    remarks: Remarks = NO_REMARKS
 
 
 def write_track_csv(transactions: Iterable[TrackRequest]) -> str:
@@ -104,24 +101,23 @@ def track_files(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
 
 
 def _row(each: TrackRequest) -> tuple[str | None, ...]:
+    said, at = each.remarks, each.remarks.attempted_at
     return (
         str(each.tx_hash),
         " ".join(map(str, each.network_ids)),
-        None
-        if each.attempted_at is None
-        else f"{each.attempted_at:%Y-%m-%dT%H:%M:%S}.{each.attempted_at.microsecond // 1000:03}Z",
-        each.label,
-        each.case_id,
-        each.owner,
-        each.tags,
-        each.note,
+        None if at is None else f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z",
+        said.label,
+        said.case_id,
+        said.owner,
+        said.tags,
+        said.note,
     )
 
 
 def _object(each: TrackRequest) -> dict[str, object]:
     values: dict[str, object] = dict(zip(_COLUMNS.values(), _row(each), strict=True))
     values["networks"] = list(each.network_ids)
-    values["tags"] = each.tags.replace("#", "").split()
+    values["tags"] = each.remarks.tags.replace("#", "").split()
     return {name: value for name, value in values.items() if value}
 
 

@@ -16,15 +16,22 @@ from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import without_mark
 from dashboard.domain.tracking.paste import (
-    ListedTransaction,
+    LONGEST_CASE_ID,
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    LONGEST_OWNER,
+    MOST_TAGS,
+    NO_REMARKS,
+    TAGS_LEFT_OUT,
     Paste,
     Remarks,
     WrongText,
     read_attempt,
     read_paste,
-    with_attempt,
-    with_texts,
+    typed_tags,
+    written_tags,
 )
+from dashboard.errors import InputError
 
 _COLUMNS: Final = {
     "tx_hash": (
@@ -61,6 +68,41 @@ _DELIMITERS: Final = (",", ";", "\t")
 _SEPARATORS: Final = " ,;\t"
 _QUOTED: Final = 40
 _MOST_NAMED: Final = 10
+_CHAIN_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
+_TEXTS: Final = {
+    "label": ("label", LONGEST_LABEL),
+    "note": ("note", LONGEST_NOTE),
+    "case_id": ("case id", LONGEST_CASE_ID),
+    "owner": ("owner", LONGEST_OWNER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransaction:
+    """One transaction of a list; `line` counts from 1.
+
+    `network_ids` say where it is to be watched, if its line says so. `remark` says what of its line
+    could not be used, foreign text included; empty if all could.
+    """
+
+    line: int
+    tx_hash: TxHash
+    remarks: Remarks = NO_REMARKS
+    network_ids: tuple[NetworkId, ...] = ()
+    remark: str = ""
+
+    def with_common(self, common: Remarks) -> ListedTransaction:
+        """Say of it what its own line leaves open; tags come in addition."""
+        return _with_few_tags(replace(self, remarks=self.remarks.completed_by(common)))
+
+    def where_known(self, known: Collection[NetworkId]) -> ListedTransaction:
+        """Leave out networks that cannot be asked here; the remark names one."""
+        unknown = [each for each in self.network_ids if each not in known]
+        if not unknown:
+            return self
+        remark = f"without the network {unknown[0]}, which has no exclusion endpoint here"
+        left = tuple(each for each in self.network_ids if each in known)
+        return replace(self, network_ids=left, remark=_joined(self.remark, remark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +324,59 @@ def _why_not_one(paste: Paste) -> str:
     if paste.wrong:
         return paste.wrong[0].why
     return "names several transactions" if paste.hashes else "holds no transaction hash"
+
+
+def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
+    """Add when a transaction was sent; a text that is no such time goes into the remark."""
+    moment = read_attempt(text, now) if text else None
+    if not isinstance(moment, str):
+        return replace(listed, remarks=replace(listed.remarks, attempted_at=moment))
+    remark = f"without a time, since “{visible(text, _QUOTED)}” {moment}"
+    return replace(listed, remark=_joined(listed.remark, remark))
+
+
+def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
+    """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
+    remarks = [listed.remark]
+    kept: dict[str, str] = {}
+    for name, (what, most) in _TEXTS.items():
+        kept[name], remark = _cut(what, texts.get(name, "").strip(), most)
+        remarks.append(remark)
+    tags = frozenset[str]()
+    try:
+        tags = typed_tags(texts.get("tags", ""))
+    except InputError as mistake:
+        remarks.append(f"without its tags, since {mistake}")
+    network_ids, of_networks = _networks(texts.get("networks", ""))
+    remark = _joined(*remarks, of_networks)
+    said = Remarks(listed.remarks.attempted_at, **kept, tags=written_tags(tags))
+    return _with_few_tags(ListedTransaction(listed.line, listed.tx_hash, said, network_ids, remark))
+
+
+def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
+    """Read chain ids: two installations may name a network differently."""
+    words = text.replace(",", " ").split()
+    wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
+    remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
+    return (() if wrong else tuple(NetworkId(int(each)) for each in words)), remark
+
+
+def _cut(what: str, text: str, most: int) -> tuple[str, str]:
+    if len(text) <= most:
+        return text, ""
+    return text[:most], f"its {what} has {len(text):,} characters, of which {most} are kept"
+
+
+def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:
+    """Leave the tags out where they are too many with those of the label and the note."""
+    if len(listed.remarks.all_tags) <= MOST_TAGS:
+        return listed
+    without = replace(listed.remarks, tags="")
+    return replace(listed, remarks=without, remark=_joined(listed.remark, TAGS_LEFT_OUT))
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))
 
 
 class TrackResult(Enum):

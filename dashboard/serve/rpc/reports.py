@@ -17,6 +17,7 @@ from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SaveStatus
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
@@ -168,8 +169,7 @@ def track_watched_senders(
         TrackRequest(
             each.report.transaction.tx_hash,
             (each.network_id,),
-            None,
-            labels[account] or _UNNAMED,
+            Remarks(label=labels[account] or _UNNAMED),
         )
         for each, account in zip(saved, accounts, strict=True)
         if account in labels

@@ -24,14 +24,19 @@ from dashboard.domain.tracking.paste import (
     LONGEST_OWNER,
     LONGEST_TAGS,
     TAGS_LEFT_OUT,
-    ListedTransaction,
     Paste,
     Remarks,
     typed_tags,
     written_tags,
 )
 from dashboard.domain.tracking.track_file import read_track_file
-from dashboard.domain.tracking.track_list import KNOWN_COLUMNS, TrackList, TrackResult, in_words
+from dashboard.domain.tracking.track_list import (
+    KNOWN_COLUMNS,
+    ListedTransaction,
+    TrackList,
+    TrackResult,
+    in_words,
+)
 from dashboard.errors import InputError, NotAllowed, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.frame import section
@@ -277,7 +282,8 @@ def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> 
         case_id = st.text_input("Case id (optional)", case_id, max_chars=LONGEST_CASE_ID)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
-            _track(queries, hashes, attempted_at, (label.strip(), case_id.strip()))
+            said = Remarks(attempted_at, label.strip(), case_id=case_id.strip())
+            _track(queries, hashes, said)
 
 
 def attempt_input(value: datetime | None) -> datetime | None:
@@ -297,18 +303,11 @@ def is_future(attempted_at: datetime | None, now: datetime) -> bool:
     return True
 
 
-def _track(
-    queries: Application,
-    hashes: Sequence[TxHash],
-    attempted_at: datetime | None,
-    texts: tuple[str, str],
-) -> None:
-    """Track hashes; `texts` are label and case id, said of all."""
-    now, (label, case_id) = queries.now(), texts
-    if is_future(attempted_at, now):
+def _track(queries: Application, hashes: Sequence[TxHash], remarks: Remarks) -> None:
+    if is_future(remarks.attempted_at, queries.now()):
         return
     try:
-        results = queries.track(hashes, label, attempted_at, known_actor(queries), case_id)
+        results = queries.track(hashes, remarks, known_actor(queries))
     except NotAllowed as refusal:
         notice("bad", "Nothing was tracked.", sentence(str(refusal)))
         return

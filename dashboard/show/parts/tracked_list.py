@@ -27,7 +27,6 @@ from dashboard.domain.tracking.paste import (
     LONGEST_OWNER,
     LONGEST_TAGS,
     Remarks,
-    own_tags,
     typed_tags,
     written_tags,
 )
@@ -45,7 +44,7 @@ from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.store.tracking.groups import MOST_COUNTED, BulkChange, ChangedRemarks, TrackedGroup
 from dashboard.store.tracking.search import TrackedFilter
-from dashboard.store.tracking.transactions import TrackedTransaction, all_tags
+from dashboard.store.tracking.transactions import TrackedTransaction
 
 _LONGEST: Final = 120
 _SEVERAL: Final = 2
@@ -88,15 +87,17 @@ def _listing(
         Column("Verdict", lambda each: _verdict(each, needs, now), key="verdict"),
         Column("Since", lambda each: _since(each, now), key="since"),
         Column(
-            "Label", lambda each: _said(each.transaction.label, each.transaction.note), key="label"
+            "Label",
+            lambda each: _said(each.transaction.remarks.label, each.transaction.remarks.note),
+            key="label",
         ),
-        Column("Case id", lambda each: _said(each.transaction.case_id), key="case"),
-        Column("Owner", lambda each: _said(each.transaction.owner), key="owner"),
-        Column("Tags", lambda each: _said(each.transaction.tags), key="tags"),
+        Column("Case id", lambda each: _said(each.transaction.remarks.case_id), key="case"),
+        Column("Owner", lambda each: _said(each.transaction.remarks.owner), key="owner"),
+        Column("Tags", lambda each: _said(each.transaction.remarks.tags), key="tags"),
         Column("Transaction", lambda each: hash_cell(each.transaction.tx_hash), key="transaction"),
         Column("Ends", lambda each: _ends(each, now), key="ends"),
     )
-    said = [each.transaction for each in entries]
+    said = [each.transaction.remarks for each in entries]
     empty = {
         key
         for key, is_said in (
@@ -279,14 +280,15 @@ def acts(
 
 def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
     """Change everything that people said of one transaction."""
+    said = tracked.remarks
     with st.form(f"edit-{tracked.tx_hash}", border=False):
-        label = st.text_input("Label", tracked.label, max_chars=LONGEST_LABEL)
-        case_id = st.text_input("Case id", tracked.case_id, max_chars=LONGEST_CASE_ID)
-        owner = st.text_input("Owner", tracked.owner, max_chars=LONGEST_OWNER)
-        own = written_tags(own_tags(tracked.tags, tracked.label, tracked.note))
+        label = st.text_input("Label", said.label, max_chars=LONGEST_LABEL)
+        case_id = st.text_input("Case id", said.case_id, max_chars=LONGEST_CASE_ID)
+        owner = st.text_input("Owner", said.owner, max_chars=LONGEST_OWNER)
+        own = written_tags(said.own_tags)
         tags = st.text_input("Tags", own, max_chars=max(LONGEST_TAGS, len(own)))
-        note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
-        attempted_at = attempt_input(tracked.attempted_at)
+        note = st.text_input("Note", said.note, max_chars=LONGEST_NOTE)
+        attempted_at = attempt_input(said.attempted_at)
         is_saved = st.form_submit_button("Save", type="primary")
     if not is_saved or is_future(attempted_at, queries.now()):
         return
@@ -297,8 +299,8 @@ def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
         notice("bad", "Nothing was changed.", sentence(str(mistake)))
         return
     remarks = Remarks(attempted_at, *texts, tags=words)
-    after = replace(remarks, tags=all_tags(remarks))
-    edit = ChangedRemarks(tracked.tx_hash, tracked.remarks, after)
+    after = replace(remarks, tags=written_tags(remarks.all_tags))
+    edit = ChangedRemarks(tracked.tx_hash, said, after)
     act(
         lambda by: queries.tracked.edit(tracked.tx_hash, remarks, by),
         queries,

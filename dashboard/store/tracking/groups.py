@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks, own_tags, written_tags
+from dashboard.domain.tracking.paste import Remarks, written_tags
 from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import without_index
@@ -44,6 +44,7 @@ from dashboard.store.tracking.transactions import (
     count_labels,
     edit_tracked,
     index_tags,
+    remarks_of,
     untrack,
 )
 
@@ -201,14 +202,13 @@ class BulkChange:
 
     def of(self, before: Remarks) -> Remarks:
         """Return the remarks after the edit; tags without those of the label and the note."""
-        own = own_tags(before.tags, before.label, before.note)
         return replace(
             before,
             label=before.label if self.label is None else self.label,
             note=before.note if self.note is None else self.note,
             case_id=before.case_id if self.case_id is None else self.case_id,
             owner=before.owner if self.owner is None else self.owner,
-            tags=written_tags((own | self.with_tags) - self.without_tags),
+            tags=written_tags((before.own_tags | self.with_tags) - self.without_tags),
         )
 
 
@@ -232,7 +232,7 @@ def change_all(
     for some in portions(sorted(hashes)):
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
         for row in connection.execute(query):
-            before = _remarks(row)
+            before = remarks_of(row)
             said = change.of(before)
             after = replace(said, tags=bounded_tags(row.tx_hash, said))
             if after != before:
@@ -246,7 +246,7 @@ def change_all(
         connection, (after.label for _, after in changed), (row.label for row, _ in changed)
     )
     index_tags(connection, [row.tx_hash for row, after in changed if row.tags != after.tags])
-    return [ChangedRemarks(row.tx_hash, _remarks(row), after) for row, after in changed]
+    return [ChangedRemarks(row.tx_hash, remarks_of(row), after) for row, after in changed]
 
 
 def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list[TxHash]:
@@ -258,7 +258,7 @@ def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list
     same: list[ChangedRemarks] = []
     for some in portions(sorted(by_hash)):
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
-        now = {row.tx_hash: _remarks(row) for row in connection.execute(query)}
+        now = {row.tx_hash: remarks_of(row) for row in connection.execute(query)}
         same += [by_hash[each] for each, said in now.items() if said == by_hash[each].after]
     return [each.tx_hash for each in same if edit_tracked(connection, each.tx_hash, each.before)]
 
@@ -266,7 +266,3 @@ def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list
 def untrack_all(connection: Connection, hashes: Sequence[TxHash]) -> int:
     """Stop tracking hashes; return how many of them were tracked."""
     return sum(untrack(connection, each) for each in hashes)
-
-
-def _remarks(row: Row[Any]) -> Remarks:
-    return Remarks(row.attempted_at, row.label, row.note, row.case_id, row.owner, row.tags)

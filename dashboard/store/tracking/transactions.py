@@ -59,19 +59,15 @@ _FINEST_SHARE: Final = 6
 class TrackedTransaction:
     """A hash that is watched, and where; its texts are as people wrote them.
 
-    `tags` are the words with # of the label, the note and those given as tags, sorted: `#a #b`.
-    `tracked_id` counts up in the order of tracking; `born_at` is when its age began.
+    The tags of `remarks` are the words with # of the label, the note and those given as tags,
+    sorted: `#a #b`. `tracked_id` counts up in the order of tracking; `born_at` is when its age
+    began.
     """
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
     tracked_at: datetime
-    attempted_at: datetime | None
-    label: str
-    note: str
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
+    remarks: Remarks
     tracked_id: int = field(default=0, compare=False)
     born_at: datetime | None = field(default=None, compare=False)
 
@@ -81,16 +77,9 @@ class TrackedTransaction:
         return None if self.born_at is None else self.born_at + WATCHED_FOR
 
     @property
-    def remarks(self) -> Remarks:
-        """Return what people wrote about it."""
-        texts = (self.label, self.note, self.case_id, self.owner, self.tags)
-        return Remarks(self.attempted_at, *texts)
-
-    @property
     def filed(self) -> TrackRequest:
         """Return what a file says of it."""
-        texts = (self.label, self.note, self.case_id, self.owner, self.tags)
-        return TrackRequest(self.tx_hash, self.network_ids, self.attempted_at, *texts)
+        return TrackRequest(self.tx_hash, self.network_ids, self.remarks)
 
 
 _Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
@@ -157,17 +146,17 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
             row.tx_hash,
             networks[row.cohort_id].network_ids,
             row.tracked_at,
-            row.attempted_at,
-            row.label,
-            row.note,
-            row.case_id,
-            row.owner,
-            row.tags,
+            remarks_of(row),
             row.tracked_id,
             networks[row.cohort_id].born_at,
         )
         for row in rows
     ]
+
+
+def remarks_of(row: Row[Any]) -> Remarks:
+    """Return what a row of `tracked_hashes` says of its hash."""
+    return Remarks(row.attempted_at, row.label, row.note, row.case_id, row.owner, row.tags)
 
 
 class _WatchedOn(NamedTuple):
@@ -205,22 +194,22 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
     rows: list[tuple[Any, ...]] = []
     for network_ids, alike in _by_networks_and_age(requests, now):
         for some in portions(alike, LARGEST_COHORT):
-            born_at = max(age_starts_at(each.attempted_at, now) for each in some)
+            born_at = max(age_starts_at(each.remarks.attempted_at, now) for each in some)
             watched = _watched(network_ids, born_at, now)
             cohort_ids.append(insert_cohort(connection, now, len(some), watched))
             rows += (
                 (
                     bytes(each.tx_hash),
                     cohort_ids[-1],
-                    None if each.attempted_at is None else milliseconds_of(each.attempted_at),
-                    *(escape(getattr(each, name)) for name in _TEXTS),
-                    all_tags(each),
+                    None if (at := each.remarks.attempted_at) is None else milliseconds_of(at),
+                    *(escape(getattr(each.remarks, name)) for name in _TEXTS),
+                    written_tags(each.remarks.all_tags),
                 )
                 for each in some
             )
     insert_many(connection, tracked_hashes, rows, _COLUMNS)
-    count_labels(connection, (each.label for each in requests))
-    index_tags(connection, [each.tx_hash for each in requests if all_tags(each)])
+    count_labels(connection, (each.remarks.label for each in requests))
+    index_tags(connection, [each.tx_hash for each in requests if each.remarks.all_tags])
     adopt_earlier_results(connection, cohort_ids)
 
 
@@ -235,7 +224,7 @@ def _by_networks_and_age(
     alike: defaultdict[tuple[tuple[NetworkId, ...], tuple[int, int]], list[TrackRequest]]
     alike = defaultdict(list)
     for each in sorted(requests, key=_HASH, reverse=True):
-        alike[each.network_ids, _shared_age(each.attempted_at, now)].append(each)
+        alike[each.network_ids, _shared_age(each.remarks.attempted_at, now)].append(each)
     return ((sorted(set(network_ids)), some) for (network_ids, _), some in alike.items())
 
 
@@ -261,7 +250,7 @@ def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
     """Return the values of the request that the row lacks."""
     held = row._mapping  # noqa: SLF001 - the public name of a row's columns
     names = ("attempted_at", *_TEXTS)
-    missing = {name: getattr(request, name) for name in names if not held[name]}
+    missing = {name: getattr(request.remarks, name) for name in names if not held[name]}
     filled = {name: value for name, value in missing.items() if value}
     tags = _tags_with(request, row)
     written = row.tags if len(tags) > MOST_TAGS else written_tags(tags)
@@ -270,8 +259,7 @@ def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
 
 def _tags_with(request: TrackRequest, row: Row[Any]) -> frozenset[str]:
     """Return the tags of a row with those of the request, and of what it fills in."""
-    label, note = row.label or request.label, row.note or request.note
-    return tags_in(f"{label} {note} {row.tags} {request.tags}")
+    return remarks_of(row).completed_by(request.remarks).all_tags
 
 
 def _track_again(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
@@ -285,7 +273,7 @@ def _track_again(connection: Connection, request: TrackRequest, now: datetime) -
             index_tags(connection, [request.tx_hash])
     further = sorted(set(request.network_ids).difference(network_ids))
     if further or "attempted_at" in filled:
-        attempted_at = row.attempted_at or request.attempted_at
+        attempted_at = row.attempted_at or request.remarks.attempted_at
         cohort_id = restart_watch(connection, request.tx_hash, attempted_at)
         watch_on_networks(
             connection, cohort_id, _watched(further, age_starts_at(attempted_at, now), now)
@@ -345,19 +333,13 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
     return True
 
 
-def all_tags(remarks: TrackRequest | Remarks) -> str:
-    """Return every tag of a hash: those given as such, and words with # of label and note."""
-    return written_tags(tags_in(f"{remarks.label} {remarks.note} {remarks.tags}"))
-
-
 def bounded_tags(tx_hash: TxHash, remarks: Remarks) -> str:
     """Return every tag of a hash; InputError names it where they are more than `MOST_TAGS`."""
-    tags = all_tags(remarks)
-    if (many := tags.count("#")) > MOST_TAGS:
+    if (many := len(remarks.all_tags)) > MOST_TAGS:
         raise InputError(
             f"{tx_hash} would have {many:,} tags, of {MOST_TAGS} at most: remove some of it first"
         )
-    return tags
+    return written_tags(remarks.all_tags)
 
 
 def index_tags(connection: Connection, hashes: Sequence[TxHash]) -> None:

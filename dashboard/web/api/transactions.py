@@ -23,8 +23,9 @@ from dashboard.domain.tracking.paste import (
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
-    ListedTransaction,
+    Remarks,
 )
+from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError, NotFound
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.web.api.endpoint import (
@@ -174,8 +175,8 @@ def track(asked: Asked) -> Reply:
             else "no network is left to ask: name one that has an exclusion endpoint"
         )
     hashes = list(dict.fromkeys(map(TxHash.parse, wish.hashes)))
-    said = {name: getattr(wish, name) for name in Said.__struct_fields__}
-    listed = [ListedTransaction(line, each, **said) for line, each in enumerate(hashes, start=1)]
+    said = Remarks(**{name: getattr(wish, name) for name in Said.__struct_fields__})
+    listed = [ListedTransaction(line, each, said) for line, each in enumerate(hashes, start=1)]
     results = asked.application.tracked.track(listed, wanted, asked.by)
     done: list[Json] = [
         {"txHash": str(each), "result": result.name.lower().replace("_", " ")}

@@ -18,6 +18,7 @@ from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.alerts.conditions import record_transition
@@ -51,7 +52,7 @@ TEMPLATES = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
 def test_message_names_label_and_attempt(store: Store) -> None:
     attempted_at = A_MOMENT - seconds(9)
     with store.write() as connection:
-        request = TrackRequest(a_hash(), (A_NETWORK,), attempted_at, "Case 1742")
+        request = TrackRequest(a_hash(), (A_NETWORK,), Remarks(attempted_at, "Case 1742"))
         track(connection, request, A_MOMENT)
 
     message = MessageWriter(store, TEMPLATES).write(a_notification())
@@ -135,7 +136,9 @@ def test_message_of_a_busy_network_names_fees_that_are_not_old(
 
 def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
+        track(
+            connection, TrackRequest(a_hash(2), (A_NETWORK,), Remarks(label="Case 1742")), A_MOMENT
+        )
     reject(store, 1, 2, 3)
     expand_outbox(store, ONCALL_ALONE, lambda: A_MOMENT)
     [notification] = notifications(store)

@@ -19,7 +19,8 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
 from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
-from dashboard.domain.tracking.paste import ListedTransaction
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
@@ -183,7 +184,7 @@ def test_files_hold_each_transaction_with_its_texts(queries: Application) -> Non
 def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_given(
     queries: Application,
 ) -> None:
-    listed = ListedTransaction(1, tx_hash(3), case_id="C-9")
+    listed = ListedTransaction(1, tx_hash(3), Remarks(case_id="C-9"))
     queries.tracked.track([listed], [SIMULATED.network_id], queries.context.unnamed())
     summaries = queries.summaries([tx_hash(3)])
 

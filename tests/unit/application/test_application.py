@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from dashboard.application.application import RECENT, Application
 from dashboard.application.network_status import Activity
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store
@@ -75,7 +76,7 @@ def test_tracking_watches_every_network_that_can_be_asked(
     queries: Application, store: Store
 ) -> None:
     became = queries.track(
-        [tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR, queries.context.unnamed()
+        [tx_hash(50), tx_hash(2)], Remarks(NOW - HOUR, "Case 9"), queries.context.unnamed()
     )
 
     with store.read() as connection:
@@ -83,7 +84,7 @@ def test_tracking_watches_every_network_that_can_be_asked(
     (entry,) = [each for each in newest if each.tx_hash == tx_hash(50)]
     assert became == (TrackResult.NEW, TrackResult.NEW)
     assert set(entry.network_ids) == {SIMULATED.network_id, SILENT.network_id}
-    assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
+    assert entry.remarks == Remarks(NOW - HOUR, "Case 9")
 
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:

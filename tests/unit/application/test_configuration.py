@@ -31,7 +31,8 @@ from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.domain.secret import MASK
-from dashboard.domain.tracking.paste import ListedTransaction
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import NotAllowed
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import open_store
@@ -80,7 +81,7 @@ def configure(here: Application) -> None:
     here.recipients.unsubscribe(Recipient(MAIL, "bob@example.org"), ADA)
     here.senders.watch([an_address()], [SIMULATED.network_id], "treasury", ADA)
     listed = [
-        ListedTransaction(1, tx_hash(1), A_MOMENT, "Case 17", HOSTILE, tags="#vip"),
+        ListedTransaction(1, tx_hash(1), Remarks(A_MOMENT, "Case 17", HOSTILE, tags="#vip")),
         ListedTransaction(2, tx_hash(2)),
     ]
     here.tracked.track(listed, [SIMULATED.network_id, SILENT.network_id], ADA)

@@ -34,6 +34,7 @@ from dashboard.domain.fees.spells import UsualSpells
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.paste import NO_REMARKS
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
@@ -256,7 +257,7 @@ def test_who_acts_sees_it_at_once_though_answers_are_shared(
     assert queries.tracked_among([tracked]) == frozenset()
 
     queries.incidents.acknowledge(incident.incident_id, Actor("Ada", NOW))
-    queries.track([tracked], "", None, queries.context.unnamed())
+    queries.track([tracked], NO_REMARKS, queries.context.unnamed())
 
     assert queries.incidents.unattended() == ()
     assert queries.tracked_among([tracked]) == {tracked}

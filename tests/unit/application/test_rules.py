@@ -23,6 +23,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import PendingCondition
@@ -119,7 +120,9 @@ def store(empty_store: Store) -> Store:
     """Hold rejections of three hashes, of which one is tracked and has two records."""
     arrivals = ((1, "RPC", 0), (2, "RPC", 10), (1, "P2P", 20), (3, "RPC", 3000))
     with empty_store.write() as connection:
-        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "bot #vip"), A_MOMENT)
+        track(
+            connection, TrackRequest(a_hash(1), (A_NETWORK,), Remarks(label="bot #vip")), A_MOMENT
+        )
         for number, stage, after in arrivals:
             record = a_record(tx_hash=a_hash(number), tx_rejection_stage=RejectionStage(stage))
             save_record(connection, A_NETWORK, record, A_MOMENT + seconds(after))

@@ -19,7 +19,7 @@ from dashboard.domain.rejections.search import (
     parse_search,
     words_of_search,
 )
-from dashboard.domain.tracking.paste import own_tags, tags_in, typed_tags, written_tags
+from dashboard.domain.tracking.paste import Remarks, tags_in, typed_tags, written_tags
 from dashboard.errors import InputError
 from tests.builders import (
     A_MOMENT,
@@ -269,7 +269,7 @@ def test_typed_tags_need_no_sign_and_are_written_in_one_form() -> None:
 
 
 def test_own_tags_are_those_of_no_text() -> None:
-    assert own_tags("#a #b #c", "a #b", "#D #A") == {"c"}
+    assert Remarks(label="a #b", note="#D #A", tags="#a #b #c").own_tags == {"c"}
 
 
 @pytest.mark.parametrize("text", ["a b!c", "<b>", "#" * 3, "x" * 41])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import (
     MOST_PIECES,
-    ListedTransaction,
+    Remarks,
     read_lookup,
     read_paste,
     written_tags,
@@ -23,6 +23,7 @@ from dashboard.domain.tracking.track_file import (
     write_track_csv,
     write_track_json,
 )
+from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
@@ -32,19 +33,20 @@ FILED = st.builds(
     TrackRequest,
     tx_hash=st.integers(1, 10**9).map(a_hash),
     network_ids=st.lists(st.integers(1, 10**6).map(NetworkId), max_size=2).map(tuple),
-    attempted_at=st.none() | st.just(A_MOMENT - timedelta(milliseconds=1234)),
-    label=WORDS,
-    case_id=WORDS,
-    owner=WORDS,
-    tags=TAGS.map(written_tags),
-    note=WORDS,
+    remarks=st.builds(
+        Remarks,
+        attempted_at=st.none() | st.just(A_MOMENT - timedelta(milliseconds=1234)),
+        label=WORDS,
+        case_id=WORDS,
+        owner=WORDS,
+        tags=TAGS.map(written_tags),
+        note=WORDS,
+    ),
 )
 
 
 def as_listed(line: int, filed: TrackRequest) -> ListedTransaction:
-    names = ("label", "case_id", "owner", "tags", "note", "attempted_at", "network_ids")
-    said = {name: getattr(filed, name) for name in names}
-    return ListedTransaction(line, filed.tx_hash, **said)
+    return ListedTransaction(line, filed.tx_hash, filed.remarks, filed.network_ids)
 
 
 @settings(max_examples=40)
@@ -60,10 +62,10 @@ def test_what_is_written_is_read_again_without_loss(filed: list[TrackRequest]) -
 
 def test_hostile_texts_come_back_from_json() -> None:
     hostile = "=1+1\n<script>\u202e\ud800' \\"
-    filed = TrackRequest(a_hash(), (A_NETWORK,), None, hostile, owner="'=x")
+    filed = TrackRequest(a_hash(), (A_NETWORK,), Remarks(label=hostile, owner="'=x"))
 
     [found] = read_track_file(write_track_json([filed]), A_MOMENT).transactions
-    assert (found.label, found.owner) == (hostile, "'=x")
+    assert (found.remarks.label, found.remarks.owner) == (hostile, "'=x")
 
 
 def test_one_bad_object_costs_no_other_and_names_its_line() -> None:
@@ -128,7 +130,7 @@ def test_file_says_how_many_tags_are_too_many() -> None:
         f'[{{"txHash": "{a_hash()}", "tags": "{tags}"}}]', A_MOMENT
     ).transactions
 
-    assert found.tags == ""
+    assert found.remarks.tags == ""
     assert found.remark == (
         "without its tags, since they are more than 300: keep those that people look for"
     )

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from dashboard.domain.tracking.paste import (
     MOST_TAGS,
     TAGS_LEFT_OUT,
-    ListedTransaction,
     Remarks,
 )
-from dashboard.domain.tracking.track_list import TrackList, in_words, track_lists
+from dashboard.domain.tracking.track_list import ListedTransaction, TrackList, in_words, track_lists
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
@@ -46,7 +45,7 @@ def test_list_of_nothing_holds_nothing() -> None:
 def test_list_with_a_header_takes_time_label_and_note_of_each_line() -> None:
     listed = read("label,note,hash,attempted_at", f'"A, B",why,{a_hash()},2026-11-20 10:00')
 
-    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT, "A, B", "why"),)
+    assert listed.transactions == (ListedTransaction(2, a_hash(), Remarks(ATTEMPT, "A, B", "why")),)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -55,7 +54,7 @@ def test_list_knows_the_headers_and_delimiters_of_exports(delimiter: str) -> Non
 
     listed = read(header, delimiter.join([str(a_hash()), "7", "2026-11-20 10:00:00"]))
 
-    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+    assert listed.transactions == (ListedTransaction(2, a_hash(), Remarks(ATTEMPT)),)
 
 
 def test_list_takes_what_holds_for_all_where_a_line_says_nothing_else() -> None:
@@ -171,7 +170,7 @@ def test_date_and_time_of_day_in_two_columns_are_one_time(
 
     listed = read(header, ";".join(values[name] for name in header.split(";")))
 
-    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+    assert listed.transactions == (ListedTransaction(2, a_hash(), Remarks(ATTEMPT)),)
     assert listed.unused_columns == ()
 
 
@@ -195,7 +194,7 @@ def test_date_and_time_that_make_no_one_time_are_told(date: str, time: str, said
 def test_date_beside_a_whole_time_is_a_column_that_means_nothing() -> None:
     listed = read("hash,date,timestamp", f"{a_hash()},2026-11-19,2026-11-20 10:00")
 
-    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+    assert listed.transactions == (ListedTransaction(2, a_hash(), Remarks(ATTEMPT)),)
     assert listed.unused_columns == ("date",)
 
 
@@ -204,7 +203,7 @@ def test_list_finds_its_header_below_what_spreadsheets_write_above_it(above: str
     listed = read(above, "Txn Hash;timestamp;label", f"{a_hash()};2026-11-20 10:00;payout")
 
     line = above.count("\n") + 3
-    assert listed.transactions == (ListedTransaction(line, a_hash(), ATTEMPT, "payout"),)
+    assert listed.transactions == (ListedTransaction(line, a_hash(), Remarks(ATTEMPT, "payout")),)
     assert listed.wrong == ()
 
 
@@ -212,7 +211,7 @@ def test_title_above_a_header_is_told_and_costs_no_time() -> None:
     listed = read("Payouts of November", "", "hash,timestamp", f"{a_hash()},2026-11-20 10:00")
 
     assert [(each.line, each.text) for each in listed.wrong] == [(1, "Payouts of November")]
-    assert listed.transactions == (ListedTransaction(4, a_hash(), ATTEMPT),)
+    assert listed.transactions == (ListedTransaction(4, a_hash(), Remarks(ATTEMPT)),)
 
 
 def test_header_below_a_hash_is_no_header() -> None:
@@ -229,8 +228,8 @@ def test_line_ends_in_a_quoted_field_become_blanks() -> None:
     )
 
     assert listed.transactions == (
-        ListedTransaction(2, a_hash(1), ATTEMPT, note="first second third"),
-        ListedTransaction(5, a_hash(2), note="fourth"),
+        ListedTransaction(2, a_hash(1), Remarks(ATTEMPT, note="first second third")),
+        ListedTransaction(5, a_hash(2), Remarks(note="fourth")),
     )
     assert listed.wrong == ()
 

@@ -70,7 +70,7 @@ async def test_many_rejections_are_stored_in_steps_between_which_others_write(st
     upstream, hashes = ScriptedExclusion(), [a_hash(number) for number in range(1, 31)]
     upstream.reject(*(a_record(tx_hash=each) for each in hashes))
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,)), A_MOMENT)
     writes = store.writes
 
     await a_question(store, upstream, ScriptedExclusion()).ask(hashes, A_NETWORK, AMPLE)

@@ -86,7 +86,7 @@ class Played:
         where = self.chance.choice((NETWORKS, NETWORKS, NETWORKS[:1], NETWORKS[1:]))
         tx_hash = self.some()
         with self.store.write() as connection:
-            track(connection, TrackRequest(tx_hash, where, None, ""), self.clock.now())
+            track(connection, TrackRequest(tx_hash, where), self.clock.now())
         self.tracked[tx_hash] = tuple({*self.tracked.get(tx_hash, ()), *where})
 
     def fail(self) -> None:

@@ -83,7 +83,7 @@ def test_transaction_that_is_not_asked_about_after_the_end_needs_no_attention(
 ) -> None:
     before = ended.tracked.needs(None)[Need.SILENT]
     with store.write() as connection:
-        request = TrackRequest(a_hash(77), (SIMULATED.network_id,), None, "")
+        request = TrackRequest(a_hash(77), (SIMULATED.network_id,))
         track(connection, request, NOW - timedelta(hours=1))
 
     [summary] = ended.summaries([a_hash(77)])

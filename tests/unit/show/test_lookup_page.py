@@ -16,7 +16,7 @@ from dashboard.domain.health.observation import Cost, ExclusionAnswer, Spent
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
-from dashboard.domain.tracking.paste import read_lookup
+from dashboard.domain.tracking.paste import Remarks, read_lookup
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
@@ -276,7 +276,7 @@ def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
 def test_case_id_leads_to_its_transaction(store: Store, typed: str, found: list[int]) -> None:
     with store.write() as connection:
         for number, case_id in ((85, "ZD-1742"), (86, "1742")):
-            wish = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "", case_id=case_id)
+            wish = TrackRequest(tx_hash(number), (SIMULATED.network_id,), Remarks(case_id=case_id))
             track(connection, wish, NOW)
     queries = Application(store, (SIMULATED,), None, lambda: NOW)
 

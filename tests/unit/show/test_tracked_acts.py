@@ -26,7 +26,7 @@ def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(
     press(page.run(), "undo")
 
     with store.read() as connection:
-        found = {each.tx_hash: each.owner for each in newest_tracked(connection, 9)}
+        found = {each.tx_hash: each.remarks.owner for each in newest_tracked(connection, 9)}
         entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
     assert set(found.values()) == {""}
     assert (entry.actor, entry.details["undone"]) == ("Ada", True)
@@ -40,7 +40,7 @@ def test_change_of_one_is_taken_back(store: Store, queries: Application) -> None
     press(page, "undo")
 
     with store.read() as connection:
-        assert {each.owner for each in newest_tracked(connection, 9)} == {""}
+        assert {each.remarks.owner for each in newest_tracked(connection, 9)} == {""}
     assert "It is as it was before" in words_of(page)
 
 

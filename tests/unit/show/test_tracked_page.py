@@ -82,7 +82,7 @@ def test_paste_takes_label_and_time_for_all(store: Store, queries: Application) 
     give(page, f"{tx_hash(51)} {tx_hash(52)}")
 
     with store.read() as connection:
-        labels = {each.tx_hash: each.label for each in newest_tracked(connection, 10)}
+        labels = {each.tx_hash: each.remarks.label for each in newest_tracked(connection, 10)}
     assert labels[tx_hash(51)] == labels[tx_hash(52)] == "Case 9"
 
 
@@ -142,7 +142,7 @@ def test_filters_that_fit_nothing_say_so(queries: Application) -> None:
 def test_many_have_pages(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for number in range(40):
-            request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
+            request = TrackRequest(a_hash(number), (SIMULATED.network_id,))
             track(connection, request, NOW - timedelta(days=1))
 
     page = with_name(visit("tracked", queries))
@@ -284,7 +284,7 @@ def test_chosen_transactions_are_changed_at_once(store: Store, queries: Applicat
     with store.read() as connection:
         found = newest_tracked(connection, 9)
         entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
-    assert {(each.owner, each.tags, each.label) for each in found} == {
+    assert {(each.remarks.owner, each.remarks.tags, each.remarks.label) for each in found} == {
         ("Grace", "#late #vip", "Case 1742")
     }
     assert (entry.actor, entry.subject) == ("Ada", "2 transactions")
@@ -299,7 +299,7 @@ def test_all_that_fit_a_filter_are_changed_and_nobody_else(
     press(page, "FormSubmitter:edit_many-Save")
 
     with store.read() as connection:
-        found = {each.tx_hash: each.case_id for each in newest_tracked(connection, 9)}
+        found = {each.tx_hash: each.remarks.case_id for each in newest_tracked(connection, 9)}
     assert found == {tx_hash(2): "17", tx_hash(9): ""}
 
 
@@ -322,7 +322,7 @@ def test_one_chosen_transaction_is_edited_in_full_and_another_stopped(
     tags[-1].input("own")
     press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
     with store.read() as connection:
-        found = {each.tx_hash: each.tags for each in newest_tracked(connection, 9)}
+        found = {each.tx_hash: each.remarks.tags for each in newest_tracked(connection, 9)}
     assert found == {tx_hash(2): "", tx_hash(9): "#own"}
 
     page.checkbox(key=f"choose-1-{tx_hash(2)}").check().run()

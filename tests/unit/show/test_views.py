@@ -16,6 +16,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import WIRE_STAGES
+from dashboard.domain.tracking.paste import NO_REMARKS
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.show.parts.wall import split
 from dashboard.store.engine.engine import Store
@@ -91,7 +92,7 @@ def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> Non
     flag = 'aria-label="Tracked"'
     before = words_of(open_page(queries)).count(flag)
 
-    queries.track([tx_hash(1), tx_hash(2)], "", None, queries.context.unnamed())
+    queries.track([tx_hash(1), tx_hash(2)], NO_REMARKS, queries.context.unnamed())
 
     assert words_of(open_page(queries)).count(flag) == before + 1
 

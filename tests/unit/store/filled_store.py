@@ -23,6 +23,7 @@ from dashboard.domain.people.recipients import (
     SuspectAddress,
 )
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident
@@ -86,7 +87,9 @@ def live_in(store: Store) -> None:
             )
         for number in range(4, 8):
             keep_report(connection, a_hash(number))
-        track(connection, TrackRequest(a_hash(9), (A_NETWORK,), A_MOMENT, HOSTILE), A_MOMENT)
+        track(
+            connection, TrackRequest(a_hash(9), (A_NETWORK,), Remarks(A_MOMENT, HOSTILE)), A_MOMENT
+        )
         ask_together(connection)
         alert_in(connection)
 

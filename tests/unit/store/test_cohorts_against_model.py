@@ -85,7 +85,7 @@ class Play:
 
     def track(self, wishes: Sequence[tuple[int, list[NetworkId], int | None, str]]) -> None:
         requests = [
-            TrackRequest(self.hashes[each], tuple(networks), self.before(years), label)
+            TrackRequest(self.hashes[each], tuple(networks), Remarks(self.before(years), label))
             for each, networks, years, label in wishes
         ]
         self.touched.update(each.tx_hash for each in requests)
@@ -197,7 +197,8 @@ class Play:
             assert found == self.model.hashes_with(record_status)
             assert count_tracked(self.connection, wanted) == len(found)
         for each in search_tracked(self.connection, TrackedFilter(), 100):
-            wish = Wish(frozenset(each.network_ids), each.attempted_at, each.label)
+            said = each.remarks
+            wish = Wish(frozenset(each.network_ids), said.attempted_at, said.label)
             assert wish == self.model.wishes[each.tx_hash]
 
     def end(self) -> None:

@@ -54,7 +54,7 @@ def test_killed_between_statements_leaves_no_half_transaction_and_no_lock(url: s
 
     assert numbers_found(url) == [int(each) for each in acknowledged]
     with open_store(url, patience=seconds(1)) as store, store.write() as connection:
-        assert track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
+        assert track(connection, TrackRequest(a_hash(), (A_NETWORK,)), A_MOMENT)
 
 
 def test_killed_at_full_speed_loses_nothing_acknowledged(url: str) -> None:

@@ -45,7 +45,7 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
 
 def test_store_tells_its_size_and_contents(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,)), A_MOMENT)
 
     with store.read() as connection:
         state = store_contents(connection)

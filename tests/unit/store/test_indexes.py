@@ -295,7 +295,7 @@ def scans(steps: list[str]) -> list[str]:
 def busy_store(store: Store) -> Store:
     """Return a store in which something is tracked: no hashes, no second query."""
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,)), A_MOMENT)
     return store
 
 
@@ -346,7 +346,7 @@ def test_claim_goes_by_the_index_of_what_is_pending(store: Store) -> None:
 
 
 def test_tracking_and_its_answers_go_by_index(busy_store: Store) -> None:
-    wishes = [TrackRequest(a_hash(number), (A_NETWORK,), None, "") for number in (1, 2)]
+    wishes = [TrackRequest(a_hash(number), (A_NETWORK,)) for number in (1, 2)]
     answers = [ExclusionAnswer(a_hash(1)), ExclusionAnswer(a_hash(2), a_record(tx_hash=a_hash(2)))]
     with busy_store.write() as connection:
         prefer_indexes(connection)

@@ -69,7 +69,7 @@ def track_all(store: Store, _number: int) -> list[bool]:
     new = []
     for subject in range(1, ROUNDS + 1):
         with store.write() as connection:
-            request = TrackRequest(a_hash(subject), (A_NETWORK,), None, "")
+            request = TrackRequest(a_hash(subject), (A_NETWORK,))
             new.append(track(connection, request, A_MOMENT))
     return new
 

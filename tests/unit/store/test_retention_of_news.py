@@ -71,7 +71,7 @@ def test_notification_that_somebody_needs_stays(store: Store) -> None:
     reject(store, 1, old, is_told=False)
     reject(store, 2, old)
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,)), old)
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
         [third] = versions(connection, a_hash(3))
         record_transition(connection, a_transition(3, at=old), third.rejection_id)
@@ -103,7 +103,7 @@ def test_notifications_of_a_network_go_when_the_incident_is_over(
 
 def test_answers_about_what_nobody_tracks_are_forgotten(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT - DAY)
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,)), A_MOMENT - DAY)
         for at, numbers in ((A_MOMENT - DAY, (1, 2, 3)), (A_MOMENT, (4,))):
             answers = [ExclusionAnswer(a_hash(number)) for number in numbers]
             record_lookup(connection, A_NETWORK, at, answers)
@@ -121,7 +121,7 @@ def test_answers_about_what_nobody_tracks_are_forgotten(store: Store) -> None:
 def test_ends_of_what_nobody_tracks_are_forgotten_unless_rejected(store: Store) -> None:
     reject(store, 1, A_MOMENT - DAY)
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), A_MOMENT - DAY)
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,)), A_MOMENT - DAY)
         answers = [
             (InclusionQuestion(a_hash(number)), InclusionAnswer(a_hash(number)))
             for number in (1, 2, 3)

@@ -11,6 +11,7 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import in_brief, name_of, parse_reason
 from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.store.engine.engine import Store
@@ -47,8 +48,10 @@ def a_mark(number: int) -> TxHash:
 def store(store: Store) -> Store:
     """Hold a rejection for each reason; the second is of the sequencer, the third tracked."""
     with store.write() as connection:
-        track(connection, TrackRequest(a_mark(2), (A_NETWORK,), None, LABEL), A_MOMENT)
-        track(connection, TrackRequest(a_mark(60), (A_NETWORK,), None, "another"), A_MOMENT)
+        track(connection, TrackRequest(a_mark(2), (A_NETWORK,), Remarks(label=LABEL)), A_MOMENT)
+        track(
+            connection, TrackRequest(a_mark(60), (A_NETWORK,), Remarks(label="another")), A_MOMENT
+        )
         for number, reason in enumerate(REASONS):
             stage = RejectionStage.SEQUENCER if number == 1 else RejectionStage.RPC
             record = a_record(
@@ -121,7 +124,7 @@ SENDERS: Final[dict[str, list[TxHash]]] = {
 
 def test_start_of_a_sender_finds_its_transactions(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_mark(70), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_mark(70), (A_NETWORK,)), A_MOMENT)
         record = a_record(tx_hash=a_mark(70), sender=A_SENDER)
         save_record(connection, A_NETWORK, record, A_MOMENT)
     for text, found in SENDERS.items():

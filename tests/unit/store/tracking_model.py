@@ -37,14 +37,14 @@ class Model:
     def track(self, request: TrackRequest) -> TrackResult:
         """Take a wish in."""
         asked = frozenset(request.network_ids)
-        held = self.wishes.get(request.tx_hash)
+        held, said = self.wishes.get(request.tx_hash), request.remarks
         if held is None:
-            self.wishes[request.tx_hash] = Wish(asked, request.attempted_at, request.label)
+            self.wishes[request.tx_hash] = Wish(asked, said.attempted_at, said.label)
             return TrackResult.NEW
         filled = Wish(
             held.networks | asked,
-            held.attempted_at or request.attempted_at,
-            held.label or request.label,
+            held.attempted_at or said.attempted_at,
+            held.label or said.label,
         )
         self.wishes[request.tx_hash] = filled
         if filled.networks != held.networks:

@@ -14,6 +14,7 @@ from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.people.access import Actor, ApiKey
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.rpc.reports import ReportSaver
@@ -49,7 +50,7 @@ def watch(
 ) -> None:
     tx_hash = TxHash.fromhex(transaction.tx_hash[2:])
     with dependencies.store.write() as connection:
-        track(connection, TrackRequest(tx_hash, (network_id,), None, "mine"), utc_now())
+        track(connection, TrackRequest(tx_hash, (network_id,), Remarks(label="mine")), utc_now())
 
 
 async def report(dependencies: ServeDependencies, transaction: Signed, **changes: object) -> None:
@@ -165,7 +166,7 @@ async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save
 
     with dependencies.store.read() as connection:
         (found,) = newest_tracked(connection, 5)
-    assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
+    assert (str(found.tx_hash), found.remarks.label) == (transaction.tx_hash, "payout bot")
     assert pending(dependencies) == [(None, State.REJECTED)]
 
 
@@ -180,7 +181,7 @@ async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
         await report(dependencies, transaction, reasonMessage=reason)
 
     with dependencies.store.read() as connection:
-        assert [each.label for each in newest_tracked(connection, 5)] == ["mine"]
+        assert [each.remarks.label for each in newest_tracked(connection, 5)] == ["mine"]
     assert pending(dependencies) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 

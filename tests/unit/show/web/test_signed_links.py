@@ -22,6 +22,7 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import link_key, make_link_key
@@ -132,7 +133,7 @@ async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: 
     )
     application.register(queries)
     with store.write() as connection:
-        wish = TrackRequest(a_hash(1), (A_NETWORK,), None, "Payout 7781 <b>\x1b")
+        wish = TrackRequest(a_hash(1), (A_NETWORK,), Remarks(label="Payout 7781 <b>\x1b"))
         track(connection, wish, A_MOMENT)
 
     shown = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))

@@ -8,6 +8,7 @@ from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.incidents import all_open_incidents
 from dashboard.store.alerts.notification_claims import mark_sent
@@ -31,7 +32,9 @@ def store(store: Store) -> Store:
         for notification in recent_notifications(connection, 10):
             if notification.transition.subject.tx_hash == a_hash(2):
                 mark_sent(connection, notification.notification_id, "250 ok", A_MOMENT + seconds(1))
-        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
+        track(
+            connection, TrackRequest(a_hash(1), (A_NETWORK,), Remarks(label="Case 1742")), A_MOMENT
+        )
     return store
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import (
     mark_dead,
@@ -40,7 +41,9 @@ def test_rules_see_what_people_wrote_at_a_transaction_and_whether_they_track_it(
 ) -> None:
     reject(store, 1, 2, is_tracked=False)
     with store.write() as connection:
-        request = TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742", "asked by #vip")
+        request = TrackRequest(
+            a_hash(1), (A_NETWORK,), Remarks(label="Case 1742", note="asked by #vip")
+        )
         track(connection, request, A_MOMENT)
         tracked, other = (entry.change for entry in pending_expansion(connection, 10))
 

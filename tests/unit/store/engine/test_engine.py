@@ -15,7 +15,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
 from tests.waiting import PATIENCE
 
-A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
+A_WISH = TrackRequest(a_hash(), (A_NETWORK,))
 
 
 def test_reader_cannot_write_by_mistake(store: Store) -> None:
@@ -61,7 +61,7 @@ def test_writer_that_reads_first_is_never_overtaken(url: str, store: Store) -> N
         with open_store(url) as other:
             ready.set()
             with other.write() as connection:
-                track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), A_MOMENT)
+                track(connection, TrackRequest(a_hash(2), (A_NETWORK,)), A_MOMENT)
             overtaken.set()
 
     other = threading.Thread(target=overtake)

@@ -27,7 +27,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.postgresql import address_of, empty_database, server_address
 from tests.waiting import eventually
 
-A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
+A_WISH = TrackRequest(a_hash(), (A_NETWORK,))
 OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 

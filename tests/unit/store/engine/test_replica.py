@@ -81,7 +81,7 @@ def trouble_of(store: Store) -> str:
 
 def save(store: Store, number: int) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(number), (A_NETWORK,)), A_MOMENT)
 
 
 def knows(store: Store, number: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
@@ -52,7 +53,7 @@ def test_nothing_is_known_of_a_hash_that_nobody_asked_about(store: Store) -> Non
 
 def test_hash_that_is_only_tracked_has_blank_evidence(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(), (A_NETWORK,), A_MOMENT, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,), Remarks(A_MOMENT)), A_MOMENT)
 
     assert the_evidence(store) == (
         Evidence(A_NETWORK, a_hash(), attempted_at=A_MOMENT, tracked_at=A_MOMENT)

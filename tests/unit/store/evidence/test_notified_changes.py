@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import with_labels, with_previous
@@ -17,7 +18,7 @@ from tests.delivery_checks import tell_rejection
 
 def follow(store: Store, number: int, label: str, attempted_at: datetime | None) -> None:
     """Track the transaction with this number."""
-    request = TrackRequest(a_hash(number), (A_NETWORK,), attempted_at, label)
+    request = TrackRequest(a_hash(number), (A_NETWORK,), Remarks(attempted_at, label))
     with store.write() as connection:
         assert track(connection, request, A_MOMENT)
 

@@ -111,7 +111,7 @@ def test_other_networks_are_told_by_any_kind_of_data(store: Store) -> None:
 
 
 def test_other_networks_are_told_by_what_is_only_tracked(store: Store) -> None:
-    request = TrackRequest(a_hash(), (ANOTHER_NETWORK,), None, "")
+    request = TrackRequest(a_hash(), (ANOTHER_NETWORK,))
     with store.write() as connection:
         track(connection, request, A_MOMENT)
 

@@ -14,6 +14,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import ModuleOverflow
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -57,7 +58,9 @@ def full_store(store: Store) -> Store:
     reject(store, 1, A_MOMENT)
     with store.write() as connection:
         track(
-            connection, TrackRequest(a_hash(2), (A_NETWORK, ANOTHER_NETWORK), None, "=1"), A_MOMENT
+            connection,
+            TrackRequest(a_hash(2), (A_NETWORK, ANOTHER_NETWORK), Remarks(label="=1")),
+            A_MOMENT,
         )
         record_lookup(connection, A_NETWORK, A_MOMENT + seconds(1), [ExclusionAnswer(a_hash(2))])
         for second in range(3):

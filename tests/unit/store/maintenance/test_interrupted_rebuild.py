@@ -12,6 +12,7 @@ from sqlalchemy import func, select, text
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
@@ -54,7 +55,9 @@ def lived(store: Store) -> Store:
                     A_NETWORK, at + seconds(offset), base_fee_percentile=Wei(1000 + offset)
                 )
                 save_gas(connection, seen, block_time=seconds(2))
-        requests = [TrackRequest(a_hash(each), (A_NETWORK,), None, "vault") for each in range(4)]
+        requests = [
+            TrackRequest(a_hash(each), (A_NETWORK,), Remarks(label="vault")) for each in range(4)
+        ]
         track_all(connection, requests, A_MOMENT)
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(0)), A_MOMENT)
     return store

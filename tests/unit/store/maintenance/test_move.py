@@ -87,7 +87,7 @@ def test_store_goes_on_counting_where_it_was(url: str, target: str, before: obje
         with store.write() as connection:
             keep_report(connection, a_hash(90))
             assert newest(connection, 1)[0].rejection_id == last[rejections] + 1
-            track(connection, TrackRequest(a_hash(91), (A_NETWORK,), None, ""), A_MOMENT)
+            track(connection, TrackRequest(a_hash(91), (A_NETWORK,)), A_MOMENT)
         with store.read() as connection:
             assert list(verify(connection)) == []
     assert before

@@ -96,7 +96,7 @@ def live(url: str) -> None:
             for offset in (*range(0, 200, 20), *range(3600, 3700, 30), 90_000, 90_030, 300_000):
                 see_fees(connection, offset)
             requests = [
-                TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
+                TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK))
                 for number in range(100, 106)
             ]
             track_all(connection, requests, A_MOMENT)

@@ -65,7 +65,7 @@ def test_restored_store_takes_new_rows_of_every_kind_that_is_numbered(
     with open_store(url) as store:
         with store.write() as connection:
             keep_report(connection, a_hash(90))
-            track(connection, TrackRequest(a_hash(91), (A_NETWORK,), None, ""), A_MOMENT)
+            track(connection, TrackRequest(a_hash(91), (A_NETWORK,)), A_MOMENT)
         with store.read() as connection:
             assert list(verify(connection)) == []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.people.access import Actor
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
@@ -47,7 +48,9 @@ def lived(store: Store) -> Store:
     live_in(store)
     with store.write() as connection:
         see_fees(connection, 0)
-        track_all(connection, [TrackRequest(a_hash(7), (A_NETWORK,), None, "case")], A_MOMENT)
+        track_all(
+            connection, [TrackRequest(a_hash(7), (A_NETWORK,), Remarks(label="case"))], A_MOMENT
+        )
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
     return store
 

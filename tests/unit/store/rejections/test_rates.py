@@ -7,6 +7,7 @@ import pytest
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
@@ -41,7 +42,7 @@ def store(store: Store) -> Store:
         track_all(
             connection,
             [
-                TrackRequest(a_hash(number), (A_NETWORK,), None, label, note)
+                TrackRequest(a_hash(number), (A_NETWORK,), Remarks(label=label, note=note))
                 for number, (label, note) in labels.items()
             ],
             A_MOMENT,

@@ -7,6 +7,7 @@ import pytest
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_record
@@ -115,7 +116,7 @@ def test_search_counts_what_fits_against_the_limit(store: Store) -> None:
 def test_rejections_are_found_by_the_label_of_what_is_tracked(store: Store) -> None:
     with store.write() as connection:
         for number, label in ((1, "payout bot"), (2, "payout bot"), (3, "payout"), (4, "")):
-            request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
+            request = TrackRequest(a_hash(number), (A_NETWORK,), Remarks(label=label))
             track(connection, request, A_MOMENT)
         found = search(connection, RejectionFilter(label="payout bot"))
         many = count_rejections(connection, RejectionFilter(label="payout bot", module="HUB"))

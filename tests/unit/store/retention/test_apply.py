@@ -112,7 +112,7 @@ def test_rejection_that_somebody_needs_stays(store: Store) -> None:
     reject(store, 1, old, is_told=False)
     with store.write() as connection:
         save_report(connection, a_report(tx_hash=a_hash(2)), A_NETWORK, old)
-        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,)), old)
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         save_report(connection, a_report(tx_hash=a_hash(4)), A_NETWORK, old)
@@ -128,7 +128,7 @@ def test_rejection_of_what_is_tracked_stays_whatever_network_it_is_of(store: Sto
         for number in (1, 2):
             record = a_record(tx_hash=a_hash(number))
             save_record(connection, ANOTHER_NETWORK, record, A_MOMENT - DAY)
-        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,)), A_MOMENT)
 
     assert forget(store, rejections=A_MOMENT) == {"rejections": 1}
     assert on_record(store, 1, 2) == [1]

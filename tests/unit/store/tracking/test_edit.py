@@ -41,7 +41,9 @@ def store(store: Store) -> Store:
     with store.write() as connection:
         for number, label in enumerate(labels, start=1):
             networks = (A_NETWORK,) if number == 4 else (A_NETWORK, ANOTHER_NETWORK)
-            request = TrackRequest(a_hash(number), networks, None, label, f"Note {number}")
+            request = TrackRequest(
+                a_hash(number), networks, Remarks(label=label, note=f"Note {number}")
+            )
             track(connection, request, A_MOMENT + seconds(number))
         save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         failure = Failure(FailureKind.UNAVAILABLE, "no answer")
@@ -118,7 +120,7 @@ def number_of(tx_hash: TxHash) -> int:
 def test_record_that_is_noted_twice_tells_nothing_of_others(store: Store) -> None:
     hashes = [a_hash(number) for number in range(1001, 1601)]
     with store.write() as connection:
-        wishes = [TrackRequest(each, (A_NETWORK,), None, "") for each in hashes]
+        wishes = [TrackRequest(each, (A_NETWORK,)) for each in hashes]
         track_all(connection, wishes, A_MOMENT)
         mark_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
 
@@ -165,7 +167,7 @@ def test_labels_are_counted_as_they_come_and_go(store: Store) -> None:
     with store.write() as connection:
         edit_tracked(connection, a_hash(1), Remarks(None, "", "Case"))
         untrack(connection, a_hash(3))
-        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 18"), A_MOMENT)
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), Remarks(label="Case 18")), A_MOMENT)
 
         assert connection.execute(select(tracked_labels)).all() == [("Case 18", 1)]
 
@@ -173,7 +175,7 @@ def test_labels_are_counted_as_they_come_and_go(store: Store) -> None:
 def test_hashes_that_fail_alike_in_other_words_stay_together(store: Store) -> None:
     hashes = [a_hash(number) for number in range(2001, 2004)]
     with store.write() as connection:
-        wishes = [TrackRequest(each, (A_NETWORK,), None, "") for each in hashes]
+        wishes = [TrackRequest(each, (A_NETWORK,)) for each in hashes]
         track_all(connection, wishes, A_MOMENT)
         failures = [Failure(FailureKind.UNAVAILABLE, words) for words in ("b", "a", "a")]
         told = zip(hashes, failures, strict=True)
@@ -187,27 +189,28 @@ def test_hashes_that_fail_alike_in_other_words_stay_together(store: Store) -> No
 
 def test_case_owner_and_tags_are_kept_and_filled_in(store: Store) -> None:
     wish = TrackRequest(
-        a_hash(1), (A_NETWORK,), None, "", "say #VIP", case_id="C-1", owner="Ada", tags="#bot"
+        a_hash(1), (A_NETWORK,), Remarks(note="say #VIP", case_id="C-1", owner="Ada", tags="#bot")
     )
     with store.write() as connection:
         assert track_all(connection, [wish, wish], A_MOMENT) == [
             TrackResult.FILLED_IN,
             TrackResult.KNOWN,
         ]
-        other = replace(wish, case_id="C-2", tags="#late", note="")
+        other = replace(wish, remarks=Remarks(case_id="C-2", owner="Ada", tags="#late"))
         assert track_all(connection, [other], A_MOMENT) == [TrackResult.FILLED_IN]
         known = {each.tx_hash: each for each in newest_tracked(connection, 9)}[a_hash(1)]
 
-        assert (known.case_id, known.owner, known.tags) == ("C-1", "Ada", "#bot #late")
+        said = known.remarks
+        assert (said.case_id, said.owner, said.tags) == ("C-1", "Ada", "#bot #late")
         assert tags_of(connection) == {("bot", known.tracked_id), ("late", known.tracked_id)}
 
 
 def test_hash_is_found_by_the_tags_that_it_has_now(store: Store) -> None:
     with store.write() as connection:
-        new = TrackRequest(a_hash(7), (A_NETWORK,), None, "#a", "#b", tags="#c #a")
+        new = TrackRequest(a_hash(7), (A_NETWORK,), Remarks(label="#a", note="#b", tags="#c #a"))
         track(connection, new, A_MOMENT)
         [latest] = newest_tracked(connection, 1)
-        assert latest.tags == "#a #b #c"
+        assert latest.remarks.tags == "#a #b #c"
         assert {tag for tag, _ in tags_of(connection)} == {"a", "b", "c"}
         edit_tracked(connection, a_hash(7), Remarks(None, "#a", "", owner="Bob", tags="#d"))
         assert {tag for tag, _ in tags_of(connection)} == {"a", "d"}

@@ -45,7 +45,7 @@ def follow(store: Store, *numbers: int) -> None:
     with store.write() as connection:
         for number in numbers:
             networks = (A_NETWORK, ANOTHER_NETWORK)
-            track(connection, TrackRequest(a_hash(number), networks, None, ""), A_MOMENT)
+            track(connection, TrackRequest(a_hash(number), networks), A_MOMENT)
 
 
 def keep(store: Store, answer: InclusionAnswer, after: float = 0) -> dict[TxHash, FollowUp]:

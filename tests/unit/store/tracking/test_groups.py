@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import MOST_TAGS, written_tags
+from dashboard.domain.tracking.paste import MOST_TAGS, Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import (
@@ -81,7 +81,7 @@ def include(connection: Connection, tx_hash: TxHash) -> None:
 def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
     with store.write() as connection:
         for number in range(1, 7):
-            track(connection, TrackRequest(a_hash(number), BOTH, None, ""), A_MOMENT)
+            track(connection, TrackRequest(a_hash(number), BOTH), A_MOMENT)
         for number in (1, 2):
             save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT)
         for network_id in BOTH:
@@ -107,7 +107,7 @@ def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
 
 def test_rejected_one_needs_a_person_until_its_nonce_is_seen_used_twice(store: Store) -> None:
     with store.write() as connection:
-        track(connection, TrackRequest(a_hash(1), BOTH, None, ""), A_MOMENT)
+        track(connection, TrackRequest(a_hash(1), BOTH), A_MOMENT)
         save_record(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
         used = (InclusionQuestion(a_hash(1), nonce=4), InclusionAnswer(a_hash(1), next_nonce=5))
         needed = []
@@ -126,11 +126,12 @@ def teams(store: Store) -> Store:
             TrackRequest(
                 a_hash(number),
                 (A_NETWORK,),
-                None,
-                f"label {number % 4}",
-                case_id=f"C-{number % 3}",
-                owner="Ada" if number % 2 else "",
-                tags="#vip" if number < 5 else "#bot #vip",
+                Remarks(
+                    label=f"label {number % 4}",
+                    case_id=f"C-{number % 3}",
+                    owner="Ada" if number % 2 else "",
+                    tags="#vip" if number < 5 else "#bot #vip",
+                ),
             )
             for number in range(12)
         ]
@@ -180,7 +181,7 @@ def test_many_are_changed_at_once_and_what_is_left_open_stays(teams: Store) -> N
         changed = change_all(connection, hashes, change)
         assert len(changed) == 2
         assert change_all(connection, hashes, change) == []
-        known = {each.tx_hash: each for each in newest_tracked(connection, 99)}
+        known = {each.tx_hash: each.remarks for each in newest_tracked(connection, 99)}
         one, six = known[a_hash(1)], known[a_hash(6)]
         assert (one.label, one.note, one.owner, one.tags) == (
             *("label 1", "see #Night", ""),
@@ -209,10 +210,10 @@ def test_tags_of_one_transaction_are_bounded_and_nothing_is_changed_beyond(teams
         change_all(connection, [a_hash(1)], BulkChange(with_tags=many))
         with pytest.raises(InputError, match=f"{a_hash(1)} would have 301 tags, of 300 at most"):
             change_all(connection, [a_hash(1), a_hash(6)], BulkChange(note="see #more"))
-        request = TrackRequest(a_hash(1), (A_NETWORK,), None, "", case_id="17", tags="#more")
+        request = TrackRequest(a_hash(1), (A_NETWORK,), Remarks(case_id="17", tags="#more"))
         assert track_all(connection, [request] * 2, A_MOMENT) == [TrackResult.WITHOUT_TAGS] * 2
 
-        known = {each.tx_hash: each for each in newest_tracked(connection, 99)}
+        known = {each.tx_hash: each.remarks for each in newest_tracked(connection, 99)}
         assert (known[a_hash(1)].tags, known[a_hash(6)].note) == (written_tags(many), "")
 
 

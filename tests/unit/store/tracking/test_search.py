@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, select
 
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import tracked_hashes
@@ -70,10 +71,11 @@ def test_every_page_of_a_long_list_is_found(store: Store) -> None:
             TrackRequest(
                 a_hash(number),
                 (A_NETWORK,),
-                None,
-                "team 1" if is_labelled(number) else "",
-                note="of ZD-1742" if number % 62 == 0 else "",
-                case_id="ZD-1742" if has_case(number) else "",
+                Remarks(
+                    label="team 1" if is_labelled(number) else "",
+                    note="of ZD-1742" if number % 62 == 0 else "",
+                    case_id="ZD-1742" if has_case(number) else "",
+                ),
             )
             for number in range(MANY)
         ]
@@ -121,7 +123,7 @@ def test_what_no_database_keeps_fits_nothing(store: Store) -> None:
 def test_what_is_watched_is_counted_by_network_age_record_and_block(store: Store) -> None:
     def request(number: int, ago: timedelta | None) -> TrackRequest:
         attempted: datetime | None = None if ago is None else A_MOMENT - ago
-        return TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), attempted, "")
+        return TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), Remarks(attempted))
 
     day = timedelta(days=1)
     with store.write() as connection:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
@@ -15,15 +17,13 @@ from tests.one_by_one import newest_tracked
 LATER = A_MOMENT + seconds(60)
 
 
-def a_wish(number: int = 1, **changes: Any) -> TrackRequest:  # noqa: ANN401 - any field
+def a_wish(
+    number: int = 1,
+    network_ids: tuple[NetworkId, ...] = (A_NETWORK,),
+    **said: Any,  # noqa: ANN401 - any field of remarks
+) -> TrackRequest:
     """Return the wish to watch a hash on one network."""
-    fields: dict[str, Any] = {
-        "tx_hash": a_hash(number),
-        "network_ids": (A_NETWORK,),
-        "attempted_at": None,
-        "label": "",
-    }
-    return TrackRequest(**(fields | changes))
+    return TrackRequest(a_hash(number), network_ids, Remarks(**said))
 
 
 def wish(store: Store, request: TrackRequest, now: datetime = A_MOMENT) -> bool:
@@ -47,7 +47,7 @@ def test_tracked_hash_is_known_with_what_people_said_of_it(store: Store) -> None
     wish(store, request, LATER)
 
     assert the_tracked(store) == TrackedTransaction(
-        a_hash(), networks, LATER, A_MOMENT, "payout\0", "C:\\u0041"
+        a_hash(), networks, LATER, Remarks(A_MOMENT, "payout\0", "C:\\u0041")
     )
 
 
@@ -60,8 +60,7 @@ def test_wish_repeated_fills_in_what_was_unknown(store: Store) -> None:
     wish(store, a_wish(note="first"))
     wish(store, a_wish(attempted_at=A_MOMENT, label="back\\slash", note="second"))
 
-    found = the_tracked(store)
-    assert (found.attempted_at, found.label, found.note) == (A_MOMENT, "back\\slash", "first")
+    assert the_tracked(store).remarks == Remarks(A_MOMENT, "back\\slash", "first")
 
 
 def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
@@ -96,8 +95,8 @@ def test_many_are_listed_as_if_they_had_come_one_by_one(store: Store) -> None:
         listed = newest_tracked(connection, 100)
 
     assert sorted(each.tx_hash for each in listed) == [each.tx_hash for each in wishes]
-    assert {each.tx_hash: each.attempted_at for each in listed} == {
-        each.tx_hash: each.attempted_at for each in wishes
+    assert {each.tx_hash: each.remarks for each in listed} == {
+        each.tx_hash: each.remarks for each in wishes
     }
     assert {each.tracked_at for each in listed} == {LATER}
 
