@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.fees.spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.quantity import NetworkId

@@ -23,7 +23,7 @@ from dashboard.alert.delivery_queue import (
     is_over,
 )
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
-from dashboard.domain.alerts.closings import passed_over, plan_closings
+from dashboard.domain.alerts.closing_plan import passed_over, plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
 from dashboard.domain.markup import visible

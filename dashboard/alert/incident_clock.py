@@ -43,7 +43,7 @@ from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.closings import HeldNotification, held_notifications, hold_until
-from dashboard.store.alerts.grouping import Grouping
+from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
@@ -139,7 +139,7 @@ class IncidentClock:
             after = replace(after, next_at=self.now)
         save_incident(connection, after)
         add_events(connection, [(after.incident_id, event)])
-        grouping = Grouping(connection, self.now, self.domain, self.directory)
+        grouping = IncidentGrouping(connection, self.now, self.domain, self.directory)
         others = grouping.fire(after, lasting, was_pending=True)
         grouping.write()
         repeat(connection, after, self._repetition(NotificationKind.REMINDER, rule), others)
@@ -185,7 +185,7 @@ class IncidentClock:
         lasting = list(self._lasting(connection, incident, rule))
         for transition, _, route in lasting:
             forget_silenced(connection, transition.transition_id, route.recipients)
-        grouping = Grouping(connection, self.now, self.domain, self.directory)
+        grouping = IncidentGrouping(connection, self.now, self.domain, self.directory)
         others = grouping.fire(incident, lasting, was_pending=False)
         grouping.write()
         named = rule.recipients or self.everyone

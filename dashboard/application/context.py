@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
 from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.pace import LARGEST_HOURLY, Pace

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
-from dashboard.domain.alerts.closings import expected_at
+from dashboard.domain.alerts.closing_plan import expected_at
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     Notification,

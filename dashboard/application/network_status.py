@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from dashboard.application.listing import Json
 from dashboard.application.text import age, fee, moment_near, period, sentence, since_when
-from dashboard.detect.conditions import (
+from dashboard.detect.conclusions import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     SMALLEST_FLAT_WINDOW,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.conditions import Conclusions
+from dashboard.detect.conclusions import Conclusions
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from dashboard.detect.conditions import Conclusion, conclude, condition_of
+from dashboard.detect.conclusions import Conclusion, conclude, condition_of
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,

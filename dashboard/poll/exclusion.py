@@ -15,16 +15,16 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
-from dashboard.detect.conditions import conclude_rejection
+from dashboard.detect.conclusions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectedTransaction
 from dashboard.domain.tracking.cadence import SOONEST
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.meetings import ScheduledCohort, gathered, one_group
+from dashboard.poll.network_conditions import Conditions
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import let_others_write, portions

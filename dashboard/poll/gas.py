@@ -23,8 +23,8 @@ from dashboard.domain.health.observation import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, NetworkStore
+from dashboard.poll.network_conditions import Conditions
 from dashboard.store.fees.save import save_gas
 from dashboard.upstream.endpoint import failure_of
 from dashboard.upstream.gas_oracle import ChainFees

@@ -12,7 +12,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
@@ -22,7 +22,6 @@ from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.block_follower import BlockReader, InclusionAsker
-from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
@@ -30,6 +29,7 @@ from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
+from dashboard.poll.network_conditions import Conditions, CoverageWatch
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store

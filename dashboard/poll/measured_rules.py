@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from dashboard.detect.conditions import Conclusion, ConditionRules, spell_state
+from dashboard.detect.conclusions import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
     HeldConditions,
     conclude_fees,
@@ -38,8 +38,8 @@ from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_pause, states_of
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Clocks, SetClock, Term
+from dashboard.poll.network_conditions import StoredConditions
 from dashboard.store.access.api_keys import keys_ending
 from dashboard.store.alerts.alert_status import failing_deliveries, source_outages
 from dashboard.store.alerts.conditions import (

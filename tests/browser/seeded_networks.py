@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, GasObservation, SuggestedGasFees
 from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of

@@ -12,15 +12,15 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.network_conditions import Conditions
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.schema import outbox, transitions
 from tests.builders import GWEI, seconds, suggested_gas_fees

@@ -14,7 +14,7 @@ from structlog.typing import EventDict
 
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.fees.spells import HoldPeriods

@@ -14,8 +14,8 @@ from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.lease import Clocks
+from dashboard.poll.network_conditions import CoverageWatch
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.tracking.follow_ups import (

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 
-from dashboard.detect.conditions import conclude_rejection
+from dashboard.detect.conclusions import conclude_rejection
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.people.access import ApiKey

@@ -136,7 +136,7 @@ def _watched(queries: Application, label: str) -> None:
                 "automatically.</p>"
             )
             with store_errors_shown():
-                senders_part(queries, [profile.network_id for profile in profiles])
+                watched_senders_part(queries, [profile.network_id for profile in profiles])
         else:
             empty(
                 "Senders are known only where nodes report to Linewatch",
@@ -302,7 +302,7 @@ def _show_groups(by: GroupedBy, after: str) -> None:
     st.session_state[_GROUPS_AFTER] = {by: after}
 
 
-def senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
+def watched_senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
     """Show the form to whom may use it, and below it who is watched on these networks."""
     if may(queries, Action.WATCH_SENDER):
         _form(queries, network_ids)

@@ -98,7 +98,7 @@ class _Change:
     is_first: bool = False
 
 
-class Grouping:
+class IncidentGrouping:
     """What one transaction makes of some transitions, written at its end."""
 
     def __init__(

@@ -17,7 +17,7 @@ from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
 from dashboard.store.alerts.closings import is_uncertain, restored_at
-from dashboard.store.alerts.grouping import Grouping
+from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.notifications import (
     change_of,
     notification_id_of,
@@ -127,7 +127,7 @@ def expand(
     `domain` of the sender, so a store that was restored from a backup repeats them. One that is
     held is not sent before a person releases it.
     """
-    grouping = Grouping(connection, now, domain, directory)
+    grouping = IncidentGrouping(connection, now, domain, directory)
     for entry, routes in routed:
         if _is_first(connection, entry, now):
             grouping.take(entry.transition, entry.position, routes, is_held=entry.is_held)

@@ -15,15 +15,15 @@ from uuid import uuid4
 
 import anyio
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.health.observation import ExclusionAnswer, ExclusionAnswers, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.cadence import CadencePolicy
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.network_conditions import Conditions
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.upstream.endpoint import Endpoint

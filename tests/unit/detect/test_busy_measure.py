@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.detect.conditions import (
+from dashboard.detect.conclusions import (
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.detect.conditions import conclude_rejection
+from dashboard.detect.conclusions import conclude_rejection
 from dashboard.detect.routing import withhold
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.detect.conditions import Conclusion
+from dashboard.detect.conclusions import Conclusion
 from dashboard.detect.rule_measures import (
     conclude_fees,
     conclude_measured,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.alerts.closings import expected_at, passed_over, plan_closings
+from dashboard.domain.alerts.closing_plan import expected_at, passed_over, plan_closings
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.pace import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dashboard.detect.conditions import conclude
+from dashboard.detect.conclusions import conclude
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,

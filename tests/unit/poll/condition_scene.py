@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive, GasPoll
 from dashboard.poll.lease import Lease, NetworkStore, Term
+from dashboard.poll.network_conditions import Conditions
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas

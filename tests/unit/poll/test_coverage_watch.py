@@ -10,10 +10,10 @@ from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.budgets import USUAL
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
 from dashboard.domain.health.observation import Operation, Spent
-from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost, NetworkStore
 from dashboard.poll.lookup import LiveLookup
+from dashboard.poll.network_conditions import CoverageWatch
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.fees.save import save_gas

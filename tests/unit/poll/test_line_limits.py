@@ -13,9 +13,9 @@ from dashboard.domain.health.coverage import GapCause, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.end_block import EndBlockPoll
 from dashboard.poll.lease import NetworkStore
+from dashboard.poll.network_conditions import Conditions, CoverageWatch
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.coverage import gaps

@@ -10,17 +10,17 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
-from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import NetworkStore
+from dashboard.poll.network_conditions import Conditions
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.maintenance.derived_counts import wrong_cohorts

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.detect.conditions import (
+from dashboard.detect.conclusions import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
