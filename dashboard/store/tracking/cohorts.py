@@ -145,13 +145,6 @@ def _watched(
     ]
 
 
-def read_cohorts(
-    connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
-) -> list[Cohort]:
-    """Read the hashes of cohorts, without hashes that are no longer watched on the network."""
-    return KnownCohorts().read(connection, network_id, cohort_ids)
-
-
 class KnownCohorts:
     """The hashes of cohorts that were read last, which one worker asks about again and again.
 
