@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.application.context import ApplicationSubject
+from dashboard.application.listing import Column, Listing, for_programs, time_column
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role, digest, parse_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -16,6 +18,7 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.factors import remove_factors
 from dashboard.store.access.people import (
     Person,
+    Session,
     add_person,
     all_people,
     change_role,
@@ -183,3 +186,53 @@ def _refuse_last_admin(connection: Connection, person: Person) -> None:
         raise InputError(
             f"{shorten(person.name)} is the only admin who can sign in: make somebody else one"
         )
+
+
+def _device(session: Session) -> str:
+    """Name a device as its person does, and then as its browser does."""
+    named = f"{visible(session.label)}: " if session.label else ""
+    return f"{named}{visible(session.device)}"
+
+
+PEOPLE: Final[Listing[Account]] = Listing(
+    "people",
+    (
+        Column(
+            "name", lambda each: visible(each.person.name), "name", lambda each: each.person.name
+        ),
+        Column("role", lambda each: each.person.role.value, "role"),
+        Column("state", lambda each: each.state, "state"),
+        Column(
+            "factors",
+            lambda each: ", ".join(each.person.factors) or "none",
+            "factors",
+            lambda each: [*each.person.factors],
+        ),
+        Column(
+            "signs in with",
+            lambda each: visible(each.person.issuer or "password"),
+            "issuer",
+            lambda each: each.person.issuer,
+        ),
+        time_column("last used", "lastUsedAt", lambda each: each.last_used_at, "never"),
+        time_column("since", "since", lambda each: each.person.created_at),
+        time_column("invited until", "invitedUntil", lambda each: each.invited_until),
+    ),
+    "Nobody may sign in.",
+)
+
+SESSIONS: Final[Listing[Session]] = Listing(
+    "sessions",
+    (
+        for_programs("sessionId", lambda each: str(each.session_id)),
+        Column("session", lambda each: str(each.session_id)[:8]),
+        Column("name", lambda each: visible(each.person.name), "name"),
+        Column("device", _device, "device", lambda each: visible(each.device)),
+        for_programs("label", lambda each: visible(each.label)),
+        Column("from", lambda each: visible(each.address), "from"),
+        time_column("signed in", "signedInAt", lambda each: each.created_at),
+        time_column("last used", "lastUsedAt", lambda each: each.last_used_at),
+        time_column("ends", "endsAt", lambda each: each.ends_at),
+    ),
+    "Nobody is signed in.",
+)

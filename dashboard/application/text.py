@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +19,18 @@ from dashboard.domain.formatting import (
     unit_of,
 )
 from dashboard.domain.quantity import Wei, format_gwei
+
+PAGES: Final[Mapping[str, str]] = {
+    "": "Overview",
+    "fees": "Fees",
+    "rejections": "Rejections",
+    "lookup": "Lookup",
+    "tracked": "Tracked",
+    "alerts": "Alerts",
+    "health": "Health",
+    "settings": "Settings",
+}
+"""The title of each page by its path, in the order of the menu."""
 
 _FEW: Final = 2
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dashboard.application.accounts import INVITED_FOR
+from dashboard.application.accounts import INVITED_FOR, PEOPLE, SESSIONS
 from dashboard.application.listing import Json
 from dashboard.application.people import People
-from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import Parsed, as_json
 from dashboard.cli.output import Output, answer, output, print_list

@@ -6,13 +6,13 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application import application
+from dashboard.application.text import PAGES
 from dashboard.show.parts.acting import account_link
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import BESIDE, FROM, TO
 from dashboard.show.parts.fee_comparison import SORT
 from dashboard.show.parts.frame import (
     NETWORK,
-    TITLES,
     header_search,
     in_line,
     network_chooser,
@@ -40,7 +40,7 @@ _HERE: Final = Path(__file__).parent
 def main() -> None:
     """Draw what all pages share, then the page; `/?tx=…` leads to Lookup."""
     st.logo(_HERE / "logo.svg")
-    pages = list(map(page_at, TITLES))
+    pages = list(map(page_at, PAGES))
     chosen = st.navigation(pages, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     if not application.is_registered():

@@ -21,7 +21,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from dashboard.show.parts.frame import TITLES, view_at
+from dashboard.application.text import PAGES
+from dashboard.show.parts.frame import view_at
 
 _SLOW: Final = ("pyarrow", "plotly.graph_objects", "plotly.io")
 _MEGABYTE: Final = 1_000_000
@@ -50,7 +51,7 @@ def warm_up() -> None:
     """
     for name in _SLOW:
         import_module(name)
-    for path in TITLES:
+    for path in PAGES:
         view_at(path)
     gc.collect()
     gc.freeze()

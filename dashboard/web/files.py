@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dashboard.application.text import PAGES
 from dashboard.domain.markup import element, join, visible
 from dashboard.web.plain_page import plain_page
 
@@ -143,18 +144,6 @@ def first_asked(known: Collection[str]) -> list[str]:
     mentioned = _MENTIONED.findall(index_of_pages())
     return [path for path in [*charts, *mentioned] if path in known]
 
-
-PAGES: Final[Mapping[str, str]] = {
-    "": "Overview",
-    "fees": "Fees",
-    "rejections": "Rejections",
-    "lookup": "Lookup",
-    "tracked": "Tracked",
-    "alerts": "Alerts",
-    "health": "Health",
-    "settings": "Settings",
-}
-"""The title of each page by its path."""
 
 _CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent/")
 """Parts of Streamlit that nobody here uses: figures for any caller, remote control by agents."""

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
 from dashboard.application.sessions import Device, NewSession
-from dashboard.web.files import PAGES
+from dashboard.application.text import PAGES
 
 COOKIE: Final = "__Host-linewatch"
 """Holds the secret of a session. Browsers send it over HTTPS and to this machine alone."""

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.application import application
 from dashboard.application.people import People
+from dashboard.application.text import PAGES
 from dashboard.domain.markup import element
 from dashboard.domain.people.sign_in import PROXY, SignInPolicy
 from dashboard.domain.secret import Secret
@@ -24,7 +25,6 @@ from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
 from dashboard.web.account import SIGN_IN, answer_account, is_about_accounts
-from dashboard.web.files import PAGES
 from dashboard.web.issuers import PREFIX, Issuers
 from dashboard.web.plain_page import plain_page, starting_page
 from dashboard.web.proxy import ProxyHeaders, Visitor, sign_in_by_proxy, without_headers_of

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import pytest
 from playwright.sync_api import Page
 
-from dashboard.web.files import PAGES
+from dashboard.application.text import PAGES
 from tests.browser.accessibility import barriers
 from tests.browser.page_checks import (
     NEXT_FRAMES,

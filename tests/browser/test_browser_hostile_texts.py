@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Dialog, Download, Locator, Page, Request, expect
 
-from dashboard.web.files import PAGES
+from dashboard.application.text import PAGES
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.browser.seeded_hostile_texts import hostile_hash

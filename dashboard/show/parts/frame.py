@@ -15,23 +15,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.text import moment
+from dashboard.application.text import PAGES, moment
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.list_page import RANGE
 from dashboard.wire.decoding import format_timestamp
-
-TITLES: Final[Mapping[str, str]] = {
-    "": "Overview",
-    "fees": "Fees",
-    "rejections": "Rejections",
-    "lookup": "Lookup",
-    "tracked": "Tracked",
-    "alerts": "Alerts",
-    "health": "Health",
-    "settings": "Settings",
-}
-"""The title of each page by its path, in the order of the menu."""
 
 
 def view_at(path: str) -> ModuleType:
@@ -44,7 +32,7 @@ def page_at(path: str) -> st.Page:
 
     It has no icon: Streamlit would make the browser fetch that from a font host, as favicon.
     """
-    return st.Page(view_at(path).page, title=TITLES[path], url_path=path, default=not path)
+    return st.Page(view_at(path).page, title=PAGES[path], url_path=path, default=not path)
 
 
 OPEN: Final = "Open"

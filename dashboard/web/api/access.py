@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from dashboard.application.accounts import PEOPLE, SESSIONS
 from dashboard.application.audit import AUDIT, AuditLog
 from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
 from dashboard.application.listing import Json
-from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
 from dashboard.domain.people.access import (
     READS_ACCESS,

@@ -10,7 +10,7 @@ import msgspec
 from dashboard.application.commands import CommandRequest, registered_commands
 from dashboard.domain.people.access import Role
 from dashboard.errors import NotAllowed, NotFound
-from dashboard.web.api import access, alerts, configuration, installation, transactions
+from dashboard.web.api import access, alerts, installation, transactions
 from dashboard.web.api.endpoint import (
     LARGEST_TEXT,
     Asked,
@@ -60,7 +60,7 @@ def run_command(asked: Asked) -> Reply:
 def _least_roles() -> Mapping[str, Role]:
     """Return the least role that may ask anything about each subject."""
     found: dict[str, Role] = {}
-    for part in (installation, configuration, transactions, alerts, access):
+    for part in (installation, transactions, alerts, access):
         for each in part.endpoints:
             known = found.setdefault(each.subject, each.role)
             found[each.subject] = each.role if known.includes(each.role) else known

@@ -1,4 +1,4 @@
-"""Endpoints about the installation: its networks, what needs attention, templates, settings."""
+"""Endpoints about the installation: networks, attention, templates, settings, all as a file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Annotated, Final
 import msgspec
 
 from dashboard.application.attention import attention_form
+from dashboard.application.configuration import configuration_file, configured
+from dashboard.application.configuration_import import ConfigurationImport, taken_form
 from dashboard.application.context import LONGEST_SETTINGS, SettingChange
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
-from dashboard.domain.people.access import READS_ACCESS, Action
+from dashboard.domain.people.access import READS_ACCESS, Action, Role
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
+    LARGEST_TEXT,
     Asked,
     Endpoints,
     Fields,
@@ -162,3 +165,35 @@ def _change(each: SettingChange) -> Json:
         "after": each.after,
         "needsRestart": each.needs_restart,
     }
+
+
+@endpoints.at(
+    "GET /configuration",
+    "All that people configured, as TOML without secrets",
+    "text",
+    least=Role.ADMIN,
+)
+def configuration(asked: Asked) -> Reply:
+    return Reply({"text": configuration_file(configured(asked.context))})
+
+
+class GivenConfiguration(Fields):
+    """The text of such a file; with `dryRun` nothing is changed, and the answer says what would."""
+
+    text: Annotated[str, msgspec.Meta(max_length=LARGEST_TEXT)]
+    dry_run: bool = False
+
+
+@endpoints.at(
+    "PUT /configuration",
+    "Take what a file says: all of it, or nothing if it has a mistake",
+    "isDone changes left",
+    Action.IMPORT,
+    GivenConfiguration,
+    largest=LARGEST_TEXT,
+)
+def take_configuration(asked: Asked) -> Reply:
+    said: GivenConfiguration = asked.body
+    ask = ConfigurationImport(asked.context)
+    taken = ask.take(said.text, asked.by, is_tried=said.dry_run)
+    return Reply(taken_form(taken, is_done=not said.dry_run))

@@ -32,7 +32,7 @@ from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
 from dashboard.tracing import tracing
-from dashboard.web.api import access, alerts, commands, configuration, installation, transactions
+from dashboard.web.api import access, alerts, commands, installation, transactions
 from dashboard.web.api.endpoint import (
     PREFIX,
     Asked,
@@ -46,7 +46,6 @@ from dashboard.wire.decoding import in_plain_words
 
 ENDPOINTS: Final = (
     *installation.endpoints,
-    *configuration.endpoints,
     *transactions.endpoints,
     *alerts.endpoints,
     *access.endpoints,

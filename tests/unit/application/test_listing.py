@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.application.accounts import PEOPLE, SESSIONS
 from dashboard.application.answers import AnswerContext
 from dashboard.application.audit import AUDIT
 from dashboard.application.context import ApplicationContext
@@ -16,7 +17,6 @@ from dashboard.application.incident_words import incident_listing
 from dashboard.application.keys import Keys
 from dashboard.application.listing import Column, Listing, time_column, time_for_programs
 from dashboard.application.lookup import lookup_file
-from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.polling_plan import PLAN
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from dashboard.application.application import Application
+from dashboard.application.text import PAGES
 from dashboard.store.engine.engine import Store
-from dashboard.web.files import PAGES
 from tests.browser.seeded_networks import profiles
 from tests.unit.show.page_runs import UnreadableStore, open_page, visit, words_of
 

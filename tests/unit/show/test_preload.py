@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
+from dashboard.application.text import PAGES
 from dashboard.show.streamlit_runtime import warm_up
-from dashboard.web.files import PAGES
 
 
 def test_warm_pages_are_imported_and_cost_a_collection_nothing() -> None:

@@ -14,11 +14,11 @@ from dashboard.application.application import Application
 from dashboard.application.context import CheckedText, PageSettings
 from dashboard.application.people import People
 from dashboard.application.sessions import Device
+from dashboard.application.text import PAGES
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import READS_ACCESS, Action, Actor, Role, least_role
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import Secret
-from dashboard.show.parts.frame import TITLES
 from tests.browser.seeded_incidents import OPS, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_MOMENT, an_address
@@ -213,7 +213,7 @@ def least_of(path: str, name: str) -> Role:
     return least if isinstance(least, Role) else least_role(least)
 
 
-@pytest.mark.parametrize("path", TITLES)
+@pytest.mark.parametrize("path", PAGES)
 def test_each_role_sees_exactly_the_controls_of_what_it_may_do(site: Site, path: str) -> None:
     seen: set[str] = set()
     for view in views(site, path):

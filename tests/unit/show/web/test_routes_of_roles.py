@@ -13,11 +13,12 @@ from starlette.types import ASGIApp
 from dashboard.application.accounts import INVITATION
 from dashboard.application.application import Application
 from dashboard.application.sharing import CASE
+from dashboard.application.text import PAGES
 from dashboard.domain.people.access import Role
 from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS, ManagementApi
 from dashboard.web.factors import PASSKEYS
-from dashboard.web.files import PAGES, PageFiles, SiteMap
+from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders, UploadBound, UploadLimits
 from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import LIVE

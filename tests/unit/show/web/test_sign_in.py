@@ -19,13 +19,13 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.application.sessions import Device
+from dashboard.application.text import PAGES
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import Proxy
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.transport.http_connection import PEER
-from dashboard.web.files import PAGES
 from dashboard.web.sign_in import SIGNED_OUT, SignInGate
 from tests.fake_clock import FakeClock
 from tests.unit.show.web.gate_site import (

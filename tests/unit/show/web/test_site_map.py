@@ -10,7 +10,8 @@ import pytest
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from dashboard.web.files import PAGES, SiteMap, not_found
+from dashboard.application.text import PAGES
+from dashboard.web.files import SiteMap, not_found
 
 pytestmark = pytest.mark.anyio
 
