@@ -38,7 +38,6 @@ class RecordingChannel:
     """
 
     def __init__(self, *held: str) -> None:
-        """Remember nothing yet."""
         self.taken: list[MessageHeaders] = []
         self.tried: list[MessageHeaders] = []
         self.errors: dict[str, DeliveryError] = {}

@@ -21,7 +21,6 @@ class ScriptedExclusion:
     """Answers null but for the hashes in `records`, fails for those in `failing` or for all."""
 
     def __init__(self) -> None:
-        """Know no rejection."""
         self.records: dict[TxHash, RejectedTransaction] = {}
         self.claims: dict[TxHash, StatusClaim] = {}
         self.failing: set[TxHash] = set()

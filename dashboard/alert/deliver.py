@@ -81,7 +81,6 @@ class Deliverer:
         elapsed: Elapsed,
         policy: DeliveryPolicy = DeliveryPolicy(),
     ) -> None:
-        """Deliver nothing yet."""
         self._store = store
         self._sending = sending
         self._clock = clock

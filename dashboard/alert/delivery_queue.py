@@ -54,7 +54,6 @@ class DeliveryQueue:
     """Notifications that wait to be sent: the recipients in turn, and to each in order."""
 
     def __init__(self, limits: QueueLimits) -> None:
-        """Begin with nothing."""
         self._limits = limits
         self._waiting: dict[Recipient, list[Notification]] = {}
         self._running: dict[Recipient, _RunningAttempt] = {}
@@ -186,7 +185,6 @@ class RetryTimes:
     """
 
     def __init__(self, rule: RetryRule, elapsed: Elapsed) -> None:
-        """Let nothing wait yet."""
         self._rule = rule
         self._elapsed = elapsed
         self._recipients: dict[Recipient, _RecipientState] = {}
@@ -262,7 +260,6 @@ class ReleaseTimes:
     """
 
     def __init__(self, elapsed: Elapsed) -> None:
-        """Know nothing yet."""
         self._elapsed = elapsed
         self._due: dict[tuple[UUID, datetime], timedelta] = {}
 
@@ -296,7 +293,6 @@ class WorkerPool:
     """
 
     def __init__(self, name: str, count: int) -> None:
-        """Start no thread yet."""
         self._name = name
         self._count = count
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()

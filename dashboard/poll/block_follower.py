@@ -56,7 +56,6 @@ class BlockFollower:
     def __init__(
         self, asker: InclusionAsker, blocks: BlockReader, elapsed: Callable[[], timedelta]
     ) -> None:
-        """Ask nothing yet."""
         self._asker = asker
         self._blocks = blocks
         self._elapsed = elapsed

@@ -36,7 +36,6 @@ class EndBlockPoll:
     def __init__(
         self, asker: BlockAsker, store: NetworkStore, block_number: int, clocks: Clocks
     ) -> None:
-        """Ask nothing yet."""
         self._asker = asker
         self._store = store
         self._block_number = block_number

@@ -108,7 +108,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         new_id: Callable[[], UUID],
         budgets: NetworkBudgets | None = None,
     ) -> None:
-        """Read and ask nothing yet."""
         super().__init__(store, schedule, clocks)
         self._budgets = budgets
         self._planned_at: timedelta | None = None

@@ -50,7 +50,6 @@ class ExclusionQueue:
         after_limits: CadencePolicy | None = SELDOM,
         epoch: timedelta = timedelta(),
     ) -> None:
-        """Begin with nothing to ask."""
         self._policy = policy
         self._after_limits = after_limits
         self.epoch = epoch

@@ -71,7 +71,6 @@ class ReceiptQueue:
     """
 
     def __init__(self, policy: CadencePolicy, largest: int = 1000) -> None:
-        """Begin with nothing to ask."""
         self._policy = policy
         self._largest = largest
         self._heap: list[tuple[timedelta, int, ScheduledHashes]] = []

@@ -79,7 +79,6 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
     rules: ClassVar[PollRules]
 
     def __init__(self, store: NetworkStore, schedule: Schedule[DueT], clocks: Clocks) -> None:
-        """Read and ask nothing yet."""
         self.store = store
         self.clocks = clocks
         self._due = schedule

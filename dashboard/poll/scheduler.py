@@ -38,7 +38,6 @@ class Scheduler:
     """
 
     def __init__(self, jobs: Sequence[Job], clocks: Clocks) -> None:
-        """Run nothing yet."""
         self._jobs = tuple(jobs)
         self._set_clock = SetClock(clocks)
         self._running: set[asyncio.Task[None]] = set()

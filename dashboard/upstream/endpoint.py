@@ -53,7 +53,6 @@ class Meter:
     """What is found out about one network and not stored yet; used by many threads."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._lock = Lock()
         self._held = Metered()
 

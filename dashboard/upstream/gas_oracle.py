@@ -86,7 +86,6 @@ class ChainFollower:
     def __init__(
         self, node: NodeClient, network_id: NetworkId, policy: FollowPolicy, clock: Clock
     ) -> None:
-        """Ask nothing yet."""
         self._node = node
         self._network_id = network_id
         self._policy = policy

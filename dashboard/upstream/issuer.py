@@ -57,7 +57,6 @@ class IssuerClient:
     def __init__(
         self, clock: Clock, trust: ssl.SSLContext | None = None, timeout: timedelta = _TIMEOUT
     ) -> None:
-        """Remember nothing of any issuer."""
         self._clock = clock
         self._trust = trust
         self._timeout = timeout.total_seconds()

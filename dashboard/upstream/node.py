@@ -324,7 +324,6 @@ class BlockClient:
     def __init__(
         self, nodes: Sequence[NodeClient], network_id: NetworkId, block_time: timedelta | None
     ) -> None:
-        """Ask nothing yet."""
         self._nodes = nodes
         self._network_id = network_id
         self._block_time = block_time

@@ -44,7 +44,6 @@ class ProxyHeaders:
     """Reads the headers of a proxy where it is the proxy that sends them."""
 
     def __init__(self) -> None:
-        """Believe nobody yet."""
         self._logged: set[str] = set()
 
     def visitor(self, proxy: Proxy | None, scope: Scope, stored: Session | None) -> Visitor:

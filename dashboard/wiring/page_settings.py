@@ -141,7 +141,6 @@ class StoredAnswerFile:
     """The file `answers.toml`; one for the process."""
 
     def __init__(self, path: Path) -> None:
-        """Read nothing yet."""
         self._path = path
         self._known: tuple[object, AnswerFileState] | None = None
 

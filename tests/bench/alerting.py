@@ -99,7 +99,6 @@ class TimedUpstream(HostedApis):
     """Remembers when it first told of each rejection."""
 
     def __init__(self) -> None:
-        """Know no rejection."""
         super().__init__()
         self.told_at: dict[str, float] = {}
         self.questions = 0

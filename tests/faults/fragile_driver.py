@@ -42,7 +42,6 @@ class Cursor:
     arraysize = 1
 
     def __init__(self, connection: Connection) -> None:
-        """Have run nothing yet."""
         self.connection = connection
         self.description: tuple[tuple[Any, ...], ...] | None = None
         self.rowcount = -1

@@ -50,7 +50,6 @@ class Server:
     def __init__(
         self, port: int, variables: dict[str, str], home: Path, launcher: Launcher
     ) -> None:
-        """Start nothing yet."""
         self.port = port
         self._variables = variables | {"LINEWATCH_SERVE_PORT": str(port)}
         self.log = home / f"serve-{port}.log"

@@ -49,7 +49,6 @@ class Mirror:
     """The blocks of a node, kept up to date by reading what is new or was replaced."""
 
     def __init__(self, node: Anvil) -> None:
-        """Read nothing yet."""
         self._node = node
         self._hashes: list[str] = []
         self._blocks: list[Block] = []

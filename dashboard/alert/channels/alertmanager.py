@@ -151,7 +151,6 @@ class AlertmanagerChannel:
         username: str = "",
         password: Secret = Secret(""),  # noqa: B008 - it holds nothing and never changes
     ) -> None:
-        """Push nothing yet."""
         base = target.path.partition("?")[0].rstrip("/")
         self._target = replace(target, path=f"{base}{_PATH}")
         self._clock = clock

@@ -23,7 +23,6 @@ class Deadline:
     """
 
     def __init__(self, seconds: float) -> None:
-        """Start no clock yet."""
         self.seconds = seconds
         self.has_passed = False
         self._ends_at = 0.0

@@ -239,7 +239,6 @@ class AttemptThrottle:
     """
 
     def __init__(self) -> None:
-        """Remember no attempt."""
         self._counts_until: dict[tuple[str, ...], datetime] = {}
 
     @property

@@ -69,7 +69,6 @@ class RollingFees:
     """One fee of one network over the last `length`."""
 
     def __init__(self, network_id: NetworkId, series: FeeSeries, length: timedelta) -> None:
-        """Read nothing yet."""
         self._network_id = network_id
         self._series = series
         self._length = length // timedelta(milliseconds=1)

@@ -26,7 +26,6 @@ class SecondChannel:
     """Keeps what it gets, unless it is to fail as well."""
 
     def __init__(self) -> None:
-        """Have nothing yet."""
         self.got: list[tuple[Message, MessageHeaders]] = []
         self.error: DeliveryError | None = None
 

@@ -20,7 +20,6 @@ class ToldPieces(HTMLParser):
     """Collects what paragraphs, cells and steps of HTML say, without what is for the eye only."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         super().__init__()
         self.pieces: list[str] = []
         self._is_told = False

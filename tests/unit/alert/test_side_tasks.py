@@ -28,7 +28,6 @@ class CountingWork:
     """Counts its rounds; each waits for `let_go`, then fails as told."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        """Have done nothing yet."""
         self.rounds = 0
         self.let_go = threading.Event()
         self._error = error

@@ -24,7 +24,6 @@ class Chain:
     """A node whose receipts and nonces are set by hand; `refuse` stands in for some answers."""
 
     def __init__(self) -> None:
-        """Hold no transaction."""
         self.receipts: dict[str, dict[str, Any]] = {}
         self.nonces: dict[str, int] = {}
         self.chain_id = NETWORK
