@@ -274,7 +274,7 @@ def _form(each: ReportedLine) -> Json:
         "line": each.line,
         "result": str(each.outcome),
         "txHash": None if listed is None else str(listed.tx_hash),
-        "attemptedAt": None if listed is None else instant(listed.attempted_at),
+        "attemptedAt": None if listed is None else instant(listed.remarks.attempted_at),
         "text": each.text,
         "why": each.why or None,
     }

@@ -83,7 +83,7 @@ def test_one_bad_object_costs_no_other_and_names_its_line() -> None:
     listed = read_track_file(text, A_MOMENT)
 
     first, second = listed.transactions
-    assert (first.line, first.tags, first.case_id) == (1, "#7 #vip", "17")
+    assert (first.line, first.remarks.tags, first.remarks.case_id) == (1, "#7 #vip", "17")
     assert (second.line, second.remark) == (4, "its “colour” means nothing here")
     assert [each.line for each in listed.repeated] == [5]
     assert [each.line for each in listed.wrong] == [2, 3, 6]

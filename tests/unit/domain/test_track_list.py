@@ -62,15 +62,15 @@ def test_list_takes_what_holds_for_all_where_a_line_says_nothing_else() -> None:
 
     first, second = listed.with_common(Remarks(A_MOMENT, "all", "why")).transactions
 
-    assert (first.attempted_at, first.label, first.note) == (ATTEMPT, "own", "why")
-    assert (second.attempted_at, second.label, second.note) == (A_MOMENT, "all", "why")
+    assert first.remarks == Remarks(ATTEMPT, "own", "why")
+    assert second.remarks == Remarks(A_MOMENT, "all", "why")
 
 
 def test_list_keeps_the_first_of_a_hash_and_tells_the_others() -> None:
     listed = read("hash,label", f"{a_hash()},first", f"{a_hash()},second")
 
-    assert [each.label for each in listed.transactions] == ["first"]
-    assert [(each.line, each.label) for each in listed.repeated] == [(3, "second")]
+    assert [each.remarks.label for each in listed.transactions] == ["first"]
+    assert [(each.line, each.remarks.label) for each in listed.repeated] == [(3, "second")]
 
 
 @pytest.mark.parametrize(
@@ -133,22 +133,22 @@ def test_field_that_cannot_be_used_costs_the_transaction_nothing_else(
     listed = read("hash,attempted_at,label,note", f"{a_hash()},{fields}")
 
     (only,) = listed.transactions
-    assert (only.tx_hash, only.attempted_at, only.remark) == (a_hash(), None, remark)
-    assert (len(only.label) <= 80, len(only.note) <= 300) == (True, True)
+    assert (only.tx_hash, only.remarks.attempted_at, only.remark) == (a_hash(), None, remark)
+    assert (len(only.remarks.label) <= 80, len(only.remarks.note) <= 300) == (True, True)
 
 
 def test_list_names_the_columns_that_mean_nothing() -> None:
     listed = read("hash,Amount,label,,Nonce", f"{a_hash()},1,x,y,2")
 
     assert listed.unused_columns == ("Amount", "Nonce")
-    assert [each.label for each in listed.transactions] == ["x"]
+    assert [each.remarks.label for each in listed.transactions] == ["x"]
 
 
 def test_column_that_says_again_what_another_says_is_named_too() -> None:
     listed = read("hash,UnixTimestamp,DateTime (UTC)", f"{a_hash()},1763632800,2026-11-20 10:00")
 
     assert listed.unused_columns == ("UnixTimestamp",)
-    assert [each.attempted_at for each in listed.transactions] == [ATTEMPT]
+    assert [each.remarks.attempted_at for each in listed.transactions] == [ATTEMPT]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_date_and_time_that_make_no_one_time_are_told(date: str, time: str, said
     listed = read("hash,date,time", f"{a_hash()},{date},{time}")
 
     (only,) = listed.transactions
-    assert only.attempted_at is None
+    assert only.remarks.attempted_at is None
     assert f"without a time, since {said}" in only.remark
 
 
@@ -217,7 +217,7 @@ def test_title_above_a_header_is_told_and_costs_no_time() -> None:
 def test_header_below_a_hash_is_no_header() -> None:
     listed = read(str(a_hash(1)), "hash,label", f"{a_hash(2)},x")
 
-    assert [each.label for each in listed.transactions] == ["", ""]
+    assert [each.remarks.label for each in listed.transactions] == ["", ""]
 
 
 def test_line_ends_in_a_quoted_field_become_blanks() -> None:
@@ -287,7 +287,8 @@ def test_columns_say_who_looks_after_a_transaction_and_where_it_is_watched() -> 
         f'{a_hash(1)},\'=17,Ada,"vip, #Payout",59144 1',
     ).transactions
 
-    assert (found.case_id, found.owner, found.tags) == ("=17", "Ada", "#payout #vip")
+    said = found.remarks
+    assert (said.case_id, said.owner, said.tags) == ("=17", "Ada", "#payout #vip")
     assert found.network_ids == (59144, 1)
     assert not found.remark
 
@@ -296,7 +297,7 @@ def test_what_cannot_be_used_of_a_line_is_named_and_the_rest_is_taken() -> None:
     listed = read("hash,tags,network_id,label", f"{a_hash(1)},a!b,linea,mine", f"{a_hash(2)},,7,")
 
     first, second = listed.where_known({A_NETWORK}).transactions
-    assert first.label == "mine"
+    assert first.remarks.label == "mine"
     assert first.remark == (
         "without its tags, since “a!b” is no tag: write letters, digits, - and _, at most 40, "
         "with blanks between tags; its network “linea” is no chain id"
@@ -318,15 +319,19 @@ def test_common_tags_that_are_too_many_are_left_out_with_a_remark() -> None:
     listed = read("hash,label", f"{a_hash(1)},of #night", f"{a_hash(2)},")
 
     [one, two] = listed.with_common(common).transactions
-    assert (one.tags, one.remark) == ("", TAGS_LEFT_OUT)
-    assert len(two.tags.split()) == MOST_TAGS
+    assert (one.remarks.tags, one.remark) == ("", TAGS_LEFT_OUT)
+    assert len(two.remarks.tags.split()) == MOST_TAGS
 
 
 def test_common_tags_come_in_addition() -> None:
     listed = read("hash,tags,owner", f"{a_hash(1)},vip,Ada")
 
     [found] = listed.with_common(Remarks(owner="Bob", case_id="9", tags="#a")).transactions
-    assert (found.tags, found.owner, found.case_id) == ("#a #vip", "Ada", "9")
+    assert (found.remarks.tags, found.remarks.owner, found.remarks.case_id) == (
+        "#a #vip",
+        "Ada",
+        "9",
+    )
 
 
 def test_line_that_is_too_long_for_a_header_is_none() -> None:
@@ -339,5 +344,5 @@ def test_line_that_is_too_long_for_a_header_is_none() -> None:
 def test_rows_of_nothing_are_passed_over() -> None:
     listed = read_track_list(f'tx_hash,label\n,\n"",""\n{a_hash()},Acme\n\n', A_MOMENT)
 
-    assert [(each.line, each.label) for each in listed.transactions] == [(4, "Acme")]
+    assert [(each.line, each.remarks.label) for each in listed.transactions] == [(4, "Acme")]
     assert not listed.wrong

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.gas import GasFromNode
 from tests.builders import seconds
@@ -78,9 +78,9 @@ async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
     node.is_down = True
     fake_clock.wait(seconds(4))
 
-    for ask in (gas.suggested_gas_fees, gas.busy_threshold):
+    for operation in (Operation.SUGGESTED_GAS_FEES, Operation.BUSY_THRESHOLD):
         with pytest.raises(UpstreamUnavailable, match="down"):
-            await ask()
+            await gas.ask(operation)
 
 
 async def test_node_that_answers_again_is_believed_at_once(fake_clock: FakeClock) -> None:
@@ -129,9 +129,9 @@ async def test_nothing_is_told_of_a_part_of_the_window(fake_clock: FakeClock) ->
 
     gas = GasFromNode(follow(node.chain, answer=answer), fake_clock.clocks)
 
-    for ask in (gas.suggested_gas_fees, gas.base_fee_percentile, gas.busy_threshold):
+    for operation in FEE_OPERATIONS:
         with pytest.raises(UpstreamUnavailable, match="being read: 200 blocks so far"):
-            await ask()
+            await gas.ask(operation)
 
 
 async def test_window_that_a_node_has_not_told_for_a_minute_is_done_without(
