@@ -31,6 +31,7 @@ READ: Final = Role.VIEWER
 CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
     "": {
         "seen-": READ,
+        "wall-enter": READ,
         "open-": READ,
         "acknowledge-": Action.ACKNOWLEDGE,
         "silencing-": Action.SILENCE,
