@@ -78,16 +78,21 @@ class Attention:
     """One thing that needs attention; `network` is None where it is about the installation.
 
     `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
-    and text may quote foreign text.
+    and text may quote foreign text. `incidents` are those without an owner that it is about.
     """
 
     headline: str
     text: str
     remedy: Remedy
     network: NetworkProfile | None = None
-    incident_id: UUID | None = None
+    incidents: tuple[UUID, ...] = ()
     advice: str = ""
     severity: str = Severity.WARNING
+
+    @property
+    def incident_id(self) -> UUID | None:
+        """The incident that it is about; None where these are several, or none."""
+        return self.incidents[0] if len(self.incidents) == 1 else None
 
     @property
     def title(self) -> str:

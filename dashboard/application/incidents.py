@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from dashboard.application.context import ApplicationSubject, shared_for
+from dashboard.application.incident_responses import respond_to
 from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.application.text import short_hash
-from dashboard.detect.routing import quiet_hours_of, quiet_until, timers_of
+from dashboard.detect.routing import timers_of
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
@@ -27,7 +27,7 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
+from dashboard.domain.alerts.notification import Precedence, Recipient
 from dashboard.domain.alerts.route import (
     SourceOutage,
     inhibited_rules,
@@ -36,12 +36,10 @@ from dashboard.domain.alerts.route import (
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
-from dashboard.domain.people.access import Action, Actor, Detail
-from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.reasons import explain
 from dashboard.errors import InputError, NotFound
-from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.closings import traffic_to
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
@@ -57,7 +55,6 @@ from dashboard.store.alerts.incident_list import (
     labels_of_incident,
     notifications_of,
     open_incident_stories,
-    respond,
     withheld_about,
 )
 from dashboard.store.alerts.incidents import (
@@ -68,13 +65,7 @@ from dashboard.store.alerts.incidents import (
     unattended_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import (
-    Repetition,
-    last_changes_of,
-    notified_of,
-    repeat,
-    withdraw,
-)
+from dashboard.store.alerts.repeats import last_changes_of
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
@@ -89,12 +80,6 @@ MOST_CHANGES: Final = 10_000
 """Changes of one incident that are counted by time, the latest."""
 
 _SHARED_FOR: Final = timedelta(seconds=1)
-_REPORTED: Final = {
-    IncidentEventKind.ACKNOWLEDGED: NotificationKind.ACKNOWLEDGED,
-    IncidentEventKind.UNACKNOWLEDGED: NotificationKind.UNACKNOWLEDGED,
-    IncidentEventKind.HANDED_OVER: NotificationKind.HANDED_OVER,
-    IncidentEventKind.RESOLVED: NotificationKind.RESOLVED,
-}
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 
 
@@ -238,6 +223,29 @@ class Incidents(ApplicationSubject):
             incident_id, lambda each: unacknowledge(each, by, note), by, Action.UNACKNOWLEDGE
         )
 
+    def acknowledge_all(
+        self, incident_ids: Sequence[UUID], by: Actor, note: str = ""
+    ) -> tuple[IncidentResponse, ...]:
+        """Make a person the owner of several, all or none; return what became of each.
+
+        One that is resolved, or has an owner, stays as it is.
+        """
+
+        def change(each: Incident) -> IncidentResponse:
+            return acknowledge(each, by, note) if each.is_open else IncidentResponse(each)
+
+        return respond_to(self._context, incident_ids, change, by, Action.ACKNOWLEDGE)
+
+    def unacknowledge_all(
+        self, incident_ids: Sequence[UUID], by: Actor, note: str = ""
+    ) -> tuple[IncidentResponse, ...]:
+        """Leave several without an owner, likewise."""
+
+        def change(each: Incident) -> IncidentResponse:
+            return unacknowledge(each, by, note) if each.is_open else IncidentResponse(each)
+
+        return respond_to(self._context, incident_ids, change, by, Action.UNACKNOWLEDGE)
+
     def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
         """Make another person its owner, likewise."""
         return self._respond(
@@ -249,6 +257,17 @@ class Incidents(ApplicationSubject):
         return self._respond(
             incident_id, lambda each: declare_resolved(each, by, note), by, Action.RESOLVE
         )
+
+    def _respond(
+        self,
+        incident_id: UUID,
+        change: Callable[[Incident], IncidentResponse],
+        by: Actor,
+        action: Action,
+        recipient: Recipient | None = None,
+    ) -> IncidentResponse:
+        [response] = respond_to(self._context, [incident_id], change, by, action, recipient)
+        return response
 
     def last_transaction(self, incident: Incident) -> str:
         """Say of the last transaction of an incident which it is and why it was rejected.
@@ -293,79 +312,6 @@ class Incidents(ApplicationSubject):
     def title_of(self, incident: Incident) -> str:
         """Return what an incident is called; it holds foreign text."""
         return incident_title(incident, self._context.network_name)
-
-    def _respond(
-        self,
-        incident_id: UUID,
-        change: Callable[[Incident], IncidentResponse],
-        by: Actor,
-        action: Action,
-        recipient: Recipient | None = None,
-    ) -> IncidentResponse:
-        """Change an incident, and those within it likewise, on record and reported."""
-        by.require(action)
-        with self._context.store.write() as connection:
-            stored = incidents_by_id(connection, {incident_id}).get(incident_id)
-            within = [] if stored is None else incidents_within(connection, stored)
-            response = respond(connection, incident_id, change)
-            if response is None:
-                raise NotFound(f"the incident {incident_id} is not stored")
-            if response.event is None:
-                return response
-            others = [respond(connection, each.incident_id, change) for each in within]
-            found = (response, *(each for each in others if each is not None))
-            notified = set() if recipient is None else {mailbox_of(recipient)}
-            directory = read_directory(connection, self._context.settings.recipients)
-            for each in found:
-                details: dict[str, Detail] = {
-                    "incident": self.title_of(each.incident),
-                    "owner": each.incident.owner,
-                    "note": "" if each.event is None else each.event.note,
-                }
-                subject = str(each.incident.incident_id)
-                note_action(connection, by, action, subject, details)
-                self._report(connection, each, by, directory, notified)
-        return replace(response, others=tuple(each.incident for each in found[1:]))
-
-    def _report(
-        self,
-        connection: Connection,
-        response: IncidentResponse,
-        by: Actor,
-        directory: RecipientDirectory,
-        notified: set[Recipient],
-    ) -> None:
-        """Notify of what a person did everybody else who was notified of the incident before.
-
-        Who owns it now is notified in any case, where that names a recipient. In quiet hours of
-        its rule or of the recipient that waits. Who is `notified` already is not again. What waits
-        to be said of the incident and is not so any more is not said.
-        """
-        incident = response.incident
-        if response.event is None:
-            return
-        withdraw(connection, incident)
-        rules = rules_in_force(connection)
-        rule = next((each for each in rules if each.name == incident.rule), None)
-        quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
-        repetition = Repetition(
-            _REPORTED[response.event.kind],
-            by.at,
-            quiet or by.at,
-            directory,
-            self._context.settings.domain,
-            "" if quiet is None else quiet_hours_of(incident.rule),
-        )
-        known = {mailbox_of(each): each for each in notified_of(connection, incident)}
-        for each in recipients_called(response.event.owner, directory, rules):
-            known.setdefault(mailbox_of(each), each)
-        others = {
-            each
-            for mailbox, each in known.items()
-            if not is_called(each, by.name) and mailbox not in notified
-        }
-        notified |= {mailbox_of(each) for each in others}
-        repeat(connection, incident, repetition, sorted(others, key=astuple))
 
 
 def _with_silent(

@@ -333,17 +333,17 @@ def _unassigned(
     opened = moment_near(min(each.opened_at for each, _ in group), now)
     network = None if incident.network_id is None else profiles.get(incident.network_id)
     severity = max((each.severity for each, _ in group), key=lambda each: URGENCY.get(each, 0))
+    ids = tuple(each.incident_id for each, _ in group)
     if len(group) == 1:
         name, text = f"{visible(title, _LONGEST_TITLE)}:", f"open since {opened}, unassigned."
-        found = incident.incident_id
-        return Attention(name, text, Remedy.INCIDENT, network, found, severity=severity)
+        return Attention(name, text, Remedy.INCIDENT, network, ids, severity=severity)
     modules = {dict(each.group).get(Dimension.MODULE) for each, _ in group} - {None, ""}
     many = counted(sum(each.transitions for each, _ in group), "rejection")
     by = f", {counted(len(modules), 'module')}" if modules else ""
     where = "" if network is None else f"{visible(network.name, _LONGEST_TITLE)}: "
     text = f"{len(group):,} incidents since {opened}."
     headline = f"{where}{many} unassigned{by}:"
-    return Attention(headline, text, Remedy.INCIDENT, network, severity=severity)
+    return Attention(headline, text, Remedy.INCIDENT, network, ids, severity=severity)
 
 
 def severities(needed: Sequence[Attention]) -> dict[NetworkId, str]:

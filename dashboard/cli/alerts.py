@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -221,6 +221,7 @@ def _trial_form(tried: TriedRecipient, stages: list[Stage]) -> Json:
 
 
 _incident = click.argument("incident", metavar="INCIDENT")
+_incidents = click.argument("incident", metavar="INCIDENT...", nargs=-1, required=True)
 _note = click.option("--note", default="", help="What to know about it.")
 
 
@@ -242,27 +243,38 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
 
 
 @click.command()
-@_incident
+@_incidents
 @_note
 @options.by
 @as_json
-def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Say that you work on INCIDENT; the first digits of its id suffice."""
-    _respond(
-        incident, name, lambda ask, each, who: ask.acknowledge(each, who, note), as_json=as_json
-    )
+def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
+    """Say that you work on INCIDENT; the first digits of its id suffice.
+
+    Of several, all are acknowledged or none; one that is resolved or has an owner stays as it is.
+    """
+
+    def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
+        if len(ids) > 1:
+            return ask.acknowledge_all(ids, by, note)
+        return [ask.acknowledge(each, by, note) for each in ids]
+
+    _respond(incident, name, change, as_json=as_json)
 
 
 @click.command()
-@_incident
+@_incidents
 @_note
 @options.by
 @as_json
-def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Take back your acknowledgement of INCIDENT; then nobody owns it."""
-    _respond(
-        incident, name, lambda ask, each, who: ask.unacknowledge(each, who, note), as_json=as_json
-    )
+def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
+    """Take back your acknowledgement of INCIDENT, or of several; then nobody owns it."""
+
+    def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
+        if len(ids) > 1:
+            return ask.unacknowledge_all(ids, by, note)
+        return [ask.unacknowledge(each, by, note) for each in ids]
+
+    _respond(incident, name, change, as_json=as_json)
 
 
 @click.command()
@@ -279,7 +291,10 @@ def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) 
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
     """Make another person the owner of INCIDENT; a recipient of that name is notified."""
     _respond(
-        incident, name, lambda ask, each, who: ask.hand_over(each, to, who, note), as_json=as_json
+        [incident],
+        name,
+        lambda ask, ids, who: [ask.hand_over(each, to, who, note) for each in ids],
+        as_json=as_json,
     )
 
 
@@ -290,27 +305,38 @@ def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: b
 @as_json
 def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
     """Resolve INCIDENT; what happens afterwards is a new incident."""
-    _respond(incident, name, lambda ask, each, who: ask.resolve(each, who, note), as_json=as_json)
+    _respond(
+        [incident],
+        name,
+        lambda ask, ids, who: [ask.resolve(each, who, note) for each in ids],
+        as_json=as_json,
+    )
 
 
 def _respond(
-    text: str,
+    texts: Sequence[str],
     name: str | None,
-    change: Callable[[Incidents, UUID, Actor], IncidentResponse],
+    change: Callable[[Incidents, Sequence[UUID], Actor], Sequence[IncidentResponse]],
     *,
     as_json: bool,
 ) -> None:
     with open_installation() as here:
         ask = Incidents(here.source)
-        found = ask.named(text)
-        changed = change(ask, found.incident_id, here.user(name))
+        changed = change(ask, [ask.named(each).incident_id for each in texts], here.user(name))
         if as_json:
-            print_json(response_form(changed, ask.title_of))
+            forms: list[Json] = [response_form(each, ask.title_of) for each in changed]
+            print_json(forms[0] if len(texts) == 1 else {"incidents": forms})
             return
-        incident = changed.incident
-        who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""
-        held = f" by {who}" if who else ""
-        unchanged = "" if changed.event else " Nothing changed."
-        say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
-        for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):
-            say(each)
+        for each in changed:
+            _say_left(ask, each)
+
+
+def _say_left(ask: Incidents, changed: IncidentResponse) -> None:
+    """Say how a person left an incident, and who hears of it."""
+    incident = changed.incident
+    who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""
+    held = f" by {who}" if who else ""
+    unchanged = "" if changed.event else " Nothing changed."
+    say(f"{ask.title_of(incident)}: {incident.state}{held}.{unchanged}")
+    for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):
+        say(each)

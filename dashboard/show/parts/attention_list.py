@@ -16,7 +16,7 @@ from dashboard.application.text import moment_near
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
 from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link
-from dashboard.show.parts.incident_list import INCIDENT, incident_acts
+from dashboard.show.parts.incident_list import INCIDENT, acknowledge_button, incident_acts
 from dashboard.show.parts.notification_table import send_all_again
 
 MOST: Final = 12
@@ -42,16 +42,13 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         return
     worst, others = needed[0], needed[MOST:]
     if len(needed) == 1:
-        with _line(0, worst, "", with_advice=False):
-            _acts(queries, worst)
+        attention_acts(queries, needed)
         return
     said = plain_label(worst.title, _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
     with expander(label, _ALL):
         if st.session_state[_ALL]:
-            for place, each in enumerate(needed[:MOST]):
-                with _line(place, each, "", with_advice=False):
-                    _acts(queries, each)
+            attention_acts(queries, needed[:MOST])
             if others:
                 link("alerts", f"{len(others):,} more on Alerts")
 
@@ -65,9 +62,20 @@ def attention_list(
             pass
 
 
+def attention_acts(queries: Application, needed: Sequence[Attention], *, here: str = "") -> None:
+    """Show each likewise, with what can be done about it at once."""
+    for place, each in enumerate(needed):
+        with _line(place, each, here, with_advice=False):
+            _acts(queries, each)
+
+
 def _acts(queries: Application, needed: Attention) -> None:
-    """Offer what can be done at once about an incident, or about what is dead."""
-    if needed.incident_id is not None:
+    """Offer what can be done at once about incidents, or about what is dead."""
+    if len(needed.incidents) > 1:
+        network = "" if needed.network is None else needed.network.network_id
+        many = f"Acknowledge all {len(needed.incidents):,}"
+        acknowledge_button(queries, f"all-{network}", needed.incidents, many)
+    elif needed.incident_id is not None:
         incident = queries.incidents.find(needed.incident_id)
         if incident is not None and incident.is_open:
             incident_acts(queries, incident, is_short=True)

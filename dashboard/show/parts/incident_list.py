@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 import streamlit as st
 
@@ -180,6 +181,8 @@ def open_headline(counts: OpenCounts, now: datetime) -> str:
 
 
 _FAILED: Final = "Nothing was changed."
+_HEEDED_FOR: Final = timedelta(seconds=10)
+"""How long a press waits for the run that acts: its button may be gone, and come back later."""
 
 
 def incident_acts(queries: Application, incident: Incident, *, is_short: bool = False) -> None:
@@ -192,13 +195,8 @@ def incident_acts(queries: Application, incident: Incident, *, is_short: bool = 
     key = str(incident.incident_id)
     if incident.owner:
         _unacknowledge(queries, incident)
-    elif is_named(queries):
-        is_pressed = st.button("Acknowledge", key=f"acknowledge-{key}", type="primary")
-        note = st.session_state.pop(f"named-{key}", None)
-        if is_pressed or note is not None:
-            _acknowledge(queries, incident, note or "")
     else:
-        _with_name(queries, incident)
+        acknowledge_button(queries, key, [incident.incident_id])
     title = queries.incidents.title_of(incident)
     silence_button(queries, key, Subject(title, matchers_of(incident)))
     if is_short:
@@ -209,23 +207,41 @@ def incident_acts(queries: Application, incident: Incident, *, is_short: bool = 
             _more(queries, incident)
 
 
-def _with_name(queries: Application, incident: Incident) -> None:
+def acknowledge_button(
+    queries: Application, key: str, ids: Sequence[UUID], label: str = "Acknowledge"
+) -> None:
+    """Offer to own incidents: one press for all of them, once the name is known.
+
+    A press is about those that were shown, even if others came meanwhile.
+    """
+    if not may(queries, Action.ACKNOWLEDGE):
+        return
+    if not is_named(queries):
+        _with_name(queries, key, ids, label)
+        return
+    pressed = st.session_state.pop(_pressed(key), None)
+    name, told = f"acknowledge-{key}", (queries, key, ids, "")
+    st.button(label, key=name, type="primary", on_click=_note_press, args=told)
+    if pressed is not None and queries.now() - pressed[0] < _HEEDED_FOR:
+        _acknowledge(queries, *pressed[1:])
+
+
+def _with_name(queries: Application, key: str, ids: Sequence[UUID], label: str) -> None:
     """Ask for the name together with the first act."""
-    key = str(incident.incident_id)
-    popover = st.popover("Acknowledge", key=f"naming-{key}", type="primary", on_change="rerun")
+    popover = st.popover(label, key=f"naming-{key}", type="primary", on_change="rerun")
     if not popover.open:
         return
     with popover, st.form(f"name-{key}", border=False):
         st.text_input("Your name", key=f"who-{key}", max_chars=LONGEST_NAME)
         st.text_input("Note (optional)", key=f"first-note-{key}", max_chars=LONGEST_NOTE)
         is_pressed = st.form_submit_button(
-            "Acknowledge", type="primary", on_click=_take_name, args=(queries, key)
+            label, type="primary", on_click=_take_name, args=(queries, key, ids)
         )
     if is_pressed:
-        _acknowledge(queries, incident, "")
+        _acknowledge(queries, ids, "")
 
 
-def _take_name(queries: Application, key: str) -> None:
+def _take_name(queries: Application, key: str, ids: Sequence[UUID]) -> None:
     """Remember the name before the page is drawn again, which then acts with it at once.
 
     A press may be heard a second time, when the form is gone: that empties no name.
@@ -234,17 +250,41 @@ def _take_name(queries: Application, key: str) -> None:
         return
     take_name(name)
     if is_named(queries):
-        st.session_state[f"named-{key}"] = st.session_state.get(f"first-note-{key}") or ""
+        _note_press(queries, key, ids, st.session_state.get(f"first-note-{key}") or "")
 
 
-def _acknowledge(queries: Application, incident: Incident, note: str) -> None:
-    ask, incident_id = queries.incidents, incident.incident_id
+def _note_press(queries: Application, key: str, ids: Sequence[UUID], note: str) -> None:
+    """Note what is to be acknowledged: a run that is cut short loses what a button returned."""
+    st.session_state[_pressed(key)] = (queries.now(), ids, note)
+
+
+def _pressed(key: str) -> str:
+    return f"acknowledging-{key}"
+
+
+def _acknowledge(queries: Application, ids: Sequence[UUID], note: str) -> None:
     act(
-        lambda by: ask.acknowledge(incident_id, by, note),
+        lambda by: queries.incidents.acknowledge_all(ids, by, note),
         queries,
         _FAILED,
-        _said(queries, "is acknowledged by {owner}", partial(ask.unacknowledge, incident_id)),
+        partial(_acknowledged, queries),
     )
+
+
+def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -> Done:
+    """Say what became of the incidents; taken back, those that were changed have no owner."""
+    changed = [each for each in responses if each.event is not None]
+    ids = [each.incident.incident_id for each in changed]
+    undo = partial(queries.incidents.unacknowledge_all, ids) if ids else None
+    if len(responses) == 1:
+        is_open = responses[0].incident.is_open
+        became = "is acknowledged by {owner}" if is_open else "is resolved already"
+        return _said(queries, became, undo)(responses[0])
+    many = counted(len(changed), "incident is", "incidents are")
+    by = f" by {changed[0].incident.owner}" if changed else ""
+    rest = len(responses) - len(changed)
+    others = f"; {rest:,} had an owner or were resolved already" if rest else ""
+    return Done(f"{many} acknowledged{by}{others}", undo)
 
 
 def _unacknowledge(queries: Application, incident: Incident) -> None:
@@ -268,7 +308,7 @@ def _more(queries: Application, incident: Incident) -> None:
     incident_id, owner = incident.incident_id, incident.owner
     note = st.text_input("Note (optional)", key=f"note-{key}", max_chars=LONGEST_NOTE) or ""
     if not owner and st.button("Acknowledge with this note", key=f"acknowledge-note-{key}"):
-        _acknowledge(queries, incident, note)
+        _acknowledge(queries, [incident_id], note)
     to = st.text_input(
         "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
     )

@@ -26,7 +26,15 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.frame import chosen_network_id, heading, link, live, section
+from dashboard.show.parts.attention_list import attention_acts
+from dashboard.show.parts.frame import (
+    chosen_network_id,
+    chosen_networks,
+    heading,
+    link,
+    live,
+    section,
+)
 from dashboard.show.parts.incident_list import (
     INCIDENT,
     finished_incidents_part,
@@ -148,10 +156,20 @@ def _incidents() -> None:
     queries = application.current()
     with store_errors_shown():
         now, chosen = queries.now(), chosen_network_id(queries.networks)
+        _together(queries)
         open_incidents_part(queries, chosen)
         _networks_in_trouble(queries, chosen, now)
         finished_incidents_part(queries, chosen)
         missing_links_shown(queries.context.settings.public_url)
+
+
+def _together(queries: Application) -> None:
+    """Offer to acknowledge together what Overview shows as one line."""
+    now, known = queries.statuses_as_of()
+    chosen = chosen_networks(queries.networks)
+    statuses = [each for each in known if each.profile in chosen]
+    needed = queries.needed_attention(statuses, now)
+    attention_acts(queries, [each for each in needed if len(each.incidents) > 1], here="alerts")
 
 
 @live(REFRESH)

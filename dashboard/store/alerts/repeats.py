@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, exists, false, func, or_, select, true
+from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true, update
 
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
@@ -77,15 +77,16 @@ def repeat(
     incident: Incident,
     repetition: Repetition,
     recipients: Iterable[Recipient],
+    beside: Sequence[Incident] = (),
 ) -> list[Recipient]:
-    """Notify of an incident again, as its last change says.
+    """Notify of an incident again, as its last change says, and of those `beside` it as well.
 
     Why nothing is sent to one is stored as well. A reminder goes only to those to whom that
     change was sent, and who have neither a reminder of the incident waiting nor got a message about
     it just now. The same repetition is notified once: its id follows from the incident and its
     version. Return to whom it goes.
     """
-    last = _last_transition(connection, incident)
+    last = _last_transition(connection, incident.incident_id)
     if last is None:
         return []
     notified = []
@@ -103,16 +104,20 @@ def repeat(
     }
     for each in filter(repetition.concerns, recipients):
         if reason := repetition.directory.withheld(each):
-            _withhold(connection, incident, last, each, reason)
+            for about in (incident, *beside):
+                _withhold(connection, about, each, reason)
             continue
         if is_reminder and each not in informed:
             continue
         notified.append(each)
         row = shared | _repeated_to(connection, incident, repetition, each)
         if insert_new(connection, notifications, row):
-            of = {"notification_id": row["notification_id"], "incident_id": incident.incident_id}
+            of = {"notification_id": row["notification_id"]}
             of["is_escalation"] = repetition.kind is NotificationKind.ESCALATION
-            insert_new(connection, notification_incidents, of)
+            for about in (incident, *beside):
+                insert_new(
+                    connection, notification_incidents, of | {"incident_id": about.incident_id}
+                )
     return notified
 
 
@@ -180,8 +185,9 @@ def is_awaited(connection: Connection, incident: Incident) -> bool:
 def withdraw(connection: Connection, incident: Incident) -> None:
     """Remove what is to be said of an incident itself and waits, since it is not so any more.
 
-    What a worker claimed once may have arrived, so that stays, and so does what is to be said of
-    other incidents. Who was to hear of the incident for the first time is stored as not notified.
+    What is to be said of others as well stays, and is said of those. What a worker claimed once may
+    have arrived, so that stays. Who was to hear of the incident for the first time is stored as not
+    notified.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -193,17 +199,23 @@ def withdraw(connection: Connection, incident: Incident) -> None:
         .with_for_update(of=notifications)
     )
     found = connection.execute(query).all()
-    last = _last_transition(connection, incident) if found else None
-    if last is None:
+    if not found or _last_transition(connection, incident.incident_id) is None:
         return
     ids = [row.notification_id for row in found]
-    mine = (pair.notification_id.in_(ids), pair.incident_id == incident.incident_id)
-    connection.execute(delete(notification_incidents).where(*mine))
-    says_nothing = ~exists().where(pair.notification_id == column.notification_id)
-    connection.execute(delete(notifications).where(column.notification_id.in_(ids), says_nothing))
+    of_mine, is_its = pair.notification_id.in_(ids), pair.incident_id == incident.incident_id
+    connection.execute(delete(notification_incidents).where(of_mine, is_its))
+    rest = connection.execute(select(pair.notification_id, pair.incident_id).where(of_mine))
+    left = {row.notification_id: row.incident_id for row in rest}
+    gone = [each for each in ids if each not in left]
+    connection.execute(delete(notifications).where(column.notification_id.in_(gone)))
+    for notification_id, other in left.items():
+        last = _last_transition(connection, other)
+        mine = update(notifications).where(column.notification_id == notification_id)
+        if last is not None:  # it says so of what is left
+            connection.execute(mine.values(transition_id=last["transition_id"]))
     for row in found:
         recipient = Recipient(row.channel, row.address)
-        _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
+        _withhold(connection, incident, recipient, "somebody acted, or it ended, before that")
 
 
 def forget_silenced(
@@ -255,7 +267,7 @@ def last_changes(connection: Connection, notification_id: UUID) -> list[Notified
 
 def last_changes_of(connection: Connection, incidents: Sequence[Incident]) -> list[NotifiedChange]:
     """Return the last change of each of these incidents, by time."""
-    last = [_last_transition(connection, each) for each in incidents]
+    last = [_last_transition(connection, each.incident_id) for each in incidents]
     found = [each for each in last if each is not None]
     query = select_transitions().where(
         transitions.c.transition_id.in_([each["transition_id"] for each in found])
@@ -265,23 +277,21 @@ def last_changes_of(connection: Connection, incidents: Sequence[Incident]) -> li
 
 
 def _withhold(
-    connection: Connection,
-    incident: Incident,
-    last: RowMapping,
-    recipient: Recipient,
-    reason: str,
+    connection: Connection, incident: Incident, recipient: Recipient, reason: str
 ) -> None:
-    """Say why a recipient is not notified, unless this change reached them or was withheld."""
-    place = incident.incident_id, last["transition_id"], last["outbox_id"]
-    insert_new(connection, notification_members, member_row(recipient, *place, reason=reason))
+    """Say why a recipient is not notified, unless the last change reached them or was withheld."""
+    last = _last_transition(connection, incident.incident_id)
+    if last is not None:
+        place = incident.incident_id, last["transition_id"], last["outbox_id"]
+        insert_new(connection, notification_members, member_row(recipient, *place, reason=reason))
 
 
-def _last_transition(connection: Connection, incident: Incident) -> RowMapping | None:
+def _last_transition(connection: Connection, incident_id: UUID) -> RowMapping | None:
     pair = incident_transitions.c
     query = (
         select(outbox.c.transition_id, outbox.c.outbox_id)
         .join(incident_transitions, pair.transition_id == outbox.c.transition_id)
-        .where(pair.incident_id == incident.incident_id)
+        .where(pair.incident_id == incident_id)
         .order_by(outbox.c.outbox_id.desc())
         .limit(1)
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from uuid import UUID, uuid4
+
+import msgspec
 
 from dashboard.application.deliveries import NotificationHistory
 from dashboard.application.delivery_listing import notification_listing
@@ -18,7 +20,7 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_table import Rules, removed, replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
-from dashboard.domain.people.access import Action, parse_name
+from dashboard.domain.people.access import Action, Actor, parse_name
 from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.web.api.endpoint import (
@@ -36,6 +38,9 @@ from dashboard.web.api.endpoint import (
 )
 
 endpoints = Endpoints()
+MOST_INCIDENTS: Final = 200
+"""Incidents of one request."""
+
 _STORY: Final = "incidentId state owner isChanged"
 _RESULT: Final = "address result"
 
@@ -87,6 +92,34 @@ def acknowledge(asked: Asked) -> Reply:
     return _left(asked, ask.acknowledge(_incident_id(asked), asked.by, asked.body.note))
 
 
+class Several(Noted):
+    """Incidents by their ids, or how these begin."""
+
+    ids: Annotated[list[Text], msgspec.Meta(min_length=1, max_length=MOST_INCIDENTS)]
+
+
+@endpoints.at(
+    "POST /incidents/acknowledge",
+    "Own several incidents",
+    "incidents",
+    Action.ACKNOWLEDGE,
+    Several,
+)
+def acknowledge_all(asked: Asked) -> Reply:
+    return _all_left(asked, asked.application.incidents.acknowledge_all)
+
+
+@endpoints.at(
+    "POST /incidents/unacknowledge",
+    "Own several incidents no more",
+    "incidents",
+    Action.UNACKNOWLEDGE,
+    Several,
+)
+def unacknowledge_all(asked: Asked) -> Reply:
+    return _all_left(asked, asked.application.incidents.unacknowledge_all)
+
+
 @endpoints.at(
     "POST /incidents/{id}/unacknowledge",
     "Own an incident no more",
@@ -125,6 +158,15 @@ def _incident_id(asked: Asked) -> UUID:
 def _left(asked: Asked, done: IncidentResponse) -> Reply:
     """Return an incident as a person left it."""
     return Reply(response_form(done, asked.application.incidents.title_of))
+
+
+def _all_left(
+    asked: Asked, change: Callable[[Sequence[UUID], Actor, str], Sequence[IncidentResponse]]
+) -> Reply:
+    ask, said = asked.application.incidents, asked.body
+    ids = [ask.named(each).incident_id for each in said.ids]
+    done = change(ids, asked.by, said.note)
+    return Reply({"incidents": [response_form(each, ask.title_of) for each in done]})
 
 
 class Planned(Fields):

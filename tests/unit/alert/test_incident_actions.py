@@ -24,8 +24,9 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.errors import DeliveryBlocked
+from dashboard.errors import DeliveryBlocked, NotFound
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
@@ -154,6 +155,80 @@ def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) ->
     [note] = {each.details["note"] for each in entries if each.action is Action.ACKNOWLEDGE}
     assert note == "looking"
     assert {each.subject for each in entries} >= {str(each) for each in ids.values()}
+
+
+def two_modules(watch: Watch, **more: Any) -> list[UUID]:  # noqa: ANN401 - any field
+    """Let two modules reject, and notify both people; return the incident of each."""
+    rule = Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL, OTHERS))
+    watch.rules(replace(rule, **more))
+    for number, module in enumerate(("HUB", "ADD")):
+        reject(watch.store, number, reason_message=f"TX_MODULE_LINE_COUNT_OVERFLOW({module})")
+    watch.wait()
+    return [each.incident.incident_id for each in Incidents(watch.context).open()]
+
+
+def owners_of(watch: Watch, *ids: UUID) -> list[str]:
+    found = {each.incident.incident_id: each.incident for each in Incidents(watch.context).open()}
+    return [found[each].owner for each in ids]
+
+
+def test_several_are_acknowledged_and_freed_at_once_which_others_hear_in_one_mail(
+    watch: Watch,
+) -> None:
+    ids, ask = two_modules(watch), Incidents(watch.context)
+    first = len(watch.kinds(OTHERS))
+
+    done = ask.acknowledge_all(ids, watch.person(ONCALL.address), "storm")
+    again = ask.acknowledge_all(ids, watch.person("Bob"))
+    watch.wait(seconds(1))
+    taken = owners_of(watch, *ids)
+    ask.unacknowledge_all(ids, watch.person(ONCALL.address))
+    watch.wait(seconds(1))
+
+    assert [each.event is not None for each in (*done, *again)] == [True, True, False, False]
+    assert (taken, owners_of(watch, *ids)) == ([ONCALL.address] * 2, ["", ""])
+    assert watch.kinds(OTHERS)[first:] == ["acknowledged", "unacknowledged"]
+    writer = MessageWriter(watch.store, load_templates({}, Links()))
+    said = [writer.write(each).text for each in watch.sent() if each.recipient == OTHERS]
+    assert "these 2 incidents are acknowledged" in said[first]
+    assert "HUB" in said[first]
+    assert "ADD" in said[first]
+    with watch.store.read() as connection:
+        entries = audit_entries(connection, AuditFilter(), 10)
+    kept = [(each.action, each.subject) for each in entries if each.actor == ONCALL.address]
+    assert sorted(kept) == sorted(
+        (action, str(each)) for action in (Action.ACKNOWLEDGE, Action.UNACKNOWLEDGE) for each in ids
+    )
+
+
+def test_of_several_all_are_acknowledged_or_none(watch: Watch) -> None:
+    ids, ask = two_modules(watch), Incidents(watch.context)
+
+    with pytest.raises(NotFound):
+        ask.acknowledge_all([*ids, an_id(99)], watch.person("Ann"))
+    left = owners_of(watch, *ids)
+    ask.resolve(ids[0], watch.person("Ann"))
+    resolved, acknowledged = ask.acknowledge_all(ids, watch.person("Ann"))
+
+    assert left == ["", ""]
+    assert (resolved.event, resolved.incident.state) == (None, IncidentState.RESOLVED)
+    assert acknowledged.incident.owner == "Ann"
+
+
+def test_news_of_several_that_waits_is_of_those_alone_of_which_it_is_still_so(watch: Watch) -> None:
+    ids = two_modules(watch, recipients=(OTHERS,), active_hours=MORNING)
+    ask = Incidents(watch.context)
+    watch.clock.wait(3 * HOUR)
+    ask.acknowledge_all(ids, watch.person("Ann"))
+    ask.resolve(ids[0], watch.person("Ann"))
+
+    with watch.store.read() as connection:
+        waiting = open_notifications(connection)
+
+    assert sorted((each.kind, each.incident_id) for each in waiting) == [
+        (NotificationKind.ACKNOWLEDGED, ids[1]),
+        (NotificationKind.RESOLVED, ids[0]),
+    ]
 
 
 def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> None:

@@ -179,6 +179,7 @@ def test_rejections_of_a_network_are_one_line_as_urgent_as_the_worst(
     assert needed.headline == "Devnet: 10 rejections unassigned, 2 modules:"
     assert needed.text == "4 incidents since 11:57:00 UTC."
     assert (needed.severity, needed.incident_id) == ("critical", None)
+    assert needed.incidents == tuple(each.incident_id for each in rejected)
     assert severities([needed]) == {SIMULATED.network_id: "critical"}
     assert worst_first(statuses[0], 0, "critical") < worst_first(statuses[1], 9, "warning")
 

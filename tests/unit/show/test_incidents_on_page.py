@@ -22,12 +22,13 @@ from dashboard.store.alerts.incident_list import (
     IncidentStory,
     NotifiedRecipient,
 )
-from dashboard.store.alerts.incidents import OpenCounts
+from dashboard.store.alerts.incidents import OpenCounts, insert_incident
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_size
 from tests.browser.seeded_incidents import NIGHT, OPS, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed
-from tests.unit.show.page_runs import visit, words_of
+from tests.builders import an_id, an_incident
+from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -73,6 +74,33 @@ def test_row_says_who_knows_and_what_comes_next(queries: Application) -> None:
         == "1 incident is open and unassigned, for 25 min."
     )
     assert open_headline(OpenCounts(2), NOW) == "2 incidents are open and acknowledged."
+
+
+def test_rejections_of_one_line_are_acknowledged_together_and_taken_back(
+    queries: Application,
+) -> None:
+    group = (("network", str(SIMULATED.network_id)), ("module", "ADD"))
+    other = an_incident(
+        incident_id=an_id(9), rule="rejections", kind="rejected", severity="warning", group=group
+    )
+    both = {other.incident_id, of_rule(queries, "rejections").incident.incident_id}
+    with queries.context.store.write() as connection:
+        insert_incident(connection, replace(other, opened_at=NOW, changed_at=NOW))
+    key = f"acknowledge-all-{SIMULATED.network_id}"
+    known = {"name_of_who_acts": "Ada", "attention-all": True}
+
+    page = visit_in(None, "overview", queries, known)
+    words = words_of(page)
+    done = words_of(page.button(key=key).click().run())
+    owners = {each.incident.incident_id: each.incident.owner for each in queries.incidents.open()}
+    undone = words_of(page.button(key="undo").click().run())
+
+    assert "Devnet: 39 rejections unassigned, 2 modules" in words
+    assert "2 incidents are acknowledged by Ada" in done
+    assert {each for each, owner in owners.items() if owner == "Ada"} == both
+    assert "It is as it was before" in undone
+    assert all(not queries.incidents.named(str(each)).owner for each in both)
+    assert visit_in(None, "alerts", queries, known).button(key=key).label == "Acknowledge all 2"
 
 
 def test_story_shows_who_was_notified_and_when_it_happened(queries: Application) -> None:

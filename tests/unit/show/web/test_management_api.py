@@ -331,13 +331,22 @@ def test_transaction_is_tracked_described_and_let_go(site: Site) -> None:
 def test_incident_is_owned_and_resolved(site: Site) -> None:
     header = site.token(Role.OPERATOR)
     seed_incidents(site.store, A_MOMENT)
-    [incident, *_] = site.client.get(f"{PREFIX}/incidents", headers=header).json()["incidents"]
+    found = site.client.get(f"{PREFIX}/incidents", headers=header).json()["incidents"]
+    incident, other = (each for each in found if each["rule"] in {"disk", "rejections"})
     url = f"{PREFIX}/incidents/{incident['incidentId']}"
+    both = {"ids": [other["incidentId"][:8], incident["incidentId"]]}
 
     owned = site.client.post(f"{url}/acknowledge", json={"note": "mine"}, headers=header).json()
+    several = site.client.post(f"{PREFIX}/incidents/acknowledge", json=both, headers=header).json()
+    freed = site.client.post(f"{PREFIX}/incidents/unacknowledge", json=both, headers=header).json()
     ended = site.client.post(f"{url}/resolve", json={}, headers=header).json()
 
     assert (owned["owner"], owned["isChanged"]) == ("operator (token)", True)
+    assert [(each["owner"], each["isChanged"]) for each in several["incidents"]] == [
+        ("operator (token)", True),
+        ("operator (token)", False),
+    ]
+    assert [each["owner"] for each in freed["incidents"]] == [None, None]
     assert ended["state"] == "resolved"
     assert site.client.get(url, headers=header).json()["state"] == "resolved"
 

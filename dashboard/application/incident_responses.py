@@ -1,0 +1,149 @@
+"""What people do about incidents: changed in one transaction, on record, and told to all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dashboard.application.context import ApplicationContext
+from dashboard.application.recipients import recipients_called
+from dashboard.detect.routing import quiet_hours_of, quiet_until
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentResponse,
+)
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.alerts.rule_text import incident_title
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
+from dashboard.errors import NotFound
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.incident_list import incidents_within, respond
+from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.engine.connection import Connection
+
+_REPORTED: Final = {
+    Action.ACKNOWLEDGE: NotificationKind.ACKNOWLEDGED,
+    Action.UNACKNOWLEDGE: NotificationKind.UNACKNOWLEDGED,
+    Action.HAND_OVER: NotificationKind.HANDED_OVER,
+    Action.RESOLVE: NotificationKind.RESOLVED,
+}
+
+
+def respond_to(
+    context: ApplicationContext,
+    incident_ids: Sequence[UUID],
+    change: Callable[[Incident], IncidentResponse],
+    by: Actor,
+    action: Action,
+    recipient: Recipient | None = None,
+) -> tuple[IncidentResponse, ...]:
+    """Change incidents, and those within them likewise; return of each what became of it.
+
+    InputError where one cannot be changed so: then none is. The `recipient` by whose link it is
+    done is not notified.
+    """
+    by.require(action)
+    asked = tuple(dict.fromkeys(incident_ids))
+    with context.store.write() as connection:
+        answers = [_answer(connection, each, change, asked) for each in asked]
+        own = [first for first, *_ in answers if first.event is not None]
+        within = [each for _, *others in answers for each in others]
+        for each in (*own, *within):
+            details: dict[str, Detail] = {
+                "incident": incident_title(each.incident, context.network_name),
+                "owner": each.incident.owner,
+                "note": "" if each.event is None else each.event.note,
+            }
+            note_action(connection, by, action, str(each.incident.incident_id), details)
+            withdraw(connection, each.incident)
+        _report(connection, context, own, within, by, action, recipient)
+    return tuple(
+        replace(first, others=tuple(each.incident for each in others)) for first, *others in answers
+    )
+
+
+def _answer(
+    connection: Connection,
+    incident_id: UUID,
+    change: Callable[[Incident], IncidentResponse],
+    asked: Sequence[UUID],
+) -> list[IncidentResponse]:
+    """Change an incident, and those within it likewise unless they are `asked` for themselves."""
+    stored = incidents_by_id(connection, {incident_id}).get(incident_id)
+    within = [] if stored is None else incidents_within(connection, stored)
+    response = respond(connection, incident_id, change)
+    if response is None:
+        raise NotFound(f"the incident {incident_id} is not stored")
+    if response.event is None:
+        return [response]
+    ids = [each.incident_id for each in within if each.incident_id not in asked]
+    others = [respond(connection, each, change) for each in ids]
+    return [response, *(each for each in others if each is not None)]
+
+
+def _report(
+    connection: Connection,
+    context: ApplicationContext,
+    own: Sequence[IncidentResponse],
+    within: Sequence[IncidentResponse],
+    by: Actor,
+    action: Action,
+    recipient: Recipient | None,
+) -> None:
+    """Notify of what a person did everybody else who was notified of the incidents before.
+
+    In quiet hours of its rule or of the recipient that waits. People get one mail about all that
+    may go at one time, programs a message about each incident; who hears of one hears nothing of
+    those `within` it.
+    """
+    settings, rules = context.settings, rules_in_force(connection)
+    directory = read_directory(connection, settings.recipients)
+    by_link = set() if recipient is None else {mailbox_of(recipient)}
+    told: set[Recipient] = set()
+    messages: dict[tuple[object, ...], tuple[Recipient, datetime | None, list[Incident]]] = {}
+    for each in (*own, *within):
+        incident, known = each.incident, by_link | (told if each in within else set())
+        quiet = next(
+            (quiet_until(rule, ZoneInfo, by.at) for rule in rules if rule.name == incident.rule),
+            None,
+        )
+        others = _others(connection, each, by, directory, rules)
+        for mailbox in others.keys() - known:
+            one = others[mailbox]
+            key = mailbox, quiet, None if one.channel == MAIL else incident.incident_id
+            messages.setdefault(key, (one, quiet, []))[2].append(incident)
+        told |= others.keys()
+    for one, quiet, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
+        held_for = "" if quiet is None else quiet_hours_of(first.rule)
+        repetition = Repetition(
+            _REPORTED[action], by.at, quiet or by.at, directory, settings.domain, held_for
+        )
+        repeat(connection, first, repetition, [one], rest)
+
+
+def _others(
+    connection: Connection,
+    response: IncidentResponse,
+    by: Actor,
+    directory: RecipientDirectory,
+    rules: Sequence[Rule],
+) -> dict[Recipient, Recipient]:
+    """Return who was notified of an incident before, and who owns it now, but who did it.
+
+    Each by its mailbox.
+    """
+    found = {mailbox_of(each): each for each in notified_of(connection, response.incident)}
+    owner = "" if response.event is None else response.event.owner
+    for each in recipients_called(owner, directory, rules):
+        found.setdefault(mailbox_of(each), each)
+    return {mailbox: each for mailbox, each in found.items() if not is_called(each, by.name)}
