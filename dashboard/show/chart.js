@@ -1,14 +1,16 @@
 // Draws a figure with the Plotly that Streamlit brings, and draws the next one in its place:
-// st.plotly_chart takes each new figure for another chart, which loses the label at the pointer.
+// Streamlit takes each new figure for another chart, which loses the label at the pointer.
 
 const charts = new WeakMap();
 const decoder = new TextDecoder();
 const PATIENCE = 200; // ms until a redraw is tried again that would break a drag
+const DOUBLE = 300; // ms in which a second click makes a double click, as Plotly has it
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const chart = charts.get(parentElement) ?? begun(parentElement);
   chart.wanted = JSON.parse(decoder.decode(data));
   chart.report = (edges) => setTriggerValue("zoomed", edges);
+  chart.reportBar = (number) => setTriggerValue("clicked", number);
   chart.plot.setAttribute("role", "figure");
   chart.plot.setAttribute("aria-label", chart.wanted.words);
   draw(chart);
@@ -67,7 +69,13 @@ function listen(chart) {
     const edges = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
     if (chart.wanted.zooms && edges[0] !== undefined) chart.report(edges);
   });
+  chart.plot.on("plotly_click", ({ points }) => {
+    if (!chart.wanted.clicks || !points.length) return;
+    clearTimeout(chart.click);
+    chart.click = setTimeout(() => chart.reportBar(points[0].pointIndex), DOUBLE);
+  });
   chart.plot.on("plotly_doubleclick", () => {
+    clearTimeout(chart.click);
     if (!chart.wanted.zooms) return;
     window.Plotly.relayout(chart.plot, { "xaxis.range": chart.drawn.figure.layout.xaxis.range.slice() });
     chart.report(null);

@@ -51,14 +51,11 @@ def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
     begins, step = timeline.window.begins, timeline.window.step
     layout["xaxis"] |= {
         "range": [on_axis(begins[0]), on_axis(begins[-1] + step)],
-        "fixedrange": True,
         "hoverformat": "from %d %b %H:%M:%S UTC" if step < _MINUTE else "from %d %b %H:%M UTC",
     }
     layout["yaxis"] |= _whole_numbers(top)
     layout |= {
         "barmode": "stack",
-        "uirevision": timeline.window.words,
-        "dragmode": "pan",  # with "select" Streamlit takes drags alone, no clicks
         "margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0},
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
     }
@@ -95,7 +92,6 @@ def _bars(timeline: Timeline, number: int, name: str, counts: Sequence[int]) -> 
         "y": typed(drawn),
         "marker": {"color": _colour(timeline, number, name), "line": {"width": 0}},
         "hovertemplate": "%{y:,}",
-        "unselected": {"marker": {"opacity": 1}},
     }
 
 

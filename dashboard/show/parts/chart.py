@@ -25,18 +25,21 @@ from dashboard.wire.decoding import format_timestamp, parse_timestamp
 _SCRIPT: Final = Path(__file__).parents[1] / "chart.js"
 _LIBRARIES: Final = Path(st.__file__).parent / "static" / "static" / "js"
 _DRAGGED: Final = "zoomed"
+_CLICKED: Final = "clicked"
 
 
 @dataclass(frozen=True, slots=True)
 class Dragging:
-    """What dragging along a chart does.
+    """What dragging along a chart does, and a click on a bar of it.
 
     `shown` names the time that the chart shows. `chosen` gets the edges of what was dragged, as
-    Plotly writes moments, or None after a double click, which asks for all of it again.
+    Plotly writes moments, or None after a double click, which asks for all of it again. `clicked`
+    gets the number of a bar; None where a click does nothing.
     """
 
     shown: str
     chosen: Callable[[Any], None]
+    clicked: Callable[[int], None] | None = None
 
 
 def chart(
@@ -44,7 +47,7 @@ def chart(
 ) -> None:
     """Show a chart with a button that saves it as a picture of that name.
 
-    Streamlit's own `st.plotly_chart` makes a new chart of each new figure.
+    Streamlit's own element makes a new chart of each new figure.
     """
     figure, config = drawing.figure, with_picture(file_name)
     if dragging is not None:
@@ -57,13 +60,24 @@ def chart(
         "words": drawing.words,
         "library": _library(),
         "zooms": dragging is not None,
+        "clicks": dragging is not None and dragging.clicked is not None,
     }
 
-    def tell() -> None:
+    def dragged() -> None:
         if dragging is not None:
             dragging.chosen(st.session_state[key][_DRAGGED])
 
-    _component()(key=key, data=json.dumps(sent).encode(), height=height, on_zoomed_change=tell)
+    def clicked() -> None:
+        if dragging is not None and dragging.clicked is not None:
+            dragging.clicked(int(st.session_state[key][_CLICKED]))
+
+    _component()(
+        key=key,
+        data=json.dumps(sent).encode(),
+        height=height,
+        on_zoomed_change=dragged,
+        on_clicked_change=clicked,
+    )
 
 
 @cache

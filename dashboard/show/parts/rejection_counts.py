@@ -22,7 +22,7 @@ from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.show.charts.figure import LONGEST_NAME, module_colour, with_picture
+from dashboard.show.charts.figure import LONGEST_NAME, module_colour
 from dashboard.show.charts.rejection_chart import (
     HEIGHT,
     OVERRUN_HEIGHT,
@@ -33,7 +33,7 @@ from dashboard.show.charts.rejection_chart import (
     timeline_legend,
     timeline_rows,
 )
-from dashboard.show.parts.chart import chart, whole_range, zoom_to
+from dashboard.show.parts.chart import Dragging, chart, dragging, zoom_to
 from dashboard.show.parts.frame import expander, section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
@@ -70,10 +70,13 @@ class Narrowing:
 
 
 def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> None:
-    """Show when rejections arrived; a click on a bar, or a drag, shows that time alone."""
+    """Show when rejections arrived; a click on a bar, or a drag, shows that time alone.
+
+    A double click shows all of it again.
+    """
     splits = [each for each in SplitBy if each is not SplitBy.NETWORK or _are_several(queries)]
     with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
-        section("Over time", "Click a bar to zoom in.")
+        section("Over time", "Click a bar or drag to zoom in, double-click to zoom out.")
         name = choice_filter("Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE)
     timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
     if not timeline.total:
@@ -115,27 +118,18 @@ def _legend(timeline: Timeline) -> Markup:
 
 
 def _chart(timeline: Timeline, narrowing: Narrowing, words: str, now: datetime) -> None:
-    drawing = timeline_drawing(timeline, words)
-    st.plotly_chart(
-        drawing.figure,
-        theme=None,
-        height=HEIGHT,
-        config=with_picture(f"rejections-by-{timeline.split.lower()}"),
-        key=_CHART,
-        alt=drawing.words,
-        on_select=lambda: _select(timeline, narrowing, now),
-        selection_mode="points",
-    )
+    zooming = dragging(narrowing.shown if isinstance(narrowing.shown, Zoom) else None, now)
 
+    def chosen(edges: Sequence[Any] | None) -> None:
+        zooming.chosen(edges)
+        narrowing.time()
 
-def _select(timeline: Timeline, narrowing: Narrowing, now: datetime) -> None:
-    """Show the time of the bar that was clicked; a click on it again shows all."""
-    points: Sequence[Any] = st.session_state[_CHART].selection.points
-    if points:
-        zoom_to(time_of_bar(timeline, int(points[-1]["point_index"]), now))
-    else:
-        whole_range()
-    narrowing.time()
+    def clicked(number: int) -> None:
+        zoom_to(time_of_bar(timeline, number, now))
+        narrowing.time()
+
+    drawing, name = timeline_drawing(timeline, words), f"rejections-by-{timeline.split.lower()}"
+    chart(drawing, _CHART, HEIGHT, name, Dragging(timeline.window.words, chosen, clicked))
 
 
 def time_of_bar(timeline: Timeline, number: int, now: datetime) -> Zoom | None:
