@@ -194,6 +194,13 @@ def worst_module(hands: Hands) -> None:
     expect(page.get_by_text("Prover module:")).to_be_visible()
 
 
+def mute_for_the_night(hands: Hands) -> None:
+    """Silence that module until the morning, on the same page; the name is known."""
+    hands.button("Silence")
+    hands.button("Until 07:00")
+    expect(hands.page.get_by_text("is silenced until")).to_be_visible()
+
+
 def track_fifty(hands: Hands) -> None:
     """Track fifty transactions with a case id, by paste."""
     hands.open("tracked")
@@ -278,6 +285,7 @@ JOURNEYS: Final = (
     Journey("Hand an incident over, by name", hand_over),
     Journey("Silence an incident for an hour", silence),
     Journey("Which module rejects most, is it worse, its limit", worst_module),
+    Journey("Mute that module for the night", mute_for_the_night),
     Journey("Track 50 transactions with a case id", track_fifty),
     Journey("Give ten of them an owner", edit_ten),
     Journey("Save a filter for everybody", save_filter),
@@ -285,7 +293,7 @@ JOURNEYS: Final = (
 )
 
 
-_OF_MANY_NETWORKS: Final = (cheap_hour, two_networks, worst_module)
+_OF_MANY_NETWORKS: Final = (cheap_hour, two_networks, worst_module, mute_for_the_night)
 """Their names and figures are those of the invented networks."""
 
 

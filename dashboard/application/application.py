@@ -46,6 +46,7 @@ from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import Silences
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
+from dashboard.application.watches import Watches
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.paste import Remarks
@@ -102,6 +103,7 @@ class Application(ApplicationSubject):
         self.silences = Silences(context)
         self.recipients = Recipients(context)
         self.rules = AlertRules(context)
+        self.watches = Watches(context)
         self.incidents = Incidents(context)
         self.links = LinkActions(context)
         self.lookups = Lookups(context)

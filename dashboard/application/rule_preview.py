@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import Column, Listing, for_programs, time_column
 from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -24,6 +26,7 @@ from dashboard.domain.alerts.rule_preview import (
     judged_steps,
     rate_spells,
 )
+from dashboard.domain.alerts.rule_text import group_in_words
 from dashboard.domain.fees.gas import RollupLevel
 from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import GapCause
@@ -168,3 +171,31 @@ def _minutes(
 
 def _opened_at(firing: Firing) -> datetime:
     return firing.at
+
+
+def firing_listing(context: ApplicationContext) -> Listing[Firing]:
+    """Return how the firings of a preview are listed."""
+    return Listing(
+        "firings",
+        (
+            time_column("at", "at", lambda each: each.at),
+            time_column("until", "until", lambda each: each.ends, "lasts"),
+            for_programs("networkId", lambda each: each.network_id),
+            Column(
+                "network",
+                lambda each: context.label(each.network_id),
+                "network",
+                lambda each: context.network_name(each.network_id),
+            ),
+            Column(
+                "changes", lambda each: f"{each.changes:,}", "changes", lambda each: each.changes
+            ),
+            Column(
+                "what",
+                group_in_words,
+                "group",
+                lambda each: {str(name): value for name, value in each.group},
+            ),
+        ),
+        "Nothing is listed.",
+    )

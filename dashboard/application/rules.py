@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,6 @@ from dashboard.application.listing import (
     Listing,
     for_programs,
     instant,
-    time_column,
 )
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
@@ -24,7 +23,7 @@ from dashboard.domain.alerts.incident import Incident, IncidentState, close_unre
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.route import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_preview import Firing, RulePreview
+from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleEdit,
@@ -39,7 +38,6 @@ from dashboard.domain.alerts.rule_table import (
     write_rule,
 )
 from dashboard.domain.alerts.rule_text import (
-    group_in_words,
     preview_in_words,
     recipients_in_words,
     scope_in_words,
@@ -77,6 +75,9 @@ MOST_RULES: Final = 200
 LATELY: Final = timedelta(days=7)
 """How far back the page tries rules."""
 
+ENDED: Final = "ended"
+"""The state of a rule that ended by itself."""
+
 _KEPT_FOR: Final = timedelta(minutes=5)
 _OPEN_STATES: Final = (
     IncidentState.FIRING,
@@ -110,6 +111,7 @@ class AlertRules(ApplicationSubject):
                 all_open_incidents(connection, _MOST_INCIDENTS),
                 pending_conditions(connection),
                 silent_now(connection, networks, self._context.now()),
+                self._context.now(),
             )
 
     def as_file(self) -> str:
@@ -284,6 +286,9 @@ class RuleState(NamedTuple):
     why: str = ""
 
 
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSituation:
     """What is open, what is about to open, and what is silent."""
@@ -291,14 +296,15 @@ class RuleSituation:
     incidents: Sequence[Incident] = ()
     pending: Sequence[PendingCondition] = ()
     sources: Sequence[SourceOutage] = ()
+    now: datetime = _NEVER
 
     def state_of(self, rule: Rule) -> RuleState:
         """Return where a rule stands; without a worker nothing of it is known.
 
         What is open counts before what is silent: that may be another network.
         """
-        if not rule.is_enabled:
-            return RuleState("off")
+        if not rule.is_enabled or rule.is_over(self.now):
+            return _without_effect(rule)
         silent = [each for each in self.sources if inhibited_rules(each, [rule])]
         is_unwatched = any(each.kind is SubjectKind.WORKER for each in silent)
         if is_unwatched:
@@ -314,6 +320,12 @@ class RuleSituation:
         if since:
             return RuleState(IncidentState.PENDING, f"Pending since {moment(min(since))}.")
         return RuleState("on")
+
+
+def _without_effect(rule: Rule) -> RuleState:
+    if not rule.is_enabled or rule.until is None:
+        return RuleState("off")
+    return RuleState(ENDED, f"Ended on {moment(rule.until)}.")
 
 
 def _without_data(source: SourceOutage) -> RuleState:
@@ -366,32 +378,4 @@ def rule_listing(context: ApplicationContext) -> Listing[ListedRule]:
         ),
         "There is no rule.",
         lambda each: rule_form(each.stored),
-    )
-
-
-def firing_listing(context: ApplicationContext) -> Listing[Firing]:
-    """Return how the firings of a preview are listed."""
-    return Listing(
-        "firings",
-        (
-            time_column("at", "at", lambda each: each.at),
-            time_column("until", "until", lambda each: each.ends, "lasts"),
-            for_programs("networkId", lambda each: each.network_id),
-            Column(
-                "network",
-                lambda each: context.label(each.network_id),
-                "network",
-                lambda each: context.network_name(each.network_id),
-            ),
-            Column(
-                "changes", lambda each: f"{each.changes:,}", "changes", lambda each: each.changes
-            ),
-            Column(
-                "what",
-                group_in_words,
-                "group",
-                lambda each: {str(name): value for name, value in each.group},
-            ),
-        ),
-        "Nothing is listed.",
     )

@@ -61,13 +61,15 @@ class NetworkFinding:
 class TransactionSummary:
     """All that is known of one hash, one finding per network that can be asked.
 
-    `case_id` is that of a tracked transaction, as people wrote it; empty where there is none.
+    `case_id` and `label` are those of a tracked transaction, as people wrote them; empty where
+    there is none.
     """
 
     tx_hash: TxHash
     findings: tuple[NetworkFinding, ...]
     is_tracked: bool
     case_id: str = ""
+    label: str = ""
 
     @property
     def is_settled(self) -> bool:
@@ -187,7 +189,7 @@ def read_transaction_summaries(
                 each,
                 tuple(_findings(profiles, each, evidence[each], stored[each], now)),
                 each in watched,
-                watched.get(each, ""),
+                *watched.get(each, ("", "")),
             )
             for each in some
         ]

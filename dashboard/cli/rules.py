@@ -13,10 +13,9 @@ import click
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.recipients import Recipients
-from dashboard.application.rule_preview import LONGEST_PREVIEW
+from dashboard.application.rule_preview import LONGEST_PREVIEW, firing_listing
 from dashboard.application.rules import (
     AlertRules,
-    firing_listing,
     rule_file,
     rule_form,
     rule_listing,

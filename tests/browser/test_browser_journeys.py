@@ -53,3 +53,20 @@ def test_each_customer_is_a_paste_enter_and_copy_and_a_mail_is_two_clicks(
         assert (hands.clicks, hands.keys) == (3, 6)
         journeys.from_mail_to_acknowledged(hands)
         assert (hands.clicks, hands.keys) == (5, 6)
+
+
+def test_module_is_muted_for_the_night_by_two_clicks_on_its_page(
+    browser: Browser, site: journeys.Site
+) -> None:
+    with journeys.somebody(browser, site) as hands:
+        journeys.worst_module(hands)
+        hands.page.get_by_role("button", name="Silence", exact=True).click()
+        name = hands.page.get_by_test_id("stPopoverBody").get_by_label("Your name")
+        name.fill("Ada")
+        name.press("Enter")
+        expect(name).to_have_count(0)
+        hands.page.keyboard.press("Escape")
+        before = hands.clicks
+
+        journeys.mute_for_the_night(hands)
+        assert hands.clicks - before == 2

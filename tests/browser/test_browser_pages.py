@@ -318,6 +318,19 @@ def test_new_figure_is_drawn_in_the_same_chart_and_leaves_the_label(page: Page, 
     assert chart.evaluate("plot => plot.isConnected")
 
 
+def test_bar_of_rejections_shows_its_time_alone_and_a_double_click_all(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/rejections")
+    chart = page.locator(".st-key-rejections-over-time .js-plotly-plot")
+    chart.locator(".barlayer .point path").last.click(force=True)
+
+    expect(page).to_have_url(re.compile("from=.*&to="))
+    expect(page.get_by_role("button", name=re.compile("^Time"))).to_be_visible()
+    chart.locator(".nsewdrag").first.dblclick()
+    expect(page).not_to_have_url(re.compile("from="))
+
+
 def test_name_of_a_compared_network_leads_to_its_chart_within_the_page(
     page: Page, site: str
 ) -> None:

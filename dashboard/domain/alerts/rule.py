@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -138,7 +138,7 @@ class Rule:
     goes at once and whose followers are grouped for `group_wait`. An open incident that nobody
     acknowledged is repeated every `remind_every`, and sent to `escalate_to` after
     `escalate_after`. Outside of `active_hours` notifications are held. A critical rule that
-    `pierces` heeds neither quiet hours nor the cap.
+    `pierces` heeds neither quiet hours nor the cap. A rule with `until` ends by itself then.
     """
 
     name: str
@@ -157,6 +157,11 @@ class Rule:
     escalate_to: tuple[Recipient, ...] = ()
     active_hours: ActiveHours | None = None
     pierces: bool = False
+    until: datetime | None = None
+
+    def is_over(self, at: datetime) -> bool:
+        """Whether it ended by itself."""
+        return self.until is not None and at >= self.until
 
     @property
     def incident_pending(self) -> timedelta:
@@ -184,6 +189,7 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
     """Whether a change concerns a rule: it is on, of this kind, and takes it."""
     return (
         rule.is_enabled
+        and not rule.is_over(change.transition.at)
         and change.transition.subject.rule in {"", rule.name}
         and change.transition.is_notifiable
         and kind_of(change.transition) is rule.kind
@@ -191,10 +197,11 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
     )
 
 
-def takes_all_reports(rule: Rule) -> bool:
+def takes_all_reports(rule: Rule, at: datetime) -> bool:
     """Whether a rule asks for the rejection of each transaction that any node reports."""
     is_of_each = rule.kind in {RuleKind.REJECTED, RuleKind.CHANGED}
-    return rule.is_enabled and is_of_each and rule.scope.takes_all_reports
+    is_on = rule.is_enabled and not rule.is_over(at)
+    return is_on and is_of_each and rule.scope.takes_all_reports
 
 
 DEFAULT_RULES: Final = (

@@ -15,9 +15,11 @@ from dashboard.domain.alerts.rule_values import (
     duration,
     flag,
     items,
+    moment,
     positive_duration,
     word,
     words,
+    write_moment,
 )
 from dashboard.domain.formatting import write_duration
 from dashboard.domain.people.active_hours import WeekSpan
@@ -151,6 +153,7 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "escalate_to": _recipients,
     "active": _spans,
     "pierces": flag,
+    "until": moment,
     **{each.key: each.read for kind in KINDS.values() for each in kind.figures},
 }
 """Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
@@ -189,6 +192,7 @@ WRITERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "escalate_after": ("escalate_after", write_duration),
     "escalate_to": ("escalate_to", write_recipients),
     "pierces": ("pierces", _as_it_is),
+    "until": ("until", write_moment),
 }
 """Each key with the field that it says, and how that is written."""
 

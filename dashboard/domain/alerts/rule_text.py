@@ -15,7 +15,7 @@ from dashboard.domain.alerts.rule import CAUSE, Rule
 from dashboard.domain.alerts.rule_keys import write_recipients
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import RuleDifference
-from dashboard.domain.formatting import capitalized, span
+from dashboard.domain.formatting import capitalized, moment, span
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind, module_trouble
@@ -49,6 +49,8 @@ def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     if rule.active_hours is not None:
         hours = ", ".join(map(str, rule.active_hours.spans))
         parts.append(f"; only {hours} ({rule.active_hours.zone}), held otherwise")
+    if rule.until is not None:
+        parts.append(f"; until {moment(rule.until)}")
     return f"{''.join(parts)}."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -64,6 +64,23 @@ def duration(written: object) -> timedelta:
             f"is {shorten(str(written))}: write a number and a unit, such as 30s, 15m or 12h"
         )
     return length
+
+
+def moment(written: object) -> datetime:
+    try:
+        at = datetime.fromisoformat(str(written))
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise InputError(
+            f"is {shorten(str(written))}: write a moment and its offset from UTC, such as "
+            "2026-11-27T07:00:00Z"
+        )
+    return at.astimezone(UTC).replace(microsecond=0)
+
+
+def write_moment(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def positive_duration(written: object) -> timedelta:

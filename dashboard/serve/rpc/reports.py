@@ -194,7 +194,7 @@ def update_watched_conditions(
     """
     if not saved:
         return
-    takes_all = any(takes_all_reports(each) for each in rules_in_force(connection))
+    takes_all = any(takes_all_reports(each, now) for each in rules_in_force(connection))
     changed = saved if takes_all else watched_among(connection, saved)
     versions = versions_among(connection, [tx_hash for tx_hash, _ in changed])
     for tx_hash, network_id in changed:

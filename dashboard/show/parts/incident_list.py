@@ -37,7 +37,7 @@ from dashboard.show.parts.list_page import (
     select_filter,
 )
 from dashboard.show.parts.notices import empty
-from dashboard.show.parts.subject_acts import Subject, silence_button
+from dashboard.show.parts.subject_acts import Subject, silence_button, watch_button
 from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
@@ -197,10 +197,11 @@ def incident_acts(queries: Application, incident: Incident, *, is_short: bool = 
         _unacknowledge(queries, incident)
     else:
         acknowledge_button(queries, key, [incident.incident_id])
-    title = queries.incidents.title_of(incident)
-    silence_button(queries, key, Subject(title, matchers_of(incident)))
+    subject = Subject(queries.incidents.title_of(incident), matchers_of(incident))
+    silence_button(queries, key, subject)
     if is_short:
         return
+    watch_button(queries, key, subject)
     popover = st.popover("More", key=f"more-{key}", on_change="rerun")
     if popover.open:
         with popover:

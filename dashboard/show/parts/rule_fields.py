@@ -135,6 +135,10 @@ HOURS: Final = (
     RuleField("active", "Hours", Input.WORDS, "at any hour", "mon-fri 08:00-18:00"),
     RuleField("time_zone", "Time zone of the hours", Input.TEXT, "UTC", "Europe/Berlin"),
     RuleField("pierces", "Even in quiet hours", Input.YES),
+    RuleField(
+        *("until", "Until", Input.TEXT, "for good", "2026-12-01T07:00:00Z"),
+        fits=lambda kind: not _lasting(kind),
+    ),
 )
 GROUPING: Final = (
     RuleField(

@@ -9,7 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.application import Application
-from dashboard.application.rules import LATELY, firing_listing, zone_of
+from dashboard.application.rule_preview import firing_listing
+from dashboard.application.rules import LATELY, zone_of
 from dashboard.application.text import sentence, span
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.rules import RuleState, changed_in_words
+from dashboard.application.rules import ENDED, RuleState, changed_in_words
 from dashboard.application.text import sentence
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
@@ -27,6 +27,7 @@ from dashboard.show.parts.table import entry, entry_markup
 from dashboard.store.alerts.rules import StoredRule
 
 _OFF: Final = ("mute", "·", "Off")
+_ENDED: Final = ("mute", "·", "Ended")
 _RULES: Final = {"section": "Rules"}
 _LONGEST_SCOPE: Final = 600
 _LONGEST_FILE: Final = 100_000
@@ -98,9 +99,11 @@ def rule_markup(
     """Build what is said of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
-    is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}
+    is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA, ENDED}
+    off = _ENDED if rule_state.word == ENDED else _OFF
+    is_on = rule.is_enabled and rule_state.word != ENDED
     return entry_markup(
-        severity_badge(rule.severity) if rule.is_enabled else badge(*_OFF),
+        severity_badge(rule.severity) if is_on else badge(*off),
         rule.name,
         capitalized(lately),
         rule_state.why if is_said else "",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -14,10 +13,8 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.text import moment_near
-from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.application.watches import watched_scope
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.rule import Rule, RuleScope
-from dashboard.domain.alerts.rule_table import Rules
 from dashboard.domain.alerts.silence import (
     LONGEST_REASON,
     Silence,
@@ -28,7 +25,6 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.markup import plain_label
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, first_name, may, undone
 from dashboard.show.parts.fee_summary import zone_named
 from dashboard.show.parts.frame import OPEN, link
@@ -36,8 +32,6 @@ from dashboard.show.parts.frame import OPEN, link
 _LONGEST_TITLE: Final = 120
 _MORNING: Final = "Until 07:00"
 _LENGTHS: Final = {"1 h": timedelta(hours=1), "8 h": timedelta(hours=8)}
-_NO_NAME: Final = re.compile(r"[^a-z0-9]+")
-_LONGEST_RULE: Final = 64
 _FAILED: Final = "Nothing was changed."
 
 
@@ -49,13 +43,21 @@ class Subject:
     matchers: tuple[Matcher, ...]
 
 
-def subject_of(about: MatchedProperty, value: str, network_id: NetworkId | None = None) -> Subject:
+def subject_of(
+    queries: Application, about: MatchedProperty, value: str, network_id: NetworkId | None
+) -> Subject:
     """Return the changes of a module, a sender or a label, on one network or on all."""
     named = (Matcher(about, value),)
     if network_id is None:
         return Subject(f"{about} {value}", named)
     here = Matcher(MatchedProperty.NETWORK, str(network_id))
-    return Subject(f"{about} {value}", (*named, here))
+    return Subject(f"{about} {value} on {queries.network_name(network_id)}", (*named, here))
+
+
+def subject_acts(queries: Application, key: str, *subjects: Subject) -> None:
+    """Offer to silence and to watch one of these subjects."""
+    silence_button(queries, key, *subjects)
+    watch_button(queries, key, *subjects)
 
 
 def silence_button(queries: Application, key: str, *subjects: Subject) -> None:
@@ -69,25 +71,37 @@ def silence_button(queries: Application, key: str, *subjects: Subject) -> None:
 
 
 def _silence_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
-    number = 0
-    if len(subjects) > 1:
-        names = [plain_label(each.title, _LONGEST_TITLE) for each in subjects]
-        places = range(len(names))
-        number = st.radio("What", places, format_func=names.__getitem__, key=f"silence-what-{key}")
+    subject = _chosen(f"silence-what-{key}", subjects)
     st.caption("Nobody is notified of it, or of more like it, for this long.")
     first_name(queries, f"silence-{key}")
     reason = st.text_input("Reason (optional)", key=f"reason-{key}", max_chars=LONGEST_REASON) or ""
+    ends_at = _length(queries, f"silence-{key}")
+    if ends_at is not None:
+        _silence(queries, subject, ends_at, reason)
+
+
+def _chosen(key: str, subjects: Sequence[Subject]) -> Subject:
+    """Ask which of several is meant."""
+    if len(subjects) == 1:
+        return subjects[0]
+    names = [plain_label(each.title, _LONGEST_TITLE) for each in subjects]
+    return subjects[st.radio("What", range(len(names)), format_func=names.__getitem__, key=key)]
+
+
+def _length(queries: Application, key: str) -> datetime | None:
+    """Offer how long it lasts; return the end that was pressed."""
     zone, zone_name = zone_named(st.context.timezone)
     now = queries.now()
-    ends = {name: (now + length, None) for name, length in _LENGTHS.items()}
-    offered: dict[str, tuple[datetime, str | None]] = {
-        **ends,
+    ends: dict[str, tuple[datetime, str | None]] = {
+        **{name: (now + length, None) for name, length in _LENGTHS.items()},
         _MORNING: (next_morning(now, zone), f"In the time zone {zone_name}"),
     }
+    pressed = None
     with st.container(horizontal=True, gap="small", key=f"lengths-{key}"):
-        for name, (ends_at, note) in offered.items():
-            if st.button(name, key=f"silence-{key}-{name}", help=note):
-                _silence(queries, subjects[number], ends_at, reason)
+        for name, (ends_at, note) in ends.items():
+            if st.button(name, key=f"{key}-{name}", help=note):
+                pressed = ends_at
+    return pressed
 
 
 def _silence(queries: Application, subject: Subject, ends_at: datetime, reason: str) -> None:
@@ -110,53 +124,75 @@ def _silence(queries: Application, subject: Subject, ends_at: datetime, reason: 
     act(change, queries, "Nothing was silenced.", done)
 
 
+def watch_button(queries: Application, key: str, *subjects: Subject) -> None:
+    """Offer to be notified of each rejection of one of these for a time, or no longer.
+
+    What is watched already says so, and until when.
+    """
+    able = [each for each in subjects if watched_scope(each.matchers) is not None]
+    if not able or not may(queries, Action.ADD_RULE):
+        return
+    rule = next(filter(None, (queries.watches.lasting(each.matchers) for each in able)), None)
+    label = "Watch" if rule is None else "Watched"
+    if rule is not None and rule.until is not None:
+        label = f"Watched until {moment_near(rule.until, queries.now())}"
+    popover = st.popover(label, key=f"watching-{key}", on_change="rerun")
+    if popover.open:
+        with popover:
+            _watch_menu(queries, key, able)
+
+
+def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
+    subject = _chosen(f"watch-what-{key}", subjects)
+    matchers = subject.matchers
+    st.caption(
+        "You are notified of each rejection like this from now on, by a rule that ends by itself. "
+        "If no recipient has your name, the default recipients are notified."
+    )
+    first_name(queries, f"watch-{key}")
+    until = _length(queries, f"watch-{key}")
+    if st.button("For good", key=f"watch-{key}-good", help="Until somebody stops it") or until:
+        end = "" if until is None else f" until {moment_near(until, queries.now())}"
+        said = f"“{subject.title}” is watched{end}"
+        act(
+            lambda by: queries.watches.begin(matchers, until, by),
+            queries,
+            _FAILED,
+            lambda found: replace(undone(queries, found), said=said),
+        )
+    rule = queries.watches.lasting(matchers)
+    if rule is None:
+        return
+    link("alerts", f"{OPEN} its rule", {"section": "Rules", "rule": rule.name})
+    if st.button("Stop watching", key=f"watch-{key}-stop"):
+        act(
+            lambda by: queries.watches.end(matchers, by),
+            queries,
+            _FAILED,
+            lambda found: replace(undone(queries, found), said=f"“{subject.title}” is left alone"),
+        )
+
+
 def watch_sender_button(queries: Application, sender: Address) -> None:
     """Offer to track each rejected transaction of an address, or to stop that."""
     ids = [each.network_id for each in queries.networks if each.sees_all_reports]
     ask = queries.senders
     if any(each.sender == sender for each in ask.watched()):
         if may(queries, Action.UNWATCH_SENDER) and st.button(
-            "Stop watching", key=f"unwatch-{sender}"
+            "Stop tracking its rejections", key=f"unwatch-{sender}"
         ):
             undo = partial(ask.watch, [sender], ids, "")
-            said = f"The sender {sender} is not watched any more"
+            said = f"Rejections of the sender {sender} are not tracked any more"
             act(partial(ask.unwatch, sender), queries, _FAILED, lambda _: Done(said, undo))
         return
     if not ids or not may(queries, Action.WATCH_SENDER):
         return
-    if st.button("Watch", key=f"watch-{sender}", help="Track each rejected transaction of it"):
+    if st.button("Track its rejections", key=f"watch-{sender}", help="Each that nodes report"):
         act(
             lambda by: ask.watch([sender], ids, "", by),
             queries,
             _FAILED,
-            lambda _: Done(f"The sender {sender} is watched", partial(ask.unwatch, sender)),
-        )
-
-
-def watch_button(queries: Application, about: MatchedProperty, value: str) -> None:
-    """Offer a rule that notifies of each rejection by a module or with a label."""
-    if not may(queries, Action.CHANGE_RULE):
-        return
-    name = f"watch-{_NO_NAME.sub('-', value.lower()).strip('-')}"[:_LONGEST_RULE]
-    if any(each.rule.name == name for each in queries.rules.in_force()):
-        link("alerts", f"{OPEN} the rule that watches it", {"section": "Rules", "rule": name})
-        return
-    if st.button("Watch", key=f"watch-{name}", help="Notify of each rejection, by a new rule"):
-        is_module = about is MatchedProperty.MODULE
-        scope = (
-            RuleScope(modules=(value,), takes_all_reports=True)
-            if is_module
-            else RuleScope(labels=(value,))
-        )
-
-        def edit(held: Rules) -> Rules:
-            if any(each.name == name for each in held):
-                raise InputError(f"a rule {name} exists already: open it")
-            return (*held, Rule(name, RuleKind.REJECTED, scope=scope))
-
-        act(
-            lambda by: queries.rules.change(edit, by),
-            queries,
-            _FAILED,
-            lambda found: undone(queries, found),
+            lambda _: Done(
+                f"Rejections of the sender {sender} are tracked", partial(ask.unwatch, sender)
+            ),
         )

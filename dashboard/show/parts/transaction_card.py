@@ -21,6 +21,7 @@ from dashboard.application.application import Application
 from dashboard.application.sharing import Sharing
 from dashboard.application.text import moment, sentence, short_hash
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Action
@@ -38,17 +39,21 @@ from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.notices import notice, store_errors_shown
 from dashboard.show.parts.rejection_table import quoted, version_in_full
+from dashboard.show.parts.subject_acts import subject_acts, subject_of
 from dashboard.show.parts.table import table
 from dashboard.store.tracking.saved import ShareLink
 
 _VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
 
 
-def transaction_card(summary: TransactionSummary, context: AnswerContext) -> None:
+def transaction_card(
+    queries: Application, summary: TransactionSummary, context: AnswerContext
+) -> None:
     """Show the answer, beside it the text to pass on, and folded what both rest on."""
     answer, text = st.columns([7, 6], gap="medium")
     with answer, st.container(key=f"card-{summary.tx_hash}", gap="small"):
         _answer(summary, context)
+        _acts(queries, summary)
         with st.expander("Facts, and the reason as sent", icon=":material/fact_check:"):
             for number, finding in enumerate(summary.conclusive_findings()):
                 _facts(finding, context.now, is_first=number == 0)
@@ -70,6 +75,25 @@ def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
     head = element("header", name, class_="lw-card-head")
     steps = (_steps(what, networks) for networks, what in next_steps(groups))
     st.html(join(head, _said(first, case, tracked), *map(_said, others), *steps))
+
+
+def _acts(queries: Application, summary: TransactionSummary) -> None:
+    """Offer to silence and to watch the module, the sender and the label of a rejected one."""
+    finding = next((each for each in summary.conclusive_findings() if each.versions), None)
+    if finding is None:
+        return
+    newest, network_id = finding.versions[0], finding.profile.network_id
+    sender = newest.record.sender
+    values = {
+        MatchedProperty.MODULE: finding.reason_of(newest).module,
+        MatchedProperty.SENDER: None if sender is None else str(sender),
+        MatchedProperty.LABEL: summary.label,
+    }
+    subjects = [
+        subject_of(queries, about, value, network_id) for about, value in values.items() if value
+    ]
+    with in_line(f"subject-acts-{summary.tx_hash}"):
+        subject_acts(queries, str(summary.tx_hash), *subjects)
 
 
 def _said(group: FindingGroup, *marks: Markup) -> Markup:

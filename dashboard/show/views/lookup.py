@@ -206,7 +206,7 @@ def _answers(asked: LookupQuestion) -> None:
         if len(summaries) > 1:
             _many(queries, summaries)
         else:
-            transaction_card(summaries[0], _context(queries))
+            transaction_card(queries, summaries[0], _context(queries))
 
 
 def _known(queries: Application, asked: LookupQuestion) -> Sequence[TransactionSummary]:
@@ -236,7 +236,7 @@ def _rows(queries: Application, shown: Sequence[TransactionSummary], number: int
         lookup_row(each, is_open=is_open)
         if is_open:
             with st.container(key=f"opened-{each.tx_hash}"):
-                transaction_card(each, context)
+                transaction_card(queries, each, context)
 
 
 def _counts_in_words(kinds: Sequence[VerdictKind | None]) -> str:

@@ -71,9 +71,8 @@ from dashboard.show.parts.rejection_table import (
     unknown_reasons,
 )
 from dashboard.show.parts.subject_acts import (
-    silence_button,
+    subject_acts,
     subject_of,
-    watch_button,
     watch_sender_button,
 )
 from dashboard.show.parts.table import list_table
@@ -151,17 +150,15 @@ def _acts(queries: Application, chosen: _Chosen) -> None:
         return
     subjects = []
     if chosen.module:
-        subjects.append(subject_of(MatchedProperty.MODULE, chosen.module, network_id))
+        subjects.append(subject_of(queries, MatchedProperty.MODULE, chosen.module, network_id))
     if sender is not None:
-        subjects.append(subject_of(MatchedProperty.SENDER, str(sender), network_id))
+        subjects.append(subject_of(queries, MatchedProperty.SENDER, str(sender), network_id))
     with in_line("subject-acts"):
         said = " and ".join(each.title for each in subjects)
         st.html(element("p", said[:1].upper() + said[1:], class_="lw-quiet"), width="content")
-        silence_button(queries, "shown", *subjects)
+        subject_acts(queries, "shown", *subjects)
         if sender is not None:
             watch_sender_button(queries, sender)
-        else:
-            watch_button(queries, MatchedProperty.MODULE, chosen.module)
 
 
 def _choose(queries: Application, network_id: NetworkId | None) -> _Chosen:

@@ -46,7 +46,7 @@ from dashboard.show.parts.notices import (
     notice,
     store_errors_shown,
 )
-from dashboard.show.parts.subject_acts import silence_button, subject_of, watch_button
+from dashboard.show.parts.subject_acts import subject_acts, subject_of
 from dashboard.show.parts.table import entry, entry_markup
 from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_filters import (
@@ -237,9 +237,8 @@ def _list(
     """Show a page of the list; on the first one, what is needed comes before all else."""
     if wanted.label:
         with in_line("subject-acts"):
-            subject = subject_of(MatchedProperty.LABEL, wanted.label, wanted.network_id)
-            silence_button(queries, "label", subject)
-            watch_button(queries, MatchedProperty.LABEL, wanted.label)
+            subject = subject_of(queries, MatchedProperty.LABEL, wanted.label, wanted.network_id)
+            subject_acts(queries, "label", subject)
     total = queries.tracked.count(wanted)
     if not total:
         empty("No transaction matches these filters", "Remove a filter to see more.")

@@ -119,11 +119,13 @@ def track_all(
     return results
 
 
-def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> dict[TxHash, str]:
-    """Return the tracked ones of the hashes, each with its case id."""
+def tracked_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, tuple[str, str]]:
+    """Return the tracked ones of the hashes, each with its case id and its label."""
     column = tracked_hashes.c
-    query = select(column.tx_hash, column.case_id).where(column.tx_hash.in_(hashes))
-    return {row.tx_hash: row.case_id for row in connection.execute(query)}
+    query = select(column.tx_hash, column.case_id, column.label).where(column.tx_hash.in_(hashes))
+    return {row.tx_hash: (row.case_id, row.label) for row in connection.execute(query)}
 
 
 def select_tracked() -> Select[Any]:

@@ -20,7 +20,8 @@ from dashboard.application.lookup import lookup_file
 from dashboard.application.polling_plan import PLAN
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing
-from dashboard.application.rules import firing_listing, rule_listing
+from dashboard.application.rule_preview import firing_listing
+from dashboard.application.rules import rule_listing
 from dashboard.application.senders import RANKED, WatchedSenders
 from dashboard.application.sharing import SHARE_LINKS
 from dashboard.application.silences import Silences

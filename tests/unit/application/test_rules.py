@@ -73,6 +73,7 @@ DEAR_SOON = PendingCondition(Subject(SubjectKind.FEE_LIMIT, A_NETWORK, rule="dea
     [
         (BUSY, RuleSituation(), "on"),
         (replace(BUSY, is_enabled=False), RuleSituation([OPEN]), "off"),
+        (replace(BUSY, until=A_MOMENT), RuleSituation([OPEN], now=A_MOMENT), "ended"),
         (BUSY, RuleSituation([OPEN], [BUSY_SOON], [SILENT]), "firing"),
         (BUSY, RuleSituation([OPEN], sources=[NO_WORKER]), "no data"),
         (BUSY, RuleSituation([], [BUSY_SOON], [SILENT]), "no data"),

@@ -37,6 +37,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import tags_in
 from dashboard.errors import InputError
 from tests.builders import (
+    A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
     a_record,
@@ -96,10 +97,19 @@ def test_transaction_that_nobody_tracks_is_taken_only_with_all_reports() -> None
 def test_rule_for_all_reports_is_one_of_single_rejections_that_is_on() -> None:
     takes_all = replace(REJECTED, scope=RuleScope(takes_all_reports=True))
 
-    assert takes_all_reports(takes_all)
-    assert not takes_all_reports(replace(takes_all, is_enabled=False))
-    assert not takes_all_reports(replace(takes_all, kind=RuleKind.REJECTION_RATE))
-    assert not takes_all_reports(REJECTED)
+    assert takes_all_reports(takes_all, A_MOMENT)
+    assert not takes_all_reports(replace(takes_all, is_enabled=False), A_MOMENT)
+    assert not takes_all_reports(replace(takes_all, kind=RuleKind.REJECTION_RATE), A_MOMENT)
+    assert not takes_all_reports(REJECTED, A_MOMENT)
+    assert not takes_all_reports(replace(takes_all, until=A_MOMENT), A_MOMENT)
+
+
+def test_rule_with_an_end_takes_what_happened_before() -> None:
+    change = a_change()
+    at = change.transition.at
+
+    assert fits(replace(REJECTED, until=at + seconds(1)), change)
+    assert not fits(replace(REJECTED, until=at), change)
 
 
 def test_rule_of_silence_is_about_both_apis() -> None:

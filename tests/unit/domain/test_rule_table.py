@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -93,6 +93,11 @@ MEASURES: dict[RuleKind, st.SearchStrategy[Any]] = {
 }
 
 
+ends = st.datetimes(datetime(2000, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001 - that is added
+    lambda each: each.replace(microsecond=0)
+)
+
+
 @st.composite
 def rules(draw: st.DrawFn) -> Rule:
     """Draw a rule that a file may hold."""
@@ -118,6 +123,7 @@ def rules(draw: st.DrawFn) -> Rule:
         escalate_to=draw(several(recipients, 1)) if escalates else (),
         active_hours=draw(st.none() | hours),
         pierces=severity is Severity.CRITICAL and draw(st.booleans()),
+        until=None if about.is_lasting else draw(st.none() | ends),
     )
 
 
@@ -231,6 +237,8 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("time_zone", 1, "write some text in quotes"),
         ("severty", "info", "did you mean severity?"),
         ("reports", ["all"], "choose one of tracked, all"),
+        ("until", "tomorrow", "write a moment and its offset"),
+        ("until", "2026-11-27T07:00:00", "such as 2026-11-27T07:00:00Z"),
         ("zzz", 1, "choose one of kind, severity"),
     ],
 )
@@ -256,6 +264,7 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({"kind": "busy", "escalate_to": ["a@b"]}, "escalate_to", "needs escalate_after"),
         ({"kind": "busy", "pierces": True}, "pierces", 'needs severity = "critical"'),
         ({"kind": "busy", "time_zone": "Europe/Berlin"}, "time_zone", "needs active"),
+        ({"kind": "busy", "until": "2026-11-27T07:00:00Z"}, "until", "what happens once"),
         ({"severity": "info"}, "", "lacks kind"),
         ({"kind": "busy", "window": "5m"}, "window", "belongs to rules of kind rejection-rate"),
         ({"kind": "rejection-rate", "window": "5m"}, "", "lacks more_than"),

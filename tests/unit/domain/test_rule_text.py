@@ -22,7 +22,7 @@ from dashboard.domain.alerts.rule_text import (
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
-from tests.builders import A_NETWORK
+from tests.builders import A_MOMENT, A_NETWORK
 from tests.golden_texts import GoldenTexts
 
 PAGER = (Recipient("webhook", "pager"),)
@@ -57,6 +57,7 @@ RULES = {
     "credits": Rule(
         "a", RuleKind.CREDITS_SHORT, measure=CreditMeasure(9_000, BudgetPeriod.DAY, 80)
     ),
+    "ending": Rule("a", RuleKind.REJECTED, until=A_MOMENT),
     "expiry": Rule("a", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
 }
 DIFFERENCES = {

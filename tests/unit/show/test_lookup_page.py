@@ -29,7 +29,7 @@ from dashboard.store.evidence.record_answers import (
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
-from tests.unit.show.page_runs import open_page, run_script, words_of
+from tests.unit.show.page_runs import open_page, run_script, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -338,3 +338,21 @@ def test_nothing_is_shared_if_nobody_said_where_the_pages_are(store: Store) -> N
     page = open_page(Application(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)))
 
     assert "public_url" in " ".join(each.value for each in page.markdown)
+
+
+def test_what_was_rejected_is_silenced_by_its_label_on_its_network(store: Store) -> None:
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
+    queries.track([tx_hash(1)], "payroll", None, Actor("Ada", NOW))
+    key = str(tx_hash(1))
+    known = {f"silencing-{key}": True, f"watching-{key}": True, "name_of_who_acts": "Ada"}
+
+    page = visit_in(None, "lookup", queries, known, tx=key)
+    what = page.radio(key=f"silence-what-{key}")
+    page = what.set_value(len(what.options) - 1).run()
+    words = words_of(page.button(key=f"silence-{key}-8 h").click().run())
+
+    assert what.options[0].startswith("module ")
+    assert "“label payroll on Devnet” is silenced until 20:00:00 UTC" in words
+    [silence] = queries.silences.stored().unfinished
+    assert queries.silences.scope_of(silence) == "label=payroll, network=Devnet"
+    assert page.radio(key=f"watch-what-{key}").options == what.options

@@ -318,10 +318,11 @@ def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
         yield opened
 
 
-def test_module_is_silenced_for_the_night_in_two_presses_and_watched_in_one(
+def test_module_is_silenced_for_the_night_or_watched_in_two_presses(
     queries: Application,
 ) -> None:
-    known = {"silencing-shown": True, "name_of_who_acts": "Ada"}  # the first press opens it
+    opened = {"silencing-shown": True, "watching-shown": True}  # as the first press does
+    known = {**opened, "name_of_who_acts": "Ada"}
 
     page = visit_in(None, "rejections", queries, known, module="HUB")
     page.button(key="silence-shown-Until 07:00").click().run()
@@ -332,6 +333,13 @@ def test_module_is_silenced_for_the_night_in_two_presses_and_watched_in_one(
     assert "“module HUB” is silenced until 21 Nov 07:00 UTC" in words_of(page)
     page.button(key="undo").click().run()
     assert not queries.silences.stored().unfinished
-    page.button(key="watch-watch-hub").click().run()
+    page.button(key="watch-shown-Until 07:00").click().run()
     [rule] = [each.rule for each in queries.rules.in_force() if each.rule.name == "watch-hub"]
     assert (rule.scope.modules, rule.scope.takes_all_reports) == (("HUB",), True)
+    assert rule.until == silence.over_at
+    assert "“module HUB” is watched until 21 Nov 07:00 UTC" in words_of(page)
+    labels = [each.proto.popover.label for each in page.get("popover")]
+    assert "Watched until 21 Nov 07:00 UTC" in labels
+    page.button(key="watch-shown-stop").click().run()
+    page.button(key="undo").click().run()
+    assert rule in [each.rule for each in queries.rules.in_force()]

@@ -41,7 +41,7 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
     "rejections": {
         **dict.fromkeys(("choose-", "csv", "chip-"), READ),
         **dict.fromkeys(("silencing-", "silence-"), Action.SILENCE),
-        "watch-watch-": Action.CHANGE_RULE,
+        **dict.fromkeys(("watching-", "watch-shown-"), Action.ADD_RULE),
         "watch-0x": Action.WATCH_SENDER,
         "unwatch-": Action.UNWATCH_SENDER,
     },
@@ -53,6 +53,8 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         "share": Action.SHARE,
         "unshare-": Action.END_SHARE,
         "edit-texts": Action.CHANGE_ANSWERS,
+        "silencing-": Action.SILENCE,
+        "watching-": Action.ADD_RULE,
     },
     "tracked": {
         **dict.fromkeys(("need-", "group-", "saved-", "chip-", "older", "tracked_"), READ),
@@ -64,7 +66,7 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         **dict.fromkeys(("choose-", "FormSubmitter:edit_many-"), Action.EDIT_TRACKED),
         "stop-tracking": Action.UNTRACK,
         "silencing-": Action.SILENCE,
-        "watch-": Action.CHANGE_RULE,
+        "watching-": Action.ADD_RULE,
     },
     "alerts": {
         **dict.fromkeys(("acknowledge-", "more-"), Action.ACKNOWLEDGE),
@@ -73,6 +75,7 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         "resolve-": Action.RESOLVE,
         **dict.fromkeys(("silencing-", "silence", "FormSubmitter:silence-"), Action.SILENCE),
         "end-": Action.END_SILENCE,
+        **dict.fromkeys(("watching-", "watch-"), Action.ADD_RULE),
         **dict.fromkeys(("turn-", "FormSubmitter:rules-", "form-"), Action.CHANGE_RULE),
         "edited-rules": Action.CHANGE_RULE,
         "on-": Action.TURN_ON,
@@ -176,7 +179,11 @@ def views(site: Site, path: str) -> Iterator[View]:
 
 def _opened(site: Site) -> Mapping[str, Sequence[tuple[Mapping[str, str], Mapping[str, object]]]]:
     queries = site.queries
-    incident = str(queries.incidents.open()[0].incident.incident_id)
+    stories = queries.incidents.open()
+    incident = str(stories[0].incident.incident_id)
+    rejected = next(
+        str(each.incident.incident_id) for each in stories if each.incident.rule == "rejections"
+    )
     ids = {each.person.name: each.person.person_id for each in queries.people.all()}
     viewer, gone = ids[Role.VIEWER.value], ids["Gone"]
     unfolded = {f"more-{incident}": True, f"silencing-{incident}": True}
@@ -185,7 +192,7 @@ def _opened(site: Site) -> Mapping[str, Sequence[tuple[Mapping[str, str], Mappin
         f"change-{gone}": True,
         f"role-{viewer}-viewer": "support",
     }
-    shown = {"silencing-shown": True}
+    shown = {"silencing-shown": True, "watching-shown": True}
     return {
         "": [({}, {"attention-all": True})],
         "rejections": [
@@ -200,6 +207,7 @@ def _opened(site: Site) -> Mapping[str, Sequence[tuple[Mapping[str, str], Mappin
         ],
         "alerts": [
             ({"incident": incident}, unfolded),
+            ({"incident": rejected}, {f"watching-{rejected}": True}),
             ({"section": "Rules", "rule": "busy"}, {"form-busy--removing": True}),
         ],
         "settings": [({"section": "People and sessions"}, changing)],

@@ -1,0 +1,126 @@
+"""Watches: rules that notify of each rejection by a module or a sender, or like others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.application.context import ApplicationSubject, shared_for
+from dashboard.application.recipients import recipients_called
+from dashboard.application.rules import AlertRules
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.rule import Rule, RuleScope
+from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, removed
+from dashboard.domain.people.access import Actor
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.errors import InputError
+from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.alerts.rules import rules_in_force
+
+_NAMED: Final = (
+    MatchedProperty.MODULE,
+    MatchedProperty.SENDER,
+    MatchedProperty.LABEL,
+    MatchedProperty.TAG,
+)
+"""What is worth a watch: a network or a stage alone has a rule of its own."""
+
+_PREFIX: Final = "watch-"
+_NO_NAME: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST_NAME: Final = 64
+_KEPT_FOR: Final = timedelta(days=1)
+"""How long the rule of a watch that ended stays: its incidents are over then."""
+
+_SHARED_FOR: Final = timedelta(seconds=1)
+
+
+def watched_scope(matchers: Sequence[Matcher]) -> RuleScope | None:
+    """Return the rejections that matchers name; None where they name nothing worth a watch.
+
+    Only tracked transactions have labels and tags; else it is all that nodes report.
+    """
+    values: dict[MatchedProperty, tuple[str, ...]] = {
+        each.about: (*(each.value.split() if each.about is MatchedProperty.TAG else [each.value]),)
+        for each in matchers
+        if each.value
+    }
+    if not any(each in values for each in _NAMED):
+        return None
+    labels, tags = (values.get(each, ()) for each in (MatchedProperty.LABEL, MatchedProperty.TAG))
+    return RuleScope(
+        networks=tuple(NetworkId(int(each)) for each in values.get(MatchedProperty.NETWORK, ())),
+        modules=values.get(MatchedProperty.MODULE, ()),
+        stages=tuple(map(RejectionStage, values.get(MatchedProperty.STAGE, ()))),
+        senders=tuple(map(Address.parse, values.get(MatchedProperty.SENDER, ()))),
+        labels=labels,
+        tags=tags,
+        takes_all_reports=not (labels or tags),
+    )
+
+
+class Watches(ApplicationSubject):
+    def name_of(self, matchers: Sequence[Matcher]) -> str:
+        """Return what the rule of a watch is called."""
+        texts = (
+            self._context.network_name(NetworkId(int(each.value)))
+            if each.about is MatchedProperty.NETWORK
+            else each.value
+            for each in matchers
+            if each.about is not MatchedProperty.RULE
+        )
+        words = _NO_NAME.sub("-", " ".join(texts).lower()).strip("-")
+        return f"{_PREFIX}{words}"[:_LONGEST_NAME].rstrip("-")
+
+    def lasting(self, matchers: Sequence[Matcher]) -> Rule | None:
+        """Return the rule that watches what matchers name now; None where none does."""
+        name, scope = self.name_of(matchers), watched_scope(matchers)
+        is_watch = (each for each in self._rules() if each.name == name and each.scope == scope)
+        now = self._context.now()
+        return next((each for each in is_watch if each.is_enabled and not each.is_over(now)), None)
+
+    def begin(
+        self, matchers: Sequence[Matcher], until: datetime | None, by: Actor
+    ) -> list[RuleDifference]:
+        """Watch what matchers name until a moment, None for good; return how the rules differ.
+
+        The person who acts is notified if a recipient is called so, else the default recipients
+        are. Watches that ended by themselves a day ago are removed.
+        """
+        scope = watched_scope(matchers)
+        if scope is None:
+            raise InputError(
+                "only rejections by a module, from a sender, or with a label or a tag "
+                "can be watched: make a rule for others"
+            )
+        if until is not None and until <= by.at:
+            raise InputError("the watch would be over already: end it later")
+        with self._context.store.read() as connection:
+            directory = read_directory(connection, self._context.settings.recipients)
+            called = recipients_called(by.name, directory, rules_in_force(connection))
+        name = self.name_of(matchers)
+        rule = Rule(name, RuleKind.REJECTED, scope=scope, recipients=called, until=until)
+
+        def edit(held: Rules) -> Rules:
+            if any(each.name == name and each.scope != scope for each in held):
+                raise InputError(f"a rule {name} exists already: open it")
+            left = (
+                each
+                for each in held
+                if not (each.name.startswith(_PREFIX) and each.is_over(by.at - _KEPT_FOR))
+            )
+            return merged_with([rule])(tuple(left))
+
+        return AlertRules(self._context).change(edit, by)
+
+    def end(self, matchers: Sequence[Matcher], by: Actor) -> list[RuleDifference]:
+        """Watch it no more, likewise."""
+        return AlertRules(self._context).change(removed([self.name_of(matchers)]), by)
+
+    @shared_for(_SHARED_FOR, until_write=True)
+    def _rules(self) -> tuple[Rule, ...]:
+        with self._context.store.read() as connection:
+            return rules_in_force(connection)
