@@ -97,7 +97,7 @@ def _length(queries: Application, key: str) -> datetime | None:
         _MORNING: (next_morning(now, zone), f"In the time zone {zone_name}"),
     }
     pressed = None
-    with st.container(horizontal=True, gap="small", key=f"lengths-{key}"):
+    with st.container(horizontal=True, gap="small", width="content", key=f"lengths-{key}"):
         for name, (ends_at, note) in ends.items():
             if st.button(name, key=f"{key}-{name}", help=note):
                 pressed = ends_at
@@ -146,12 +146,14 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     subject = _chosen(f"watch-what-{key}", subjects)
     matchers = subject.matchers
     st.caption(
-        "You are notified of each rejection like this from now on, by a rule that ends by itself. "
-        "If no recipient has your name, the default recipients are notified."
+        "You are notified of each rejection like this until then. If no recipient has your name, "
+        "the default recipients are notified."
     )
     first_name(queries, f"watch-{key}")
-    until = _length(queries, f"watch-{key}")
-    if st.button("For good", key=f"watch-{key}-good", help="Until somebody stops it") or until:
+    with st.container(horizontal=True, gap="small", key=f"lengths-of-{key}"):
+        until = _length(queries, f"watch-{key}")
+        is_for_good = st.button("For good", key=f"watch-{key}-good", help="Until somebody stops it")
+    if is_for_good or until is not None:
         end = "" if until is None else f" until {moment_near(until, queries.now())}"
         said = f"“{subject.title}” is watched{end}"
         act(

@@ -92,10 +92,11 @@ def acknowledge(asked: Asked) -> Reply:
     return _left(asked, ask.acknowledge(_incident_id(asked), asked.by, asked.body.note))
 
 
-class Several(Noted):
-    """Incidents by their ids, or how these begin."""
+class Several(Fields):
+    """Incidents by their ids, or how these begin, with a note for those who read the stories."""
 
     ids: Annotated[list[Text], msgspec.Meta(min_length=1, max_length=MOST_INCIDENTS)]
+    note: Text = ""
 
 
 @endpoints.at(

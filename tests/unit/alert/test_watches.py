@@ -19,7 +19,7 @@ from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
 HUB = (Matcher(MatchedProperty.MODULE, "HUB"),)
-OF_HUB = {"reason_message": "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)", "is_tracked": False}
+OVER_HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
 
 
 def test_watch_notifies_who_began_it_until_its_end_and_is_removed_later(watch: Watch) -> None:
@@ -29,7 +29,7 @@ def test_watch_notifies_who_began_it_until_its_end_and_is_removed_later(watch: W
     lasting = watches.lasting(HUB)
     for number in (1, 2):
         news = a_transition(number, at=watch.clock.now())
-        reject(watch.store, number, transition=news, **OF_HUB)
+        reject(watch.store, number, transition=news, is_tracked=False, reason_message=OVER_HUB)
         watch.wait(HOUR)
     over = watches.lasting(HUB)
     left = {each.rule.name for each in AlertRules(watch.context).in_force()}
