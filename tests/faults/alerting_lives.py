@@ -34,7 +34,7 @@ from dashboard.store.schema import (
     notification_members,
     notifications,
 )
-from dashboard.store.tracking.transactions import track
+from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_NETWORK, a_hash, a_record, a_transition
 from tests.delivery_checks import tell_rejection
 from tests.fake_clock import FakeClock
@@ -162,15 +162,15 @@ class AlertingLives:
 
     def reject(self, numbers: range) -> None:
         """Let transactions be rejected, of several modules."""
+        requests = [TrackRequest(a_hash(each), (A_NETWORK,)) for each in numbers]
         with self.store.write() as connection:
+            track_all(connection, requests, self.clock.now())
             for number in numbers:
                 reason = (
                     f"Transaction line count for module {MODULES[number % 4]}={number + 9} "
                     "is above the limit 8"
                 )
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)
-                request = TrackRequest(a_hash(number), (A_NETWORK,))
-                track(connection, request, self.clock.now())
                 now = self.clock.now()
                 tell_rejection(connection, record, a_transition(number, at=now), now)
 
