@@ -342,7 +342,7 @@ def test_nothing_is_shared_if_nobody_said_where_the_pages_are(store: Store) -> N
 
 def test_what_was_rejected_is_silenced_by_its_label_on_its_network(store: Store) -> None:
     queries = Application(store, (SIMULATED,), None, lambda: NOW)
-    queries.track([tx_hash(1)], "payroll", None, Actor("Ada", NOW))
+    queries.track([tx_hash(1)], Remarks(label="payroll"), Actor("Ada", NOW))
     key = str(tx_hash(1))
     known = {f"silencing-{key}": True, f"watching-{key}": True, "name_of_who_acts": "Ada"}
 
