@@ -185,7 +185,8 @@ def expand_outbox(
             return 0
     with _writing(store, holder_token) as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
-        now, zones = clock(), configured.zones
+        now, directory = clock(), read_directory(connection, configured)
+        zones = configured.zones
         router = routes or partial(routes_of, rules_in_force(connection), now=now, zones=zones)
         silences = unfinished_silences(connection, now)
         routed = [
@@ -193,12 +194,12 @@ def expand_outbox(
                 each,
                 [
                     withhold(route, each.change, silences, now, zones)
-                    for route in router(each.change, configured.named)
+                    for route in router(each.change, directory.configured.named)
                 ],
             )
             for each in entries
         ]
-        outbox.expand(connection, routed, now, read_directory(connection, configured), domain)
+        outbox.expand(connection, routed, now, directory, domain)
         if any(each.transition.subject.kind in SOURCES for each in entries):
             make_lasting_due(connection, now)
     return len(entries)

@@ -15,6 +15,7 @@ from dashboard.application.attention import (
     absent_worker,
     health_troubles,
 )
+from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import (
     NO_SETTINGS,
     ApplicationContext,
@@ -110,6 +111,7 @@ class Application(ApplicationSubject):
         self.answers = AnswerTexts(context)
         self.people = People(context)
         self.sharing = Sharing(context)
+        self.chosen_settings = ChosenSettings(context)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
         self._recent: TtlCache[tuple[TransactionSummary, ...]] = TtlCache(RECENT, clock)
 
@@ -134,7 +136,8 @@ class Application(ApplicationSubject):
         """
         now = self.now()
         with self._store.read_recent() as connection:
-            figures = read_all_figures(connection, self.networks, now)
+            networks = self.context.priced(connection, self.networks)
+            figures = read_all_figures(connection, networks, now)
         ended = self.line_limits.ended()
         awaited = (without_expected_outage(each, ended) for each in figures)
         return now, tuple(conclude_status(each, now) for each in awaited)

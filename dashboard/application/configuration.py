@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from dashboard.application.answers import AnswerTexts
+from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import instant
 from dashboard.application.people import People
@@ -71,6 +72,7 @@ def configured(context: ApplicationContext) -> Document:
             if each.issuer is None
         },
         "answers": _answers(AnswerTexts(context)),
+        "chosen": ChosenSettings(context).exported(),
         "settings": _settings(context),
     }
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from dashboard.application.answers import AnswerTexts
+from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.configuration import (
     TEMPLATES,
     Difference,
@@ -181,6 +182,9 @@ class _Taking:
         self._tracked(dict(self._each(wanted, "tracked", _Tracked)))
         for name, parameters in wanted.get("filters", {}).items():
             self._filter(name, parameters)
+        if chosen := wanted.get("chosen"):
+            with self._blaming("chosen", "all"):
+                self.left += ChosenSettings(self.context).take(chosen, self.by)
         self._compare_settings(wanted.get("settings", {}))
         known = self.before.keys()
         self.mistakes += [

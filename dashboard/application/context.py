@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from functools import wraps
 from threading import Lock
-from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
-from dashboard.domain.alerts.notification import NO_DOMAIN
+from dashboard.domain.alerts.notification import NO_DOMAIN, Recipient
 from dashboard.domain.alerts.pace import LARGEST_HOURLY, Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
@@ -28,9 +28,12 @@ from dashboard.domain.rejections.answer_template import AnswerFile
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import NO_TABLES, ModuleLimits, Reason, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tracking.transaction_cost import read_coin_price
 from dashboard.errors import InputError, SettingsError
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
+from dashboard.store.chosen_settings import ChosenValue, chosen_values
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
@@ -174,6 +177,41 @@ class ConfigurationState:
 
 
 @dataclass(frozen=True, slots=True)
+class ChoosableSetting:
+    """A setting that people may choose on a page: its value now, and where it comes from.
+
+    A password is masked. `is_fixed`: the file or a variable says it, as `source` names, and wins.
+    `default` is what holds if nothing is chosen; `chosen_at` and `chosen_by` say who chose it last.
+    """
+
+    name: str
+    value: str | int | list[str]
+    source: str
+    is_fixed: bool
+    default: str | int | list[str]
+    chosen_at: datetime | None = None
+    chosen_by: str = ""
+
+
+class Choosing(Protocol):
+    """What the files of this process say of settings that people may choose."""
+
+    def settings(self, chosen: Mapping[str, ChosenValue]) -> Iterable[ChoosableSetting]:
+        """Return each with what was chosen."""
+        ...
+
+    def refuse_wrong(
+        self, before: Mapping[str, ChosenValue], after: Mapping[str, ChosenValue]
+    ) -> None:
+        """Raise InputError where a choice may not be made, or is wrong; it names the remedy."""
+        ...
+
+    def send_trial(self, chosen: Mapping[str, ChosenValue], recipient: Recipient, by: Actor) -> str:
+        """Send a test message; return the server's answer. DeliveryError if it was not taken."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class PageSettings:
     """What pages know of the settings.
 
@@ -188,7 +226,8 @@ class PageSettings:
     `limit_tables` are the public tables of module limits, `configuration` returns all settings,
     `check_text` checks a text as the file of them, which it keeps nowhere. `failing_roles` are the
     roles that keep dying on this machine. `sign_in` says for how long people sign in; None where
-    pages are open to whoever reaches them. `budgets` are those that endpoints keep to.
+    pages are open to whoever reaches them. `budgets` are those that endpoints keep to. `choosing`
+    says which settings people may choose; None where they may choose none.
     """
 
     low_space: int = 0
@@ -207,6 +246,7 @@ class PageSettings:
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple
     sign_in: SignInPolicy | None = None
     budgets: Sequence[Budget] = ()
+    choosing: Choosing | None = None
 
     @property
     def pace(self) -> Pace:
@@ -243,6 +283,18 @@ class ApplicationContext:
         """Return the profile of a network, None for one that left the configuration."""
         return next(
             (profile for profile in self.networks if profile.network_id == network_id), None
+        )
+
+    def priced(
+        self, connection: Connection, networks: Iterable[NetworkProfile]
+    ) -> tuple[NetworkProfile, ...]:
+        """Return the networks, each at the price of its coin that people chose, if they did."""
+        chosen = chosen_values(connection)
+        return tuple(
+            replace(each, coin_price=read_coin_price(chosen[each.price_setting]))
+            if each.price_setting in chosen
+            else each
+            for each in networks
         )
 
     def network_name(self, network_id: NetworkId) -> str:

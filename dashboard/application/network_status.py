@@ -52,7 +52,7 @@ class NetworkProfile:
     a hash is asked about. `exclusion_endpoints` are asked about rejections, in order or all of them
     (`asks_all`); one that is alone has an empty name. `block_time` is the usual time
     between blocks, where known. `rules` say how long a change is seen before it holds. Fees are
-    paid in `coin`.
+    paid in `coin`; people may choose its price as `price_setting`, empty where they may not.
     """
 
     network_id: NetworkId
@@ -73,7 +73,8 @@ class NetworkProfile:
     rules: ConditionRules = field(default_factory=ConditionRules)
     block_time: timedelta | None = None
     coin: str = USUAL_COIN
-    coin_price: CoinPrice | None = None
+    coin_price: CoinPrice | None = field(default=None, compare=False)
+    price_setting: str = ""
 
     def form(self) -> dict[str, Json]:
         """Name it for programs."""

@@ -13,6 +13,7 @@ from uuid import UUID
 import click
 
 from dashboard.alert.message import Stage
+from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.deliveries import Notifications, notification_filter, notifications_are
 from dashboard.application.delivery_listing import notification_listing, read_beside
 from dashboard.application.incident_words import incident_listing, response_form
@@ -40,6 +41,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
+from dashboard.wiring.store import in_force
 from dashboard.wiring.trials import recipients_to_try, send_trial
 
 _COMMANDS: Final = {
@@ -178,7 +180,8 @@ def test_send(*, address: str, channel: str, as_json: bool) -> None:
     if address and channel:
         raise InputError("--to and --channel exclude each other: choose one")
     with open_installation() as here:
-        recipients = recipients_to_try(address, channel, here.settings)
+        settings = in_force(here.settings, here.source.store)
+        recipients = recipients_to_try(address, channel, settings)
         tried = [_try(here, each, as_json=as_json) for each in recipients]
     if as_json:
         print_json({"sent": [form for _, form in tried]})
@@ -198,9 +201,9 @@ def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[Tr
 
     if not as_json:
         say(f"To {recipient.address} over {recipient.channel}:")
-    user = here.user()
+    user, chosen = here.user(), ChosenSettings(here.source).values()
     tried = Recipients(here.source).try_out(
-        recipient, lambda: send_trial(recipient, here.settings, user, watch), user
+        recipient, lambda: send_trial(recipient, here.settings, chosen, user, watch), user
     )
     if not as_json and tried.was_sent:
         say(f"  sent: {tried.answer}")

@@ -11,6 +11,12 @@ from typing import Final
 
 import click
 
+from dashboard.application.chosen_settings import (
+    ChosenSettings,
+    choosable_form,
+    hidden,
+    read_choice,
+)
 from dashboard.application.configuration import configuration_file, configured
 from dashboard.application.configuration_import import (
     ConfigurationImport,
@@ -18,13 +24,13 @@ from dashboard.application.configuration_import import (
     taken_form,
     taken_lines,
 )
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationContext, ChoosableSetting
 from dashboard.application.health import InstallationHealth
 from dashboard.application.listing import Json
 from dashboard.application.polling_plan import PLAN
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.main import Group
-from dashboard.cli.options import FILE, as_json, chosen
+from dashboard.cli.options import FILE, as_json, by, chosen
 from dashboard.cli.output import (
     FAILED,
     WRONG_INPUT,
@@ -46,17 +52,21 @@ from dashboard.domain.health.observation import (
     TrialOutcome,
     TrialResult,
 )
+from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.chosen import chosen_among
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import EffectiveSetting, effective_settings, value_text
 from dashboard.settings.load import read_configuration
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.page_settings import ShownConfiguration, profile_of
+from dashboard.wiring.store import chosen_here
 from dashboard.wiring.trials import TriedNetwork, try_networks
 
 _MILLISECOND: Final = 1e-3
+_PASSWORD: Final = "mail.password"  # noqa: S105 - the name of a setting
 
 
 @click.group(cls=Group)
@@ -82,12 +92,54 @@ def check(context: click.Context, *, as_json: bool) -> None:
 @as_json
 def show(*, as_json: bool) -> None:
     """Show every setting in force and where it comes from; secrets stay hidden."""
-    effective = list(effective_settings(read_configuration()))
+    configuration = read_configuration()
+    settings, _ = configuration.checked()
+    of_people = {each.name: each for each in chosen_among(settings, chosen_here(settings))}
+    effective = [
+        *(each for each in effective_settings(configuration) if each.setting not in of_people),
+        *map(_effective, of_people.values()),
+    ]
     if as_json:
         print_json({"settings": [_setting_json(each) for each in effective]})
         return
     rows = [(each.setting, value_text(each.value), str(each.location or "")) for each in effective]
     print_table(("setting", "value", "from"), rows)
+
+
+@config.command("set")
+@click.argument("values", metavar="NAME=VALUE...", nargs=-1)
+@click.option("--password-file", type=FILE, help="Holds the mail server's password; - is input.")
+@click.option("--reset", "unset", metavar="NAME", multiple=True, help="As in the files again.")
+@by
+@as_json
+def set_(
+    *,
+    values: tuple[str, ...],
+    password_file: Path | None,
+    unset: tuple[str, ...],
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Choose settings while everything runs: recipients, mail server, prices, as on Settings.
+
+    They are mail.recipients (with commas between), mail.smtp_host, mail.smtp_port, mail.security,
+    mail.username, mail.sender and networks.NAME.coin_price. All are checked together, and hold at
+    once. What the file of settings or a variable says wins.
+    """
+    wanted = dict(map(read_choice, values)) | dict.fromkeys(unset)
+    if password_file is not None:
+        wanted |= hidden({_PASSWORD: text_of(password_file).strip("\r\n")})
+    if not wanted:
+        raise InputError("nothing to choose: give NAME=VALUE, --password-file or --reset NAME")
+    with open_installation() as here:
+        ask = ChosenSettings(here.source)
+        changed = ask.change(wanted, here.user(name))
+        found = {each.name: each for each in ask.all()}
+    names = [each for each in wanted if each in found]
+    forms: list[Json] = [choosable_form(found[each]) for each in names]
+    unchanged = () if changed or _PASSWORD in wanted else ("Nothing had to change.",)
+    lines = (f"{each} = {value_text(found[each].value)} ({found[each].source})" for each in names)
+    answer({"chosen": forms}, *lines, *unchanged, as_json=as_json)
 
 
 @config.command("try")
@@ -244,6 +296,11 @@ def _prices(cost: Cost) -> str:
 def _mistake_json(mistake: Mistake) -> Json:
     fields: dict[str, Json] = {"setting": mistake.setting, "message": str(mistake)}
     return fields | _location_json(mistake.location)
+
+
+def _effective(each: ChoosableSetting) -> EffectiveSetting:
+    """Return what was chosen as a setting in force."""
+    return EffectiveSetting(each.name, each.value, SettingLocation(each.source), each.default)
 
 
 def _setting_json(each: EffectiveSetting) -> Json:

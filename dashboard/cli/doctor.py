@@ -28,10 +28,11 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import capitalized
 from dashboard.errors import LinewatchError, SettingsError, StoreError
 from dashboard.logs import configure_logs
+from dashboard.settings.chosen import with_chosen
 from dashboard.settings.layers import Mistake
 from dashboard.settings.load import read_configuration
 from dashboard.wiring.machine import database_product, machine_troubles
-from dashboard.wiring.store import use_replica
+from dashboard.wiring.store import chosen_here, use_replica
 
 
 @click.command()
@@ -51,7 +52,8 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
     settings, mistakes = configuration.checked()
     troubles, lines, form = [*map(_mistaken, mistakes)], [], _form()
     if not mistakes:
-        troubles += machine_troubles(configuration, settings)
+        settings, wrong = with_chosen(settings, chosen_here(settings))
+        troubles += [*map(_mistaken, wrong), *machine_troubles(configuration, settings)]
         try:
             with open_installation() as here:
                 use_replica(here.settings, here.source.store)

@@ -65,6 +65,7 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "audit": "audit",
     "store": "settings",
     "config plan": "settings",
+    "config set": "settings",
     "config export": "configuration",
     "config import": "configuration",
 }

@@ -258,5 +258,5 @@ def _greet(settings: Settings, *, with_pages: bool) -> None:
         lines.append(f"  devnet  http://{settings.devnet.host}:{settings.devnet.port} (simulated)")
     lines.append(f"  state   {settings.home}")
     if not settings.mail.smtp_host:
-        lines.append(f"  mail    {settings.home / 'mail'} (no SMTP server is configured)")
+        lines.append(f"  mail    {settings.home / 'mail'} (unless Settings names a mail server)")
     click.echo("\n".join(["Linewatch is starting; Ctrl-C stops it.", *lines]))

@@ -234,6 +234,9 @@ def _holds(table: object, path: SettingPath) -> bool:
     return True
 
 
+FIXED: Final = "fixed"
+"""The field of the settings that no file says: it follows from the others."""
+
 OURS: Final = (timedelta, Wei)
 """Types that msgspec knows too, and would read from another text than people write."""
 
@@ -316,7 +319,7 @@ class Inspector:
             self._value(table, kind, path)
             self.left_out.append(path)
             return self._below(kind, path)
-        fields = {each.name: each for each in msgspec.structs.fields(kind)}
+        fields = {each.name: each for each in msgspec.structs.fields(kind) if each.name != FIXED}
         hints, read = get_type_hints(kind, include_extras=True), {}
         for key, value in table.items():
             if key in fields:

@@ -21,8 +21,8 @@ from dashboard.settings.layers import (
     location_of,
     named,
 )
-from dashboard.settings.load import DEFAULTS, Configuration, read_configuration
-from dashboard.settings.presets import FOLDER, table_names
+from dashboard.settings.load import DEFAULTS, Configuration, is_ours, read_configuration
+from dashboard.settings.presets import table_names
 from dashboard.settings.schema import Settings
 
 _REMARK: Final = re.compile(r"(?:^|\s)\s*# (?P<text>.*)$")
@@ -150,9 +150,7 @@ def _is_harmless(path: SettingPath, value: object) -> bool:
 
 
 def _is_ours(location: SettingLocation | None) -> bool:
-    if location is None:
-        return False
-    return location.source == str(DEFAULTS) or location.source.startswith(f"{FOLDER}/")
+    return location is not None and is_ours(location.source)
 
 
 PASTED: Final = "the text"

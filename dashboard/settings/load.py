@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -16,6 +16,7 @@ from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
+from dashboard.settings.chosen import choosable_paths
 from dashboard.settings.layers import (
     Inspector,
     Layer,
@@ -24,11 +25,12 @@ from dashboard.settings.layers import (
     Table,
     Unreadable,
     holds_settings,
+    location_of,
     named,
     not_a_setting,
     read_file,
 )
-from dashboard.settings.presets import PROJECT, preset_layers, preset_names
+from dashboard.settings.presets import FOLDER, PROJECT, preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import (
     ByteSize,
@@ -49,6 +51,7 @@ from dashboard.settings.values import (
 )
 
 DEFAULTS: Final = PROJECT / "config" / "default.toml"
+
 _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"
@@ -72,6 +75,11 @@ _LISTS: Final = (
     ("mail", "recipients"),
     ("sign_in", "second_factor"),
 )
+
+
+def is_ours(source: str) -> bool:
+    """Whether a layer comes with Linewatch, and no person wrote it."""
+    return source == str(DEFAULTS) or source.startswith(f"{FOLDER}/")
 
 
 def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
@@ -150,7 +158,16 @@ class Configuration:
             if not any(_is_one_in_the_other(f"{named(path)}.", each) for each in wrong)
         )
         found = (each for each in inspector.found if not _is_of_all(each))
-        return settings, [*self.found, *found, *more]
+        fixed = dict(self._fixed(settings))
+        return msgspec.structs.replace(settings, fixed=fixed), [*self.found, *found, *more]
+
+    def _fixed(self, settings: Settings) -> Iterator[tuple[str, str]]:
+        """Yield what people could choose on a page, and where the file or a variable says it."""
+        of_people = [each for each in self.layers if not is_ours(each.source)]
+        for path in choosable_paths(settings.networks):
+            location = location_of(path, of_people)
+            if location is not None:
+                yield ".".join(path), str(replace(location, source=Path(location.source).name))
 
     def _with_fees(self) -> Table:
         """Return all layers with the fees of all networks below those of each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from inspect import signature
 from pathlib import Path
@@ -350,7 +350,10 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole configuration; `home` is the state folder, absolute."""
+    """The whole configuration; `home` is the state folder, absolute.
+
+    `fixed` says where a file or a variable sets what people could else choose on the page Settings.
+    """
 
     home: Path
     store: StoreSettings
@@ -370,6 +373,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     bounces: BounceSettings
     budgets: dict[str, BudgetSettings]
     networks: dict[str, NetworkSettings]
+    fixed: Mapping[str, str] = {}
 
     @property
     def has_devnet(self) -> bool:

@@ -15,7 +15,15 @@ from dashboard.alert.channels.smtp import SmtpChannel, SmtpServer
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
-from dashboard.alert.message import Channel, Watch, ignore
+from dashboard.alert.message import (
+    Channel,
+    MaySend,
+    Message,
+    MessageHeaders,
+    Watch,
+    always,
+    ignore,
+)
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.pace import Pace
@@ -23,28 +31,70 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
 from dashboard.domain.quantity import NetworkId
-from dashboard.errors import InputError, SettingsError, StoreUnavailable
+from dashboard.errors import (
+    DeliveryBlocked,
+    InputError,
+    SettingsError,
+    StoreError,
+    StoreUnavailable,
+)
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
+from dashboard.settings.chosen import Chosen, with_chosen
 from dashboard.settings.mail import dkim_signer
 from dashboard.settings.own_files import read_rule_file
 from dashboard.settings.schema import fill
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import zone_of
 from dashboard.store.alerts.notifications import link_key, make_link_key
+from dashboard.store.chosen_settings import chosen_values
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, line_limits, shown_networks
 from dashboard.wiring.recipients import configured_recipients, message_domain
+from dashboard.wiring.store import in_force
+
+
+class MailInForce:
+    """The channel for mail by what is chosen on the page Settings when a message goes."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        """Ask nothing yet."""
+        self._settings, self._store = settings, store
+        self._last: tuple[object, Channel] | None = None
+
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Send one message as the channel does that is in force."""
+        return self._channel().send(message, headers, may_send)
+
+    def _channel(self) -> Channel:
+        """Return that channel; DeliveryBlocked if what was chosen contradicts the files."""
+        try:
+            with self._store.read() as connection:
+                chosen = chosen_values(connection)
+        except StoreError as error:
+            raise DeliveryBlocked(f"which mail server is chosen cannot be read: {error}") from error
+        last = self._last
+        if last is None or last[0] != chosen:
+            self._last = last = chosen, chosen_mail_channel(self._settings, chosen)
+        return last[1]
 
 
 def open_channels(settings: Settings) -> dict[str, Channel]:
-    """Return every channel by its name."""
+    """Return every channel of the files by its name."""
     named = {name: channel_of(name, settings) for name in settings.channels}
     return {MAIL: mail_channel(settings), **named}
+
+
+def chosen_mail_channel(settings: Settings, chosen: Chosen, watch: Watch = ignore) -> Channel:
+    """Return the channel for mail with what was chosen; DeliveryBlocked if that is wrong."""
+    changed, mistakes = with_chosen(settings, chosen)
+    if mistakes:
+        raise DeliveryBlocked(f"the mail server chosen on the page Settings: {mistakes[0]}")
+    return mail_channel(changed, watch)
 
 
 def channel_of(name: str, settings: Settings, watch: Watch = ignore) -> Channel:
@@ -117,11 +167,12 @@ def open_notifier(
     configured = configured_recipients(settings)
     programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
     writer = MessageWriter(store, templates, configured, programs)
-    sending = Sending(channels or open_channels(settings), writer.write)
+    own = {**open_channels(settings), MAIL: MailInForce(settings, store)}
+    sending = Sending(channels or own, writer.write)
     pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
     policy = DeliveryPolicy(pace=pace)
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
-    domain = message_domain(settings)
+    domain = message_domain(in_force(settings, store))
     return Notifier(store, configured, deliverer, clocks.now, domain=domain)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from errno import EISDIR
 from functools import partial
 from pathlib import Path
@@ -14,16 +14,20 @@ from tempfile import TemporaryDirectory
 
 from dashboard.application.context import (
     CheckedText,
+    ChoosableSetting,
     ConfigurationState,
     PageSettings,
     ShownSetting,
 )
 from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.people.access import Actor
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy, Site
 from dashboard.domain.quantity import Clock
 from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
+from dashboard.settings.chosen import Chosen, choosable_settings, refuse_wrong_choice
 from dashboard.settings.key_limits import configured_keys
 from dashboard.settings.layers import read_text
 from dashboard.settings.listing import (
@@ -67,7 +71,29 @@ def page_settings(settings: Settings) -> PageSettings:
         failing_roles=partial(failing_roles, settings.home),
         sign_in=sign_in_policy(settings),
         budgets=list(budgets_of(settings).values()),
+        choosing=ChoosingSettings(settings),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ChoosingSettings:
+    """Which settings people may choose beside those of the files, as `Choosing` says."""
+
+    files: Settings
+
+    def settings(self, chosen: Chosen) -> Iterable[ChoosableSetting]:
+        """Return each with what was chosen."""
+        return choosable_settings(self.files, chosen)
+
+    def refuse_wrong(self, before: Chosen, after: Chosen) -> None:
+        """Raise InputError where a choice may not be made, or is wrong."""
+        refuse_wrong_choice(self.files, before, after)
+
+    def send_trial(self, chosen: Chosen, recipient: Recipient, by: Actor) -> str:
+        """Send a test message; return the server's answer."""
+        from dashboard.wiring.trials import send_trial  # noqa: PLC0415 - loads all clients
+
+        return send_trial(recipient, self.files, chosen, by)
 
 
 def sign_in_policy(settings: Settings) -> SignInPolicy | None:
@@ -249,7 +275,16 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         cadence=cadence_of(network, settings),
         rules=condition_rules(settings),
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
+        price_setting=_price_setting(network, settings),
     )
+
+
+def _price_setting(network: Network, settings: Settings) -> str:
+    """Return as what people may choose the price of the coin; empty where they may not."""
+    of_file = {each.network_id: name for name, each in settings.networks.items()}
+    name = of_file.get(network.network_id)
+    setting = f"networks.{name}.coin_price"
+    return "" if name is None or setting in settings.fixed else setting
 
 
 def gas_source(network: Network, settings: Settings) -> str:

@@ -15,6 +15,7 @@ from dashboard.domain.people.recipients import (
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.settings.values import zone_of
+from dashboard.store.chosen_settings import RECIPIENTS
 
 _LONGEST_DOMAIN: Final = 150
 """What the store has room for, beside the rest of a Message-ID."""
@@ -41,8 +42,9 @@ def configured_recipients(settings: Settings) -> ConfiguredRecipients:
         for name, each in settings.recipients.items()
     }
     named = tuple(default_recipients(settings))
+    is_open = RECIPIENTS not in settings.fixed
     return ConfiguredRecipients(
-        named, profiles, settings.mail.time_zone, zone_of, alertmanagers(settings)
+        named, profiles, settings.mail.time_zone, zone_of, alertmanagers(settings), is_open
     )
 
 

@@ -42,6 +42,7 @@ from dashboard.store.schema import addresses_off, recipients, rules, silences, s
 from dashboard.store.tracking.transactions import track_all
 from dashboard.wiring.channels import open_notifier
 from dashboard.wiring.networks import Network
+from dashboard.wiring.store import in_force
 
 _REAL_TABLES: Final = (rules, silences, addresses_off, suspect_addresses, recipients)
 """What people have decided, which the sandbox takes over."""
@@ -139,7 +140,7 @@ def rehearse(settings: Settings, real: Store, storm: Storm, folder: Path) -> Reh
     }
     with closing(open_store(url)) as store:
         _take_over(real, store)
-        pending = _play(settings, store, storm, channels, time)
+        pending = _play(in_force(settings, real), store, storm, channels, time)
         with store.read() as connection:
             withheld = withheld_in_all(connection)
     messages = sorted(

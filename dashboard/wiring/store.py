@@ -15,6 +15,8 @@ from dashboard.domain.people.access import Actor
 from dashboard.errors import ForeignStore, SchemaMismatch, SettingsError, StoreError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
+from dashboard.settings.chosen import Chosen, with_chosen
+from dashboard.store.chosen_settings import chosen_values
 from dashboard.store.engine.database import LONGEST_PAUSE, address_of, database_at
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
@@ -64,6 +66,21 @@ def open_reading_store(settings: Settings) -> Store:
     store = open_role_store(settings)
     use_replica(settings, store)
     return store
+
+
+def in_force(settings: Settings, store: Store) -> Settings:
+    """Return the settings with what people chose so far on the page Settings."""
+    with store.read() as connection:
+        return with_chosen(settings, chosen_values(connection))[0]
+
+
+def chosen_here(settings: Settings) -> Chosen:
+    """Return what people chose on the page Settings; nothing where the store cannot be read."""
+    try:
+        with closing(open_checked_store(settings)) as store, store.read() as connection:
+            return chosen_values(connection)
+    except (StoreError, SettingsError):
+        return {}
 
 
 def use_replica(settings: Settings, store: Store) -> None:

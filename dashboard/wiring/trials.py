@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from dashboard.alert.message import Channel, MessageHeaders, Watch
+from dashboard.alert.message import MessageHeaders, Watch, ignore
 from dashboard.alert.own_messages import message_of_trial
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.health.observation import Cost, TrialResult
@@ -18,8 +18,9 @@ from dashboard.poll.lease import Clocks
 from dashboard.poll.trial import Trial
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
+from dashboard.settings.chosen import Chosen, with_chosen
 from dashboard.store.alerts.notifications import written_message_id
-from dashboard.wiring.channels import channel_of, mail_channel
+from dashboard.wiring.channels import channel_of, chosen_mail_channel
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, cost_of, networks_of
@@ -83,15 +84,14 @@ def recipients_to_try(address: str, channel: str, settings: Settings) -> list[Re
     return [Recipient(channel, channel)]
 
 
-def send_trial(recipient: Recipient, settings: Settings, actor: Actor, watch: Watch) -> str:
-    """Send a test message and return the answer; DeliveryError where it was not taken."""
-    headers = MessageHeaders(
-        written_message_id(uuid4(), message_domain(settings)), recipient.address, actor.at
-    )
-    return _channel(recipient, settings, watch).send(message_of_trial(actor), headers)
-
-
-def _channel(recipient: Recipient, settings: Settings, watch: Watch) -> Channel:
+def send_trial(
+    recipient: Recipient, settings: Settings, chosen: Chosen, actor: Actor, watch: Watch = ignore
+) -> str:
+    """Send a test message by what is chosen, and return the answer; DeliveryError if not taken."""
+    domain = message_domain(with_chosen(settings, chosen)[0])
+    headers = MessageHeaders(written_message_id(uuid4(), domain), recipient.address, actor.at)
     if recipient.channel == MAIL:
-        return mail_channel(settings, watch)
-    return channel_of(recipient.channel, settings, watch)
+        channel = chosen_mail_channel(settings, chosen, watch)
+    else:
+        channel = channel_of(recipient.channel, settings, watch)
+    return channel.send(message_of_trial(actor), headers)

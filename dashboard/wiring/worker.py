@@ -49,9 +49,9 @@ from dashboard.store.engine.database import LONGEST_PAUSE
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import (
+    MailInForce,
     alertmanager_of,
     channel_of,
-    mail_channel,
     network_names,
     open_notifier,
 )
@@ -67,7 +67,7 @@ from dashboard.wiring.networks import (
     networks_of,
 )
 from dashboard.wiring.recipients import configured_recipients, message_domain
-from dashboard.wiring.store import open_role_store
+from dashboard.wiring.store import in_force, open_role_store
 
 _M_ARENA_MAX: Final = -8
 """As malloc.h of glibc has it."""
@@ -194,10 +194,10 @@ def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:
 def _verification(settings: Settings, store: Store) -> SideTask:
     mails = VerificationMails(
         store,
-        mail_channel(settings),
+        MailInForce(settings, store),
         configured_recipients(settings),
         settings.pages.public_url,
-        message_domain(settings),
+        message_domain(in_force(settings, store)),
         utc_now,
     )
     return SideTask("verification mails", verification_mails.PERIOD, mails.work)
@@ -205,7 +205,7 @@ def _verification(settings: Settings, store: Store) -> SideTask:
 
 def _digests(settings: Settings, store: Store) -> SideTask:
     networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
-    configured, domain = configured_recipients(settings), message_domain(settings)
+    configured, domain = configured_recipients(settings), message_domain(in_force(settings, store))
     made = Digests(store, configured, networks, domain, utc_now)
     return SideTask("digests", DIGEST_PERIOD, made.work)
 

@@ -16,6 +16,8 @@ from tests.browser.page_checks import SIZE, visit
 from tests.chromium import MILLISECONDS, SETTLED
 from tests.hostile_texts import HOSTILE_TEXTS
 from tests.installation import Installation, running_pages
+from tests.mail_server import PASSWORD as PASSWORD_OF_MAIL
+from tests.mail_server import USERNAME, Inbox, mail_server
 
 PASSWORD = "correct horse battery"
 EVE = next(each.text for each in HOSTILE_TEXTS if each.name == "image")[:60]
@@ -88,3 +90,43 @@ def test_admin_invites_somebody_who_sees_no_page_of_admins_and_ends_their_sessio
         assert rows[0]["actor"] == "Ada"
         assert admin.evaluate("window.hostile") is None
     assert plain_http.get(f"{running.pages}/live").is_success
+
+
+def test_admin_chooses_the_mail_server_and_is_told_of_a_wrong_password(
+    browser: Browser, running: Installation
+) -> None:
+    told = running.run("people", "invite", "Grace", "--role", "admin", "--json").stdout
+    inbox = Inbox()
+    with (
+        mail_server(inbox, auth_require_tls=False, authenticator=inbox.authenticate) as port,
+        window(browser) as context,
+    ):
+        admin = accept(context, json.loads(told)["link"])
+        visit(admin, f"{running.pages}/settings")
+        admin.get_by_label("Mail addresses, one a line").fill("ops@example.org")
+        save(admin, "Save recipients", "default recipients are saved")
+        admin.get_by_label("Host", exact=True).fill("127.0.0.1")
+        admin.get_by_label("Port", exact=True).fill(str(port))
+        admin.get_by_label("Security").click()
+        admin.get_by_role("option", name="none").click()
+        admin.get_by_label("User", exact=True).fill(USERNAME)
+        admin.get_by_label("Password", exact=True).fill("wrong-canary")
+        save(admin, "Save mail server", "mail server is saved")
+        admin.get_by_role("button", name="Send test").click()
+        expect(admin.get_by_text("refused the login (535)")).to_be_visible()
+
+        admin.get_by_label("Password", exact=True).fill(PASSWORD_OF_MAIL)
+        save(admin, "Save mail server", "mail server is saved")
+        admin.get_by_role("button", name="Send test").click()
+        expect(admin.get_by_text("The server took the test mail")).to_be_visible()
+        expect(admin.get_by_text("by Grace").first).to_be_visible()
+
+        assert [each["To"] for each in inbox.mails] == ["ops@example.org"]
+        for secret in ("wrong-canary", PASSWORD_OF_MAIL):
+            assert secret not in admin.content()
+
+
+def save(page: Page, button: str, said: str) -> None:
+    page.get_by_role("button", name=button).click()
+    expect(page.get_by_text(said)).to_be_visible()
+    page.wait_for_selector(SETTLED)

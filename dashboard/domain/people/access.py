@@ -87,6 +87,7 @@ class Action(StrEnum):
     RENEW_LINK_KEY = "renew-link-key"
     CHANGE_RECIPIENT = "change-recipient"
     CHANGE_ANSWERS = "change-answers"
+    CHANGE_SETTINGS = "change-settings"
     CHANGE_RETENTION = "change-retention"
     PURGE = "purge"
     INVITE = "invite"

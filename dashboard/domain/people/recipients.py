@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
@@ -204,7 +204,7 @@ class ConfiguredRecipients:
     `named` get what no rule sends elsewhere; `profiles` are by mailbox. The settings vouch for both
     and for channels; every other mail address has to be verified. `zone` belongs to [mail]. `zones`
     returns the time zone of a name. `alertmanagers` are the channels that group and repeat alerts
-    on their own.
+    on their own. `is_open`: the addresses in `named` may be chosen on the page Settings.
     """
 
     named: tuple[Recipient, ...] = ()
@@ -212,6 +212,15 @@ class ConfiguredRecipients:
     zone: str = "UTC"
     zones: Zones = utc_only
     alertmanagers: frozenset[str] = frozenset()
+    is_open: bool = False
+
+    def choosing(self, addresses: Sequence[str]) -> ConfiguredRecipients:
+        """Return the same with the mail addresses that were chosen, if some were and may be."""
+        if not self.is_open or not addresses:
+            return self
+        mailed = [Recipient(MAIL, each) for each in addresses]
+        channels = [each for each in self.named if each.channel != MAIL]
+        return replace(self, named=(*mailed, *channels))
 
     def trusts(self, recipient: Recipient) -> bool:
         """Whether a recipient need not be verified."""

@@ -59,6 +59,11 @@ class CoinPrice:
     millionths: int
     currency: str
 
+    def __str__(self) -> str:
+        """Write it as `read_coin_price` reads it."""
+        whole, rest = divmod(self.millionths, _MILLIONTHS)
+        return f"{whole}.{rest:06}".rstrip("0").rstrip(".") + f" {self.currency}"
+
 
 def read_coin_price(text: object) -> CoinPrice:
     """Read a price exactly: 3150.5 USD; InputError says what is expected."""

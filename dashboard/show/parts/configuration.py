@@ -41,10 +41,9 @@ _RELOAD: Final = join(
 
 def headline(queries: Application) -> str:
     """Say in one sentence how much is set, and since when it holds."""
-    read = queries.context.settings.configuration
-    if read is None:
+    found = queries.chosen_settings.configuration()
+    if found is None:
         return "This process was started without a configuration."
-    found = read()
     own = sum(not each.is_default for each in found.settings)
     which = {0: "Every setting is a default", 1: "1 setting is set here"}
     said = which.get(own, f"{own} settings are set here")
@@ -53,10 +52,9 @@ def headline(queries: Application) -> str:
 
 def configuration_part(queries: Application) -> None:
     """Show what is set here, what is wrong or new in the files by now, and how to change it."""
-    read = queries.context.settings.configuration
-    if read is None:
+    found = queries.chosen_settings.configuration()
+    if found is None:
         return
-    found = read()
     own = [each for each in found.settings if not each.is_default]
     _since_start(found)
     if own:
@@ -175,14 +173,14 @@ def _how_to_change(own_file: str) -> None:
 
 def all_settings_part(queries: Application) -> None:
     """Show every setting with its value, its meaning and where it stands, and search them."""
-    read = queries.context.settings.configuration
-    if read is None:
+    state = queries.chosen_settings.configuration()
+    if state is None:
         return
     with st.container(key="card-settings", gap="small"):
         section("All settings", "A value that may be secret is shown as •••.")
         with filter_bar():
             words = search_filter(SEARCH, "Name, value or meaning")
-        found = [each for each in read().settings if each.holds(words)]
+        found = [each for each in state.settings if each.holds(words)]
         if not found:
             empty("No setting matches", "Change or clear the search to see all settings.")
         for name, group in groupby(found, attrgetter("section")):

@@ -13,6 +13,7 @@ from dashboard.application.application import Application
 from dashboard.domain.people.access import READS_ACCESS
 from dashboard.show.parts.acting import admits, done_shown, name_input
 from dashboard.show.parts.audit_list import audit_headline, audit_part
+from dashboard.show.parts.chosen_settings import chosen_settings_part
 from dashboard.show.parts.configuration import (
     all_settings_part,
     check_part,
@@ -44,7 +45,7 @@ def page() -> None:
     head = st.container(key="settings-head")
     with st.container(key="settings-bar", horizontal=True, vertical_alignment="center"):
         chosen = choice_filter("Section", list(_SECTIONS), SECTION, CONFIGURATION, wraps=True)
-        if chosen == PEOPLE:
+        if chosen != AUDIT_LOG:
             name_input(queries)
     answer, draw = _SECTIONS[chosen]
     with store_errors_shown("Settings", head):
@@ -55,9 +56,15 @@ def page() -> None:
 
 
 def _configuration() -> None:
+    _chosen()
     _what_is_set()
     check_part(application.current())
     _all_settings()
+
+
+@st.fragment
+def _chosen() -> None:
+    _for_admins(chosen_settings_part)
 
 
 @live(REFRESH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -37,6 +37,7 @@ from dashboard.domain.people.recipients import (
     mailbox_of,
 )
 from dashboard.domain.people.verification import Verification
+from dashboard.store.chosen_settings import RECIPIENTS, chosen_values
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import addresses_off, notifications, recipients, suspect_addresses
 from dashboard.store.schema.columns import escape, milliseconds_of, moment_of, unescape
@@ -70,6 +71,8 @@ def recipients_in(connection: Connection, query: Select[Any]) -> list[Recipient]
 
 def read_directory(connection: Connection, configured: ConfiguredRecipients) -> RecipientDirectory:
     """Return all that is known of recipients now."""
+    if configured.is_open and (chosen := chosen_values(connection).get(RECIPIENTS)):
+        configured = configured.choosing(cast("list[str]", chosen))
     rows = connection.execute(select(recipients)).mappings().all()
     return RecipientDirectory(
         configured,

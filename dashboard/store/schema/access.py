@@ -58,6 +58,17 @@ installation = table(
     Column("backed_up_at", Moment),
 )
 
+# What people chose on the page Settings, by the name of the setting. The password of the mail
+# server must be stored as it is, since the server wants it so. `value` is a list of one value, for
+# SQLite makes a number of the JSON of a number.
+chosen_settings = table(
+    "chosen_settings",
+    key("name", ForeignText),
+    needed("value", JSON(none_as_null=True)),
+    needed("changed_at", Moment),
+    needed("changed_by", ForeignText),
+)
+
 leases = table(
     "leases",
     key("name", String(64)),

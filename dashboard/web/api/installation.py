@@ -8,12 +8,13 @@ from typing import Annotated, Final
 import msgspec
 
 from dashboard.application.attention import attention_form
+from dashboard.application.chosen_settings import choosable_form, hidden
 from dashboard.application.configuration import configuration_file, configured
 from dashboard.application.configuration_import import ConfigurationImport, taken_form
 from dashboard.application.context import LONGEST_SETTINGS, SettingChange
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
-from dashboard.domain.people.access import READS_ACCESS, Action, Role
+from dashboard.domain.people.access import READS_ACCESS, Action, Role, least_role
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
@@ -22,6 +23,7 @@ from dashboard.web.api.endpoint import (
     Endpoints,
     Fields,
     Reply,
+    Text,
     refuse_other_version,
 )
 
@@ -111,10 +113,9 @@ def _answer_document(asked: Asked) -> dict[str, Json]:
     "settings changedSinceStart mistakes",
 )
 def settings(asked: Asked) -> Reply:
-    read = asked.context.settings.configuration
-    if read is None:
+    state = asked.application.chosen_settings.configuration()
+    if state is None:
         raise NotFound("settings are not shown here")
-    state = read()
     mistakes = list[Json](state.mistakes)
     changed = list(map(_change, state.changed))
     values: list[Json] = [
@@ -129,6 +130,49 @@ def settings(asked: Asked) -> Reply:
         for each in state.settings
     ]
     return Reply({"settings": values, "changedSinceStart": changed, "mistakes": mistakes})
+
+
+class Chosen(Fields):
+    """Values by the names of settings; null lets one be as the files say, or the default."""
+
+    values: dict[str, str | int | list[str] | None]
+
+
+@endpoints.at("GET /settings/chosen", "Settings that people choose while everything runs", "chosen")
+def chosen(asked: Asked) -> Reply:
+    return Reply({"chosen": list(map(choosable_form, asked.application.chosen_settings.all()))})
+
+
+@endpoints.at(
+    "PATCH /settings/chosen",
+    "Choose settings: default recipients, the mail server, the price of a coin",
+    "chosen",
+    Action.CHANGE_SETTINGS,
+    Chosen,
+)
+def choose(asked: Asked) -> Reply:
+    said: Chosen = asked.body
+    asked.application.chosen_settings.change(hidden(said.values), asked.by)
+    return chosen(asked)
+
+
+class TrialMail(Fields):
+    """To whom a test message goes: a mail address."""
+
+    to: Text
+
+
+@endpoints.at(
+    "POST /settings/test-mail",
+    "Send a test message by the mail server in force",
+    "address wasSent answer",
+    body=TrialMail,
+    least=least_role(Action.TEST_SEND),  # no action: nothing is written while a server is asked
+)
+def send_test(asked: Asked) -> Reply:
+    tried = asked.application.chosen_settings.send_test(asked.body.to, asked.by)
+    said: dict[str, Json] = {"address": tried.recipient.address, "answer": tried.answer}
+    return Reply({**said, "wasSent": tried.was_sent})
 
 
 class SettingsText(Fields):

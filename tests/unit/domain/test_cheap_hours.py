@@ -231,6 +231,8 @@ def test_money_is_shown_to_the_hundredth_or_to_two_digits(wei: int, shown: str) 
 def test_price_is_read_exactly() -> None:
     assert read_coin_price("3150.5 USD") == PRICE
     assert read_coin_price("3150 EUR") == CoinPrice(3_150_000_000, "EUR")
+    for written in ("3150.5 USD", "3150 EUR", "0.000001 ABC"):
+        assert str(read_coin_price(written)) == written
 
 
 @pytest.mark.parametrize("text", [None, 3150, "315", "1e9 USD", "-1 USD", "$3150", "1 usd"])

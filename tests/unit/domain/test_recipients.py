@@ -274,3 +274,11 @@ def test_only_a_local_part_in_another_script_needs_more_of_a_server(
 
     assert address.is_international is is_international
     assert address.spec == f"{local}@xn--bcher-kva.example"
+
+
+def test_chosen_addresses_replace_those_of_the_settings_where_they_may() -> None:
+    open_ones = ConfiguredRecipients((OPS, HOOK), is_open=True)
+
+    assert open_ones.choosing([DEV.address]).named == (DEV, HOOK)
+    assert open_ones.choosing([]).named == (OPS, HOOK)
+    assert ConfiguredRecipients((OPS, HOOK)).choosing([DEV.address]).named == (OPS, HOOK)

@@ -31,6 +31,7 @@ from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.recipients import save_profile, suspect, turn_off
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
+from dashboard.store.chosen_settings import save_chosen
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_poll
@@ -115,6 +116,7 @@ def alert_in(connection: Connection) -> None:
     add_silence(connection, wish, by)
     turn_off(connection, AddressOff(DEV, OffCause.UNSUBSCRIBED, A_MOMENT, "Ann", HOSTILE))
     suspect(connection, SuspectAddress(ONCALL, A_MOMENT, "<1@example.org>", HOSTILE))
+    save_chosen(connection, {"mail.smtp_port": 25, "mail.username": HOSTILE}, by)
     save_profile(
         connection, ONCALL, RecipientProfile("Europe/Berlin", (WeekSpan.parse("mon 09:00-17:00"),))
     )

@@ -53,6 +53,7 @@ def upgrade() -> None:
     _end_line_limits()
     _let_records_leave_something_out()
     _let_endpoints_disagree()
+    _let_people_choose_settings()
     change_polling()
 
 
@@ -347,6 +348,12 @@ def _let_endpoints_disagree() -> None:
         *optional(shape=word_10, answered_at=big, failing_since=big),
         *optional(failure_kind=word_20, failure_message=text),
         sqlite_with_rowid=False,
+    )
+
+
+def _let_people_choose_settings() -> None:
+    op.create_table(
+        "chosen_settings", *key(name=text), *needed(value=json, changed_at=big, changed_by=text)
     )
 
 

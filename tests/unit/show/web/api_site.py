@@ -22,13 +22,15 @@ from dashboard.application.application import Application, register
 from dashboard.application.context import CheckedText, PageSettings, SettingChange
 from dashboard.application.tokens import Tokens
 from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import Clock
+from dashboard.settings import load_settings
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.web.api.endpoint import PREFIX, Endpoint
 from dashboard.web.api.server import ManagementApi
-from dashboard.wiring.page_settings import StoredAnswerFile
+from dashboard.wiring.page_settings import ChoosingSettings, StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT
 from tests.waiting import PATIENCE
@@ -73,6 +75,8 @@ class Site:
             public_url="https://watch.example",
             check_text=checked,
             answers=StoredAnswerFile(self.folder / "answers.toml"),
+            recipients=ConfiguredRecipients(is_open=True),
+            choosing=ChoosingSettings(load_settings({"LINEWATCH_HOME": str(self.folder)})),
         )
         return Application(self.store, (SIMULATED, SILENT), None, clock, settings=settings)
 

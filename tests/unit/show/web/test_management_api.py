@@ -351,18 +351,6 @@ def test_incident_is_owned_and_resolved(site: Site) -> None:
     assert site.client.get(url, headers=header).json()["state"] == "resolved"
 
 
-def test_text_of_settings_is_checked_as_on_the_page(site: Site) -> None:
-    url, body = f"{PREFIX}/settings/check", {"text": "[pages"}
-
-    assert site.client.post(url, json=body, headers=site.token()).json() == {
-        "mistakes": ["6 characters"],
-        "changes": [
-            {"name": "devnet.mode", "running": "auto", "after": "off", "needsRestart": True}
-        ],
-        "unread": ["mail.password"],
-    }
-
-
 def test_token_says_what_is_wrong_with_it(site: Site) -> None:
     tokens, by = Tokens(site.application.context), Actor("root", A_MOMENT)
     for name, lasts in (("a b", A_DAY), ("x", timedelta()), ("x", timedelta(days=400))):
