@@ -50,9 +50,8 @@ class NetworkProfile:
     that reasons leave out, and their end. `sees_all_reports`: nodes report to our own serve, so
     that rejections cover more than tracked hashes. `cost` is what asking takes, `cadence` how often
     a hash is asked about. `exclusion_endpoints` are asked about rejections, in order or all of them
-    (`asks_all`); one that is alone has an empty name. `block_time` is the usual time
-    between blocks, where known. `rules` say how long a change is seen before it holds. Fees are
-    paid in `coin`; people may choose its price as `price_setting`, empty where they may not.
+    (`asks_all`); one that is alone has an empty name. `block_time` is the usual one, where known.
+    `rules` say how long a change must last. Fees are paid in `coin`, priced by `price_setting`.
     """
 
     network_id: NetworkId
