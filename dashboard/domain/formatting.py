@@ -81,12 +81,10 @@ def unit_of(largest: Wei) -> tuple[int, str]:
 
 
 def fee(wei: Wei) -> tuple[str, str]:
-    """Print a fee to four significant digits in the unit that fits, as number and unit."""
+    """Print a fee to four significant digits at most in the unit that fits, as number and unit."""
     wei_per_unit, name = unit_of(wei)
     decimals = _decimals(wei, wei_per_unit, _SIGNIFICANT)
-    if decimals and _scaled(wei, wei_per_unit, decimals) == 10**_SIGNIFICANT:
-        decimals -= 1  # rounded up to one digit more
-    return _number(wei, wei_per_unit, decimals), name
+    return _bare(_number(wei, wei_per_unit, decimals)), name
 
 
 def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
@@ -112,13 +110,9 @@ def _decimals(wei: Wei, wei_per_unit: int, digits: int) -> int:
 
 def _number(wei: Wei, wei_per_unit: int, decimals: int) -> str:
     """Print a fee in a unit with so many decimals, rounded half up."""
-    whole, rest = divmod(_scaled(wei, wei_per_unit, decimals), 10**decimals)
-    return f"{whole:,}.{rest:0{decimals}d}" if decimals else f"{whole:,}"
-
-
-def _scaled(wei: Wei, wei_per_unit: int, decimals: int) -> int:
     scaled: int = (wei * 10**decimals + wei_per_unit // 2) // wei_per_unit
-    return scaled
+    whole, rest = divmod(scaled, 10**decimals)
+    return f"{whole:,}.{rest:0{decimals}d}" if decimals else f"{whole:,}"
 
 
 def _bare(number: str) -> str:

@@ -81,6 +81,7 @@ def _cells(week: UsualWeek, values: npt.NDArray[np.float64], unit: str) -> Plotl
             "nticks": 3,
             "tickangle": 0,
             "ticksuffix": f" {unit}",
+            "showticksuffix": "last",
             "tickformat": ",.4~r",
             "outlinewidth": 0,
         },

@@ -131,7 +131,7 @@ def test_message_of_a_busy_network_names_fees_that_are_not_old(
         a_notification(transition=transition, rejection=None)
     )
 
-    assert ("medium   2.000 gwei" in message.text) is is_named
+    assert ("medium   2 gwei" in message.text) is is_named
 
 
 def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None:

@@ -143,7 +143,7 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
 )
 def test_cheap_hours_are_said_with_when_they_come(at: datetime, said: str) -> None:
     assert CHEAP.in_words(at, UTC, "UTC") == (
-        f"Usually below 10.00 gwei {said}. That is 20% below the median of all hours."
+        f"Usually below 10 gwei {said}. That is 20% below the median of all hours."
     )
 
 
@@ -157,7 +157,7 @@ def test_cheap_hours_across_midnight_are_known_after_it(hour: int, said: str) ->
 def test_hours_that_are_hardly_cheaper_are_not_recommended() -> None:
     assert replace(CHEAP, difference=-0.02).in_words(NOW, UTC, "UTC") == (
         "No hours of the day are clearly cheaper: in the cheapest three, 03:00 to 06:00 UTC, it is "
-        "usually below 10.00 gwei, 2% below the median of all hours."
+        "usually below 10 gwei, 2% below the median of all hours."
     )
 
 
@@ -181,8 +181,7 @@ def test_week_is_compared_with_a_whole_one_before() -> None:
 
     assert week.weeks == WeekChange(Wei(3 * GWEI), Wei(4 * GWEI))
     assert week.weeks.in_words() == (
-        "the median of the last 7 days is 3.000 gwei, of the 7 before 4.000 gwei: "
-        "25% below last week."
+        "the median of the last 7 days is 3 gwei, of the 7 before 4 gwei: 25% below last week."
     )
 
     assert WeekChange(Wei(3), Wei(3)).in_words().endswith(": as high as last week.")

@@ -115,7 +115,7 @@ async def test_each_gas_operation_is_told_apart() -> None:
 
     findings = {each.question: each async for each in TRIAL.gas(gas)}
 
-    assert findings["suggestedGasFees"].found == "base fee 10.00 gwei"
+    assert findings["suggestedGasFees"].found == "base fee 10 gwei"
     assert findings["baseFeeHistory"].found == "3 blocks"
     assert findings["baseFeePercentile"].outcome is TrialOutcome.GOOD
     assert findings["busyThreshold"].outcome is TrialOutcome.FAILED

@@ -55,7 +55,7 @@ def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Appl
     words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "What it costs at most" in words
-    assert "0.1000 gwei of it priority fee" in words
+    assert "0.1 gwei of it priority fee" in words
     assert "wait" not in words
     assert "Base fee trend: up; priority fees: level." in words
     assert "Recent blocks" not in words
@@ -195,7 +195,7 @@ def test_page_says_when_it_is_cheaper(queries: Application, store: Store) -> Non
     words = words_of(page)
 
     assert chart_count(page) == 2
-    assert "Usually below 10.00 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
+    assert "Usually below 10 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
     assert "is higher than at this hour on " in words
     assert "of the 7 before" in words
 
@@ -297,7 +297,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     words = words_of(visit("fees", queries))
 
     assert "The base fee never moves here: 7 wei." in words
-    assert "3.000 gwei is above 1.000 gwei, the 90th percentile of its last 24 h." in words
+    assert "3 gwei is above 1 gwei, the 90th percentile of its last 24 h." in words
     assert "Priority fee, last 1 h" in words
     assert "Flat busy." in words
     assert "Flat fee" in words
@@ -309,7 +309,7 @@ def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
 
     words = words_of(visit("fees", queries))
 
-    assert "1.000 gwei is not above 1.000 gwei" in words
+    assert "1 gwei is not above 1 gwei" in words
     assert "Flat is calm." in words
 
 

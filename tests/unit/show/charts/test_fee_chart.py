@@ -201,6 +201,6 @@ def test_words_say_what_the_figure_shows() -> None:
 
     assert drawing.words == (
         "Base fee of Net from 20 Nov 2026 12:00 to 20 Nov 2026 12:00 UTC, "
-        "between 5.000 gwei and 9.000 gwei."
+        "between 5 gwei and 9 gwei."
     )
     assert fee_drawing(a_timeline(7, 7), "Net").words.endswith("UTC, always 7 wei.")

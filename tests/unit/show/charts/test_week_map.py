@@ -42,8 +42,8 @@ def test_map_has_a_cell_for_each_weekday_and_hour() -> None:
     assert cells.shape == (7, 24)
     assert cells[0].tolist()[2:7] == [2, 1, 1, 1, 2]
     assert drawing.words == (
-        "Base fee of Linea by weekday and hour in UTC, median of 31 days: from 1.000 gwei "
-        "(Fri 03:00) to 2.000 gwei (Wed 23:00)."
+        "Base fee of Linea by weekday and hour in UTC, median of 31 days: from 1 gwei "
+        "(Fri 03:00) to 2 gwei (Wed 23:00)."
     )
 
 
