@@ -237,8 +237,8 @@ def _cause(reason: Reason) -> Markup:
 
 def _lines(reason: Reason) -> Markup | str:
     """Print lines needed of lines allowed, and by which factor that is too much."""
-    if reason.kind is ReasonKind.MODULE_UNDEFINED:
-        return module_trouble(reason.kind)
+    if reason.kind is ReasonKind.MODULE_UNDEFINED or reason.limit == 0:
+        return module_trouble(reason.kind, reason.limit)
     if reason.limit is None:
         return ""
     if reason.count is None:
