@@ -57,8 +57,7 @@ class GasReadings:
     """What the store says at one moment of who answers for the fees of a network.
 
     `unanswered` is the question for suggested fees while it fails, and `answered_at` the last
-    answer of its source to any question. `answered` are the questions whose answers age, and
-    suggested fees were answered last at `fees_at`, by whichever source.
+    answer of its source to any question. `answered` are the questions whose answers age.
     """
 
     at: datetime
@@ -66,7 +65,6 @@ class GasReadings:
     unanswered: Unanswered | None
     answered_at: datetime | None
     answered: Sequence[Answered]
-    fees_at: datetime | None
 
 
 def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:

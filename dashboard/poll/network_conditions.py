@@ -146,7 +146,7 @@ class Conditions:
         if unanswered is not None:
             answered_at = percentile_answered_by_api_at(connection, self.network_id, now)
         answered = tuple(self._answered(connection, fees_at, now))
-        return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered, fees_at)
+        return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered)
 
     def update_gas(self, connection: Connection, now: datetime) -> None:
         """Conclude from what is stored whether fees are stale, or their source has an outage."""

@@ -138,9 +138,9 @@ def _conditions(source: Source, wanted: ExportRequest) -> Iterator[ColumnElement
             yield getattr(source.dated, compare)(bound)
 
 
-def _plain(table: Table, dated: str, *, without: frozenset[str] = frozenset()) -> Source:
+def _plain(table: Table, dated: str) -> Source:
     """Export a table as it is."""
-    fields = tuple(field(each.name, each) for each in table.columns if each.name not in without)
+    fields = tuple(field(each.name, each) for each in table.columns)
     network = table.c.get("network_id")
     return Source(fields, table, table.c[dated], network, tuple(table.primary_key))
 

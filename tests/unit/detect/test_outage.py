@@ -117,9 +117,8 @@ def gas_readings(
     fees_ago: float = 1,
 ) -> GasReadings:
     """Return what is read at `NOW`, suggested fees being asked for every 4 seconds."""
-    fees_at = NOW - seconds(fees_ago)
     answers = (answered(FEES, fees_ago, 4),)
-    return GasReadings(NOW, A_MOMENT, unanswered, answered_at, answers, fees_at)
+    return GasReadings(NOW, A_MOMENT, unanswered, answered_at, answers)
 
 
 def test_network_whose_gas_api_answers_is_neither_silent_nor_stale() -> None:
