@@ -10,7 +10,6 @@ import pytest
 
 from dashboard.devnet.chain import GAS_LIMIT, Chain
 from dashboard.devnet.genesis import DEVNET_ID, open_genesis
-from dashboard.devnet.methods import LARGEST_BODY
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
@@ -60,13 +59,6 @@ def test_chain_goes_on_unchanged_after_a_kill(tmp_path: Path) -> None:
 def test_other_verbs_and_paths_are_not_answered(devnet: DevnetProcess) -> None:
     assert devnet.client.get(devnet.url).status_code == 405
     assert devnet.client.post(f"{devnet.url}/v3/key", content=b"{}").status_code == 404
-
-
-def test_body_over_the_limit_is_refused_with_the_limit(devnet: DevnetProcess) -> None:
-    reply = devnet.client.post(devnet.url, content=b" " * (LARGEST_BODY + 1))
-
-    assert reply.status_code == 413
-    assert str(LARGEST_BODY) in reply.json()["error"]["data"]
 
 
 def test_notification_gets_an_empty_answer(devnet: DevnetProcess) -> None:

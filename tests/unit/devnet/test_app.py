@@ -42,6 +42,7 @@ async def test_body_over_the_limit_is_refused(app: ASGIApp) -> None:
 
     assert (at_limit.status_code, at_limit.json()["error"]["code"]) == (200, -32700)
     assert (above.status_code, above.json()["error"]["code"]) == (413, -32600)
+    assert str(LARGEST_BODY) in above.json()["error"]["data"]
 
 
 async def test_batch_over_the_limit_is_refused_whole(app: ASGIApp) -> None:
