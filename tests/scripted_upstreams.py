@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.health.observation import (
+    ExclusionAnswer,
+    ExclusionAnswers,
+    Failure,
+    FailureKind,
+    Operation,
+)
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError
@@ -28,10 +34,12 @@ class ScriptedExclusion:
         self.silence = SILENCE
         self.asked: list[list[TxHash]] = []
 
-    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+    async def ask(self, hashes: Sequence[TxHash]) -> ExclusionAnswers:
         """Answer for each hash in order."""
         self.asked.append(list(hashes))
-        return [self._answer(each) for each in hashes]
+        said = {at: self._answer(each) for at, each in enumerate(hashes)}
+        others = {at: each for at, each in said.items() if each != ExclusionAnswer(each.tx_hash)}
+        return ExclusionAnswers(hashes, others)
 
     def reject(self, *records: RejectedTransaction) -> None:
         """Show these records from now on."""

@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import anyio
 
 from dashboard.domain.health.observation import (
     ExclusionAnswer,
+    ExclusionAnswers,
     Failure,
     FailureKind,
     longest_retry_after,
+    not_null_by_place,
 )
 from dashboard.domain.quantity import TxHash
 from dashboard.logs import get_logger
@@ -23,6 +25,9 @@ _log = get_logger(__name__)
 
 _SHORTEST_REST: Final = timedelta(seconds=1)
 _LONGEST_REST: Final = timedelta(seconds=15)
+
+_NotNull: TypeAlias = Mapping[int, ExclusionAnswer]
+"""What one endpoint answered but null, by the places of the hashes."""
 
 
 class ExclusionEndpoint(Protocol):
@@ -42,7 +47,7 @@ class _Circuit:
     client: ExclusionEndpoint
     rest: timedelta = timedelta()
     rests_until: timedelta = timedelta.min
-    trial: asyncio.Task[list[ExclusionAnswer]] | None = None
+    trial: asyncio.Task[_NotNull] | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -94,20 +99,20 @@ class ExclusionEndpoints:
         names = self._closed() or list(self._circuits)
         return names if self._asks_all else names[:1]
 
-    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
-        """Return one answer for each hash, in order."""
+    async def ask(self, hashes: Sequence[TxHash]) -> ExclusionAnswers:
+        """Return one answer for each hash, in order; a null by all who were asked stays a count."""
         closed = self._closed()
         left = [name for name in self._circuits if name not in closed]
         if closed:
             self._try_again(left, hashes[:1])
-        said: list[list[ExclusionAnswer]] = [[] for _ in hashes]
-        for names in (*([closed] if self._asks_all else [[name] for name in closed]), left):
-            places = [at for at, each in enumerate(said) if all(one.failure for one in each)]
-            asked = [hashes[place] for place in places]
-            for answers in await asyncio.gather(*(self._ask(name, asked) for name in names)):
-                for place, answer in zip(places, answers, strict=True):
-                    said[place].append(answer)
-        return [_combined(each) for each in said]
+        rounds = [closed] if self._asks_all else [[name] for name in closed]
+        first, *others = (names for names in (*rounds, left) if names)
+        said: dict[int, list[ExclusionAnswer]] = {}
+        await self._ask_round(first, hashes, range(len(hashes)), said)
+        for names in others:
+            places = [at for at, each in said.items() if all(one.failure for one in each)]
+            await self._ask_round(names, [hashes[each] for each in places], places, said)
+        return ExclusionAnswers(hashes, {at: _combined(each) for at, each in said.items()}, first)
 
     async def aclose(self) -> None:
         """Stop trying endpoints that are left."""
@@ -127,20 +132,40 @@ class ExclusionEndpoints:
             if is_over and self._elapsed() >= circuit.rests_until:
                 circuit.trial = asyncio.create_task(self._ask(name, hashes))
 
-    async def _ask(self, name: str, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+    async def _ask_round(
+        self,
+        names: Sequence[str],
+        hashes: Sequence[TxHash],
+        places: Sequence[int],
+        said: dict[int, list[ExclusionAnswer]],
+    ) -> None:
+        """Ask some at once; add to `said`, by place, what all say, unless all say nothing but null.
+
+        Nobody is asked in a later round about what was null in the first one.
+        """
+        answers = await asyncio.gather(*(self._ask(name, hashes) for name in names))
+        for at in range(len(hashes)) if said else sorted({at for each in answers for at in each}):
+            said.setdefault(places[at], []).extend(
+                each.get(at) or ExclusionAnswer(hashes[at], endpoint=name)
+                for name, each in zip(names, answers, strict=True)
+            )
+
+    async def _ask(self, name: str, hashes: Sequence[TxHash]) -> _NotNull:
         if not hashes:
-            return []
+            return {}
         circuit = self._circuits[name]
         patience = None if self._patience is None else self._patience.total_seconds()
-        failure = Failure(FailureKind.UNAVAILABLE, f"{name}: no answer within {patience or 0:g} s")
-        answers: Sequence[ExclusionAnswer] = [
-            ExclusionAnswer(each, failure=failure) for each in hashes
-        ]
+        answers: Sequence[ExclusionAnswer] | None = None
         with anyio.move_on_after(patience):
             answers = await circuit.client.ask(hashes)
-        failures = [each.failure for each in answers if each.failure is not None]
+        if answers is None:
+            silence = f"{name}: no answer within {patience or 0:g} s"
+            failure = Failure(FailureKind.UNAVAILABLE, silence)
+            answers = [ExclusionAnswer(each, failure=failure) for each in hashes]
+        told = not_null_by_place(answers)
+        failures = [each.failure for each in told.values() if each.failure is not None]
         circuit.judge(name, failures, len(hashes), self._elapsed())
-        return [replace(each, endpoint=name) for each in answers]
+        return {at: replace(each, endpoint=name) for at, each in told.items()}
 
 
 def _combined(said: Sequence[ExclusionAnswer]) -> ExclusionAnswer:

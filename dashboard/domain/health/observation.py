@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from operator import add
@@ -121,16 +121,26 @@ class ExclusionAnswer:
 class ExclusionAnswers(Sequence[ExclusionAnswer]):
     """What upstream said of many hashes, in order: null, but for `others`, by their places.
 
-    Most answers are null. An object for each of those is made only if somebody asks for it.
+    Most answers are null, which all `endpoints` said. An object for each of those is made only if
+    somebody asks for it.
     """
 
     def __init__(
-        self, hashes: Sequence[TxHash], others: Mapping[int, ExclusionAnswer] | None = None
+        self,
+        hashes: Sequence[TxHash],
+        others: Mapping[int, ExclusionAnswer] | None = None,
+        endpoints: Sequence[str] = ("",),
     ) -> None:
-        """Hold records and failures alone."""
+        """Hold all other answers alone; a network's only endpoint has no name."""
         self.hashes = hashes
         self.others = others or {}
+        self.endpoints = endpoints
         self._all: list[ExclusionAnswer] | None = None
+
+    def null(self, tx_hash: TxHash) -> ExclusionAnswer:
+        """Return the answer about a hash of which there is no other one."""
+        first, *beside = (ExclusionAnswer(tx_hash, endpoint=each) for each in self.endpoints)
+        return replace(first, beside=tuple(beside)) if beside else first
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -147,7 +157,7 @@ class ExclusionAnswers(Sequence[ExclusionAnswer]):
 
     def _answers(self) -> list[ExclusionAnswer]:
         if self._all is None:
-            self._all = [ExclusionAnswer(each) for each in self.hashes]
+            self._all = [self.null(each) for each in self.hashes]
             for place, answer in self.others.items():
                 self._all[place] = answer
         return self._all
@@ -158,10 +168,14 @@ Answer = TypeVar("Answer")
 
 def not_null(answers: Sequence[Answer]) -> Sequence[Answer]:
     """Return the records and failures, in order, or all answers where those are not known apart."""
+    return [each for _, each in sorted(not_null_by_place(answers).items())]
+
+
+def not_null_by_place(answers: Sequence[Answer]) -> Mapping[int, Answer]:
+    """Return the same answers, each by its place."""
     if not isinstance(answers, ExclusionAnswers):
-        return answers
-    others = [each for _, each in sorted(answers.others.items())]
-    return cast("list[Answer]", others)
+        return dict(enumerate(answers))
+    return cast("Mapping[int, Answer]", answers.others)
 
 
 @dataclass(frozen=True, slots=True)

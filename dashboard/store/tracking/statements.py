@@ -17,6 +17,7 @@ from sqlalchemy import Connection, select
 from dashboard.domain.health.observation import (
     AnswerShape,
     ExclusionAnswer,
+    ExclusionAnswers,
     Failure,
     FailureKind,
     not_null,
@@ -29,6 +30,8 @@ from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import endpoint_statements, exclusion_endpoints
 
 _LOWEST: Final = TxHash(bytes(TxHash.LENGTH))
+_HASH: Final = endpoint_statements.c.tx_hash
+_ANY: Final = select(_HASH).where(_HASH >= _LOWEST).limit(1)  # by its index
 _SAID_TO_THE: Final = timedelta(hours=1)
 """The same statement updates `last_said_at` at most this often."""
 
@@ -40,14 +43,16 @@ def record_statements(
     answers: Sequence[ExclusionAnswer],
 ) -> None:
     """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
-    is_empty = _is_empty(connection)
-    if is_empty:  # nearly always; nulls of a lone endpoint change nothing then
-        answers = [each for each in not_null(answers) if each.endpoint or each.record or each.claim]
-    said = [each for answer in answers for each in (answer, *answer.beside)]
-    _note_endpoints(connection, network_id, asked_at, said)
+    nulls = answers if isinstance(answers, ExclusionAnswers) else ExclusionAnswers(())
+    others = list(not_null(answers))
+    own = {each.tx_hash for each in others}
+    held = _held(connection, network_id, [] if _is_empty(connection) else [*own, *nulls.hashes])
+    others += map(nulls.null, held.keys() - own)  # a null matters where something was said before
+    said = _each_said(others)
+    any_null = [nulls.null(_LOWEST)] if len(nulls) > len(nulls.others) else []
+    _note_endpoints(connection, network_id, asked_at, [*said, *_each_said(any_null)])
     answered = [each for each in said if each.failure is None]
     told = {each.tx_hash for each in answered if _tells(each)}
-    held = _held(connection, network_id, [] if is_empty else [*{one.tx_hash for one in answered}])
     rows = {}
     for each in answered:
         known = held.get(each.tx_hash, {})
@@ -62,11 +67,13 @@ def record_statements(
     upsert(connection, endpoint_statements, [*rows.values()])
 
 
+def _each_said(answers: Iterable[ExclusionAnswer]) -> list[ExclusionAnswer]:
+    return [each for answer in answers for each in (answer, *answer.beside)]
+
+
 def _is_empty(connection: Connection) -> bool:
     """Whether no endpoint said anything, as nearly everywhere."""
-    column = endpoint_statements.c.tx_hash
-    some = select(column).where(column >= _LOWEST).limit(1)  # by its index
-    return connection.execute(some).first() is None
+    return connection.execute(_ANY).first() is None
 
 
 def _tells(answer: ExclusionAnswer) -> bool:

@@ -135,6 +135,10 @@ def test_answers_are_null_but_for_the_others_at_their_places() -> None:
     assert (len(answers), list(answers)) == (3, whole)
     assert (answers[1], answers[1:]) == (rejected, whole[1:])
     assert list(ExclusionAnswers(hashes)) == [ExclusionAnswer(each) for each in hashes]
+    both = ExclusionAnswer(
+        hashes[0], endpoint="a", beside=(ExclusionAnswer(hashes[0], endpoint="b"),)
+    )
+    assert list(ExclusionAnswers(hashes[:1], endpoints=("a", "b"))) == [both]
     assert not_null(answers) == [rejected]
     assert not_null(whole) == whole
 

@@ -221,5 +221,8 @@ async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store)
 
     [unsaved] = raised.value.unsaved
     assert (unsaved.network_id, unsaved.asked_at) == (A_NETWORK, A_MOMENT)
-    assert unsaved.answers == [ExclusionAnswer(a_hash(), a_record()), ExclusionAnswer(a_hash(2))]
+    assert [*unsaved.answers] == [
+        ExclusionAnswer(a_hash(), a_record()),
+        ExclusionAnswer(a_hash(2)),
+    ]
     assert found(store) == []

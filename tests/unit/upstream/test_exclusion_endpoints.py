@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.health.observation import ExclusionAnswer, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, ExclusionAnswers, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.upstream.exclusion_endpoints import ExclusionEndpoint, ExclusionEndpoints
@@ -60,8 +60,10 @@ async def test_all_are_asked_and_a_rejection_counts_whoever_says_it_the_whole_on
     whole.reject(a_record())
 
     clients = {"a": null, "b": bare, "c": whole}
-    both, none = await ExclusionEndpoints(clients, asks_all=True).ask([ONE, OTHER])
+    answers = await ExclusionEndpoints(clients, asks_all=True).ask([ONE, OTHER])
+    both, none = answers
 
+    assert [*answers.others] == [0]  # a null by all of them is no more than a count
     assert who_said(both) == [("c", "rejected"), ("a", "null"), ("b", "rejected")]
     assert who_said(none) == [("a", "null"), ("b", "null"), ("c", "null")]
 
@@ -85,7 +87,7 @@ async def test_silent_endpoint_fails_and_takes_no_other_answer_away(*, asks_all:
 async def test_nothing_is_asked_about_nothing() -> None:
     client = ScriptedExclusion()
 
-    assert await ExclusionEndpoints({"a": client, "b": client}, asks_all=True).ask([]) == []
+    assert not await ExclusionEndpoints({"a": client, "b": client}, asks_all=True).ask([])
     assert client.asked == []
 
 
@@ -155,7 +157,7 @@ async def test_endpoint_says_how_long_it_is_left() -> None:
 class Hanging(ScriptedExclusion):
     """Answers nothing at first, then never."""
 
-    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+    async def ask(self, hashes: Sequence[TxHash]) -> ExclusionAnswers:
         if self.asked:
             await asyncio.Event().wait()
         return await super().ask(hashes)

@@ -7,7 +7,13 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from dashboard.domain.health.observation import AnswerShape, ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import (
+    AnswerShape,
+    ExclusionAnswer,
+    ExclusionAnswers,
+    Failure,
+    FailureKind,
+)
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
@@ -111,6 +117,23 @@ def test_status_is_kept_word_for_word_and_replaced_by_the_next(store: Store) -> 
         "2026-11-20 14:00:00 UTC; only a receipt proves an inclusion."
     )
     assert [each.said for each in statements(store)] == [Said.NOTHING]
+
+
+def test_null_by_all_endpoints_is_told_of_them_and_where_one_of_them_said_more(
+    store: Store,
+) -> None:
+    ask(store, A_MOMENT, an_answer("second", record=a_record()), an_answer("first"))
+    both, later = ("first", "second"), A_MOMENT + seconds(9)
+    nulls = ExclusionAnswers([a_hash(), a_hash(2)], endpoints=both)
+    with store.write() as connection:
+        record_lookup(connection, A_NETWORK, later, nulls)
+        states = endpoint_states(connection)
+        told = statements_among(connection, nulls.hashes)
+
+    assert [states[A_NETWORK, each].answered_at for each in both] == [later, later]
+    assert {key: [each.said for each in said] for key, said in told.items()} == {
+        (a_hash(), A_NETWORK): [Said.NOTHING, Said.NOTHING]
+    }
 
 
 def test_shape_and_trouble_of_each_endpoint_are_remembered(store: Store) -> None:
