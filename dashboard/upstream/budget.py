@@ -82,7 +82,7 @@ class BudgetKeeper:
         self._now = now
         self._for_people = for_people
         self._fixed = fixed
-        self._held = 0
+        self._held = self._waiting = 0
         self._held_for = self._counted_from = BudgetPeriod.DAY.begin(now())
         self._refills = 0
         self._taking = asyncio.Lock()
@@ -121,13 +121,19 @@ class BudgetKeeper:
         """Take credits for one request; those that were taken on an earlier day are lost."""
         if not self.budget.limits(for_people=True):
             return
-        async with self._taking:
-            today = BudgetPeriod.DAY.begin(self._now())
-            if today != self._held_for:
-                self._held, self._held_for = 0, today
-            if cost > self._held:
-                await self._refill(cost - self._held, self._limits(is_fee=is_fee))
-            self._held -= cost
+        self._waiting += cost
+        try:
+            await asyncio.sleep(0)  # until all that go out together wait
+            async with self._taking:
+                today = BudgetPeriod.DAY.begin(self._now())
+                if today != self._held_for:
+                    self._held, self._held_for = 0, today
+                if cost > self._held:
+                    others = 0 if is_fee else self._waiting - cost  # fees have limits of their own
+                    await self._refill(cost - self._held, others, self._limits(is_fee=is_fee))
+                self._held -= cost
+        finally:
+            self._waiting -= cost
 
     def _limits(self, *, is_fee: bool) -> dict[BudgetPeriod, int]:
         """Return up to where these questions may spend now."""
@@ -139,15 +145,19 @@ class BudgetKeeper:
             for period, limit in limits.items()
         }
 
-    async def _refill(self, needed: int, limits: Mapping[BudgetPeriod, int]) -> None:
-        """Take what is needed, and for polls that ask often the worth of some more calls."""
+    async def _refill(self, needed: int, others: int, limits: Mapping[BudgetPeriod, int]) -> None:
+        """Take what is needed, and what those need who wait, since each time costs a transaction.
+
+        For polls that ask often, take the worth of some more calls.
+        """
         now = self._now()
         if not timedelta() <= now - self._counted_from < _WITHIN:
             self._counted_from, self._refills = now, 0
         self._refills += 1
         is_often = self._refills > _MANY and not self._for_people
         some = _TAKEN_AT_ONCE * self.budget.credits_per_call
-        more = max(0, min(some, min(limits.values()) // _PARTS)) if is_often else 0
+        ahead = max(0, min(some, min(limits.values()) // _PARTS)) if is_often else 0
+        more = max(ahead, others)
         taken = await self._taken(needed + more, limits)
         if not taken.is_taken:
             more, taken = 0, await self._taken(needed, limits)

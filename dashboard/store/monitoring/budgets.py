@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, and_, or_, select, update
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.store.engine.upsert import upsert_sums
@@ -23,11 +23,11 @@ def take_credits(
     limits: Mapping[BudgetPeriod, int],
 ) -> bool:
     """Count credits as spent if the limits of the day and of the month allow that."""
-    _add(connection, budget, at, 0)  # locks the rows, so that nobody takes beside us
+    _add(connection, budget, at, amount)  # locks the rows, so that nobody takes beside us
     spent = spent_of(connection, budget, at)
-    is_allowed = all(spent[period] + amount <= limit for period, limit in limits.items())
-    if is_allowed:
-        _add(connection, budget, at, amount)
+    is_allowed = all(spent[period] <= limit for period, limit in limits.items())
+    if not is_allowed:
+        _add(connection, budget, at, -amount)
     return is_allowed
 
 
@@ -72,14 +72,11 @@ def _rows(
     connection: Connection, budget: str, at: datetime
 ) -> dict[BudgetPeriod, tuple[int, int | None]]:
     column = budget_spending.c
-    found: dict[BudgetPeriod, tuple[int, int | None]] = {}
-    for period in BudgetPeriod:
-        row = connection.execute(
-            select(column.credits, column.stretch).where(
-                column.budget == budget,
-                column.period == period.value,
-                column.begins_at == period.begin(at),
-            )
-        ).first()
-        found[period] = (0, None) if row is None else (int(row.credits), row.stretch)
+    now = (and_(column.period == it.value, column.begins_at == it.begin(at)) for it in BudgetPeriod)
+    query = select(*column["period", "credits", "stretch"]).where(
+        column.budget == budget, or_(*now)
+    )
+    found: dict[BudgetPeriod, tuple[int, int | None]] = dict.fromkeys(BudgetPeriod, (0, None))
+    for row in connection.execute(query):
+        found[BudgetPeriod(row.period)] = int(row.credits), row.stretch
     return found

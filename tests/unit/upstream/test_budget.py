@@ -71,6 +71,27 @@ async def test_credits_of_yesterday_are_not_spent_today(fake_clock: FakeClock) -
     assert (taken_together, purse.takes) == (11, 12)
 
 
+async def test_requests_that_wait_together_take_their_credits_together(
+    fake_clock: FakeClock,
+) -> None:
+    purse = Purse(spent=600)
+    keeper = BudgetKeeper(Budget("b", credits_per_day=1000, reserve=0), purse, fake_clock.now)
+
+    async def request() -> bool:
+        try:
+            async with keeper.turn("status", 1):
+                return True
+        except UpstreamThrottled:
+            return False
+
+    few = await asyncio.gather(*(request() for _ in range(3)))
+    takes = purse.takes
+    many = await asyncio.gather(*(request() for _ in range(3)))
+
+    assert (few, takes) == ([True, True, True], 1)
+    assert (many, purse.spent) == ([True, True, False], 1000)
+
+
 async def test_what_is_asked_now_and_then_takes_no_credits_ahead(fake_clock: FakeClock) -> None:
     purse = Purse()
     keeper = BudgetKeeper(Budget("b", credits_per_day=10**6), purse, fake_clock.now)
