@@ -35,7 +35,7 @@ from dashboard.store.evidence.record_answers import (
     record_poll,
 )
 from dashboard.store.monitoring.answer_counts import read_standing_failures
-from dashboard.store.rejections.archive import rejected_since
+from dashboard.store.rejections.archive import rejected_since, senders_of
 from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.rejections.save import save_version
 from dashboard.store.tracking.cohorts import (
@@ -285,9 +285,11 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def _save(
         self, connection: Connection, rejected: Sequence[RejectedTransaction], at: datetime
     ) -> None:
+        if not rejected:
+            return
         network_id = self.store.network_id
         news = save_rejections(connection, network_id, rejected, at, self._new_id)
-        for sender in {each.sender for each in news if each.sender is not None}:
+        for sender in senders_of(connection, network_id, [each.tx_hash for each in news]):
             since = at - QUERYABLE_WINDOW
             renew(connection, rejected_since(connection, network_id, sender, since), at)
 

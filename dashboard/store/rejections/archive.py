@@ -193,6 +193,16 @@ def count_versions(
 _MOST_OF_SENDER: Final = 25
 
 
+def senders_of(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> list[Address]:
+    """Return who sent any of some hashes, which one record of several may name alone."""
+    column = rejections.c
+    known = (column.network_id == network_id, column.sender.is_not(None))
+    query = select(column.sender).where(column.tx_hash.in_(hashes), *known).distinct()
+    return list(connection.scalars(query))
+
+
 def rejected_since(
     connection: Connection, network_id: NetworkId, sender: Address, since: datetime
 ) -> list[TxHash]:

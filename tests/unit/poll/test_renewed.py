@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from sqlalchemy import select
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.schema.tracking import cohorts, tracked_hashes
 from tests.builders import A_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
@@ -118,8 +120,14 @@ async def test_look_up_of_what_is_in_a_block_changes_nothing(
     assert a_hash(1) not in asked(upstream)
 
 
+@pytest.mark.parametrize("names_sender", [True, False], ids=["named", "known before"])
 async def test_what_its_sender_was_just_rejected_with_makes_another_record_likelier_to_change(
-    store: Store, aged: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+    store: Store,
+    aged: ExclusionPoll,
+    upstream: ScriptedExclusion,
+    fake_clock: FakeClock,
+    *,
+    names_sender: bool,
 ) -> None:
     upstream.reject(a_record(tx_hash=a_hash(1)))
     await pass_hours(aged, fake_clock, 24)
@@ -127,7 +135,12 @@ async def test_what_its_sender_was_just_rejected_with_makes_another_record_likel
     assert renewals(store) == 1  # by its own rejection; the same record again is no news
 
     watch(store, fake_clock, 4)
-    upstream.reject(a_record(tx_hash=a_hash(4), nonce=9))
+    record = a_record(tx_hash=a_hash(4), nonce=9)
+    if not names_sender:
+        with store.write() as connection:
+            save_record(connection, A_NETWORK, record, fake_clock.now())
+        record = replace(record, sender=None, timestamp=None)
+    upstream.reject(record)
     await let_pass(aged, fake_clock, HOUR)
 
     assert asked(upstream)[a_hash(1)] > 4
