@@ -40,10 +40,11 @@ from dashboard.store.rejections.limits_end import known_end
 from dashboard.store.rejections.save import save_version
 from dashboard.store.tracking.cohorts import (
     Cohort,
-    KnownCohorts,
+    KnownHashes,
     PollResult,
     WatchedCohort,
     mark_rejected,
+    read_cohorts,
     renew,
     still_watched,
     watched_after,
@@ -116,7 +117,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         self._schedule = schedule
         self._conditions = conditions
         self._new_id = new_id
-        self._known = KnownCohorts()
+        self._known_cohorts, self._known_groups = KnownHashes(), KnownHashes()
         self._last_cohort_id = 0
         self._limits_ended_at: datetime | None = None
         self._has_outage = False
@@ -185,12 +186,12 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def questions(self, due: Sequence[ScheduledCohort]) -> list[Question]:
         """Read the hashes of cohorts and groups; one that has none any more is left out."""
         network_id = self.store.network_id
-        read = {False: self._known.read, True: read_groups}
+        read = (read_cohorts, self._known_cohorts), (read_groups, self._known_groups)
         found: list[Question] = []
         with self.store.read() as connection:
-            for is_group, read_all in read.items():
-                some = {each.cohort_id: each for each in due if each.is_group is is_group}
-                cohorts = read_all(connection, network_id, list(some))
+            for is_group, (read_all, known) in enumerate(read):
+                some = {each.cohort_id: each for each in due if each.is_group == is_group}
+                cohorts = read_all(connection, network_id, list(some), known)
                 found += (Question(some[each.cohort_id], each) for each in cohorts)
         return found
 
@@ -261,6 +262,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
                 groups = [each.cohort_id for each in some if each.is_group]
                 cohorts = [each.cohort_id for each in some if not each.is_group]
                 group_id = join_groups(connection, network_id, asked_at, groups, cohorts)
+                self._known_groups.forget(group_id)
                 together = one_group(group_id, some)
             again.append((together, _NULL))
         record_nulls(connection, asked_at, [each.cohort_id for each, _ in again if each.is_group])

@@ -42,7 +42,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.poll.lease import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
-    current_condition,
+    current_conditions,
     note_values,
     record_transition,
 )
@@ -75,9 +75,9 @@ class StoredConditions:
     @contextmanager
     def concluding(self, connection: Connection, *kinds: SubjectKind) -> Iterator[Conclusions]:
         """Yield the stored conditions of some subjects, then write what was concluded."""
-        stored = {
-            kind: current_condition(connection, Subject(kind, self.network_id)) for kind in kinds
-        }
+        subjects = {kind: Subject(kind, self.network_id) for kind in kinds}
+        found = current_conditions(connection, [*subjects.values()])
+        stored = {kind: found.get(each.key()) for kind, each in subjects.items()}
         conclusions = Conclusions(self.network_id, self._trusted(stored), self.rules, self.new_id)
         yield conclusions
         for transition in conclusions.transitions:
@@ -88,7 +88,7 @@ class StoredConditions:
         for kind, before in stored.items():
             after = conclusions.held.get(kind)
             if after is not None and (kind in changed or after != before):
-                note_values(connection, Subject(kind, self.network_id), after)
+                note_values(connection, subjects[kind], after)
 
     def _trusted(
         self, stored: Mapping[SubjectKind, Condition | None]

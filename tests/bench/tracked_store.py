@@ -15,7 +15,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.evidence.record_answers import record_poll
-from dashboard.store.tracking.cohorts import KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.transactions import track_all
 from tests.bench.expected_replies import NETWORK
 
@@ -71,7 +71,7 @@ def answer_null(store: Store, now: datetime) -> None:
         cohort_ids = [each.cohort_id for each in watched_after(connection, _NETWORK, 0)]
     for some in portions(cohort_ids, 5):
         with store.write() as connection:
-            cohorts = KnownCohorts().read(connection, _NETWORK, some)
+            cohorts = read_cohorts(connection, _NETWORK, some, KnownHashes())
             answers = [ExclusionAnswer(it) for each in cohorts for it in each.hashes]
             record_poll(connection, _NETWORK, now, cohorts, answers)
 

@@ -21,7 +21,7 @@ from dashboard.poll.exclusion import save_rejections
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_reports
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.tracking.cohorts import KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
 from tests.model.machine import Memory, StoreMachine, same
 from tests.model.world import (
@@ -83,7 +83,7 @@ class AskingMachine(StoreMachine):
             for network_id in NETWORKS:
                 found = watched_after(connection, network_id, after)
                 ids = [each.cohort_id for each in found]
-                taken = KnownCohorts().read(connection, network_id, ids)
+                taken = read_cohorts(connection, network_id, ids, KnownHashes())
                 hashes = {(each, network_id) for cohort in taken for each in cohort.hashes}
                 assert {each for each in tracking.fresh if each[1] == network_id} <= hashes
                 tracking.taken_up = max([tracking.taken_up, *ids])
@@ -96,7 +96,7 @@ class AskingMachine(StoreMachine):
         now = self.now
         with self.store.read() as connection:
             ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
-            due = KnownCohorts().read(connection, network_id, ids[:number])
+            due = read_cohorts(connection, network_id, ids[:number], KnownHashes())
         hashes = [each for cohort in due for each in cohort.hashes]
         answers = [answer_of((each, what.draw(said_of_one())), now) for each in hashes]
         told = [(each, self.new_id()) for each in answers if each.record is not None]

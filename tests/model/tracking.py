@@ -17,7 +17,7 @@ from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
 from dashboard.store.rejections.save import HashOnNetwork, watched_among
-from dashboard.store.tracking.cohorts import KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.transactions import TrackedTransaction, tracked_among
 from tests.model.inclusion import Ends, question_of
@@ -246,7 +246,9 @@ def _check_cohorts(
     """See that pollers find each watched hash once, with what they go by, and all that is new."""
     found = watched_after(connection, network_id, 0)
     ids = [each.cohort_id for each in found]
-    members = {each.cohort_id: each for each in KnownCohorts().read(connection, network_id, ids)}
+    members = {
+        each.cohort_id: each for each in read_cohorts(connection, network_id, ids, KnownHashes())
+    }
     assert ids == sorted(members)
     hashes = [each for cohort in members.values() for each in cohort.hashes]
     assert sorted(hashes) == sorted(each for each, network in held.watches if network == network_id)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, Table, or_, select, update
+from sqlalchemy import Connection, RowMapping, Table, bindparam, or_, select, update
 
 from dashboard.domain.alerts.condition import (
     Condition,
@@ -23,6 +23,9 @@ from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
 _NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
+_CONDITIONS: Final = select(
+    *conditions.c["subject", "state", "since", "turning_since", "seen_at"]
+).where(conditions.c.subject.in_(bindparam("some", expanding=True)))
 
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
@@ -43,13 +46,10 @@ def current_conditions(
 
     There are few subjects: each is a parameter.
     """
-    column = conditions.c
-    query = select(
-        column.subject, column.state, column.since, column.turning_since, column.seen_at
-    ).where(column.subject.in_([each.key() for each in subjects]))
+    rows = connection.execute(_CONDITIONS, {"some": [each.key() for each in subjects]})
     return {
         row.subject: Condition(State(row.state), row.since, row.turning_since, row.seen_at)
-        for row in connection.execute(query)
+        for row in rows
     }
 
 

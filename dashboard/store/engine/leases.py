@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, update
 
 from dashboard.store.engine.engine import lease_time
 from dashboard.store.engine.lease_clock import BootMoment
@@ -62,9 +62,9 @@ def release(connection: Connection, name: str, token: int) -> None:
 
 def holder(connection: Connection, name: str) -> Holder | None:
     """Return who holds the lease now, None if nobody does."""
-    alive = _is_alive(lease_time(connection))
-    query = select(leases.c.holder, leases.c.token).where(leases.c.name == name, alive)
-    row = connection.execute(query).one_or_none()
+    now = lease_time(connection)
+    wanted = {"of_name": name, "at_boot": now.boot_id, "now": now.nanoseconds}
+    row = connection.execute(_HOLDER, wanted).one_or_none()
     return None if row is None else Holder(row.holder, row.token)
 
 
@@ -81,12 +81,22 @@ def live_tokens(connection: Connection) -> Sequence[int]:
 
 
 def _is_alive(now: BootMoment) -> ColumnElement[bool]:
+    return _lasts(now.boot_id, now.nanoseconds)
+
+
+def _lasts(boot_id: Any, nanoseconds: Any) -> ColumnElement[bool]:  # noqa: ANN401 - values, or places for them
     return and_(
         leases.c.holder.is_not(None),
-        leases.c.boot_id == now.boot_id,
-        leases.c.granted_at <= now.nanoseconds,
-        leases.c.expires_at > now.nanoseconds,
+        leases.c.boot_id == boot_id,
+        leases.c.granted_at <= nanoseconds,
+        leases.c.expires_at > nanoseconds,
     )
+
+
+_HOLDER: Final = select(leases.c.holder, leases.c.token).where(
+    leases.c.name == bindparam("of_name"), _lasts(bindparam("at_boot"), bindparam("now"))
+)
+"""Made once, since every tick of a poll asks this."""
 
 
 def _free(name: str) -> dict[str, object]:

@@ -77,19 +77,24 @@ def upsert_sums(
 
     The column `latest`, if there is one, holds no count but keeps the larger of both values.
     """
-    if not rows:
-        return
-    insert = _insert(connection.dialect.name, table)
+    if rows:
+        statement = _upsert_sums(connection.dialect.name, table, tuple(rows[0]), latest)
+        connection.execute(statement, rows)
+
+
+@cache
+def _upsert_sums(
+    database: str, table: Table, names: tuple[str, ...], latest: str | None
+) -> Executable:
+    insert = _insert(database, table)
     keys = [column.name for column in table.primary_key]
     sums: dict[str, ColumnElement[Any]] = {
-        name: table.c[name] + insert.excluded[name]
-        for name in rows[0]
-        if name not in (*keys, latest)
+        name: table.c[name] + insert.excluded[name] for name in names if name not in (*keys, latest)
     }
     if latest is not None:
         is_newer = insert.excluded[latest] > table.c[latest]
         sums[latest] = case((is_newer, insert.excluded[latest]), else_=table.c[latest])
-    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=sums), rows)
+    return insert.on_conflict_do_update(index_elements=keys, set_=sums)
 
 
 def _kept(table: Table, insert: sqlite.Insert, name: str) -> ColumnElement[Any]:

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, delete, func, select, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    func,
+    select,
+    type_coerce,
+)
 
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation
 from dashboard.domain.health.transports import Transport, TransportState
@@ -122,6 +131,18 @@ class StandingFailure:
     failure: Failure
 
 
+_FAILURE: Final = standing_failures.c
+_FAILURES: Final = (
+    select(standing_failures)
+    .where(_FAILURE.network_id.in_(bindparam("some", expanding=True)))
+    .order_by(_FAILURE.failing_since, _FAILURE.operation)
+)
+_ANSWERED: Final = delete(standing_failures).where(
+    _FAILURE.network_id == bindparam("of_network"),
+    _FAILURE.operation.in_(bindparam("some", expanding=True)),
+)
+
+
 def note_failure(
     connection: Connection,
     network_id: NetworkId,
@@ -150,12 +171,7 @@ def note_answered(
     """Remember that questions were answered."""
     same = {"network_id": network_id, "answered_at": asked_at}
     upsert(connection, last_answers, [{**same, "operation": each} for each in operations])
-    column = standing_failures.c
-    connection.execute(
-        delete(standing_failures).where(
-            column.network_id == network_id, column.operation.in_(operations)
-        )
-    )
+    connection.execute(_ANSWERED, {"of_network": network_id, "some": list(operations)})
 
 
 def last_answers_of(
@@ -180,13 +196,8 @@ def standing_failures_of(
     connection: Connection, network_ids: Collection[NetworkId]
 ) -> dict[NetworkId, list[StandingFailure]]:
     """Return the same of several networks."""
-    query = (
-        select(standing_failures)
-        .where(standing_failures.c.network_id.in_(network_ids))
-        .order_by(standing_failures.c.failing_since, standing_failures.c.operation)
-    )
     found: dict[NetworkId, list[StandingFailure]] = {each: [] for each in network_ids}
-    for row in connection.execute(query):
+    for row in connection.execute(_FAILURES, {"some": list(network_ids)}):
         failure = Failure(FailureKind(row.failure_kind), row.failure_message)
         found[row.network_id].append(
             StandingFailure(

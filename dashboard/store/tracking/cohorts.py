@@ -17,7 +17,9 @@ from sqlalchemy import (
     Connection,
     LargeBinary,
     Row,
+    Select,
     and_,
+    bindparam,
     case,
     delete,
     func,
@@ -100,32 +102,37 @@ class Cohort:
 
 def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
     """Return the cohorts that are watched on a network, beyond the id `after`, oldest first."""
-    return _watched(connection, network_id, polled_cohorts.c.cohort_id > after)
+    return _watched(connection, _WATCHED_AFTER, {"of_network": network_id, "after": after})
 
 
 def still_watched(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[WatchedCohort]:
     """Return those of some cohorts that are still watched on a network."""
-    column = polled_cohorts.c.cohort_id
     of_portions = (
-        _watched(connection, network_id, column.in_(some)) for some in portions(cohort_ids)
+        _watched(connection, _WATCHED_AMONG, {"of_network": network_id, "some": some})
+        for some in portions(cohort_ids)
     )
     return [each for found in of_portions for each in found]
 
 
+# Every second a poll asks this: to build a statement takes longer than to run it.
+_POLLED: Final = polled_cohorts.c
+_WATCHED: Final = (
+    select(*_POLLED["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
+    .add_columns(_POLLED.group_id, _POLLED.included_at)
+    .add_columns(*cohorts.c["cohort_id", "size", "renewed_at"])
+    .join_from(polled_cohorts, cohorts, cohorts.c.cohort_id == _POLLED.cohort_id)
+    .where(_POLLED.network_id == bindparam("of_network"))
+    .order_by(_POLLED.cohort_id)
+)
+_WATCHED_AFTER: Final = _WATCHED.where(_POLLED.cohort_id > bindparam("after"))
+_WATCHED_AMONG: Final = _WATCHED.where(_POLLED.cohort_id.in_(bindparam("some", expanding=True)))
+
+
 def _watched(
-    connection: Connection, network_id: NetworkId, is_wanted: ColumnElement[bool]
+    connection: Connection, query: Select[Any], wanted: Mapping[str, Any]
 ) -> list[WatchedCohort]:
-    column = polled_cohorts.c
-    query = (
-        select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected", "watched_at"])
-        .add_columns(column.group_id, column.included_at)
-        .add_columns(*cohorts.c["cohort_id", "size", "renewed_at"])
-        .join_from(polled_cohorts, cohorts, cohorts.c.cohort_id == column.cohort_id)
-        .where(is_wanted, column.network_id == network_id)
-        .order_by(column.cohort_id)
-    )
     return [
         WatchedCohort(
             row.cohort_id,
@@ -141,55 +148,73 @@ def _watched(
             row.group_id,
             row.renewed_at,
         )
-        for row in connection.execute(query)
+        for row in connection.execute(query, wanted)
     ]
 
 
-class KnownCohorts:
-    """The hashes of cohorts that were read last, which one worker asks about again and again.
+class KnownHashes:
+    """The hashes of cohorts, or of groups, that one worker asks about again and again.
 
-    A cohort that is as large as it was has the same hashes: some may have left, none ever joins.
+    What is as large as it was has the same hashes: some may have left, and none joins a cohort. A
+    group that was joined is to be forgotten.
     """
 
     def __init__(self, most: int = 1000) -> None:
-        """Keep those of so many cohorts."""
+        """Keep those of so many."""
         self._most = most
         self._hashes: dict[int, TxHashes] = {}
 
-    def read(
-        self, connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
-    ) -> list[Cohort]:
-        """Read cohorts; one that is not watched on the network any more is left out."""
-        watched = watched_cohorts.c
-        found: dict[int, Row[Any]] = {}
-        for some in portions(cohort_ids):
-            query = select(*watched["cohort_id", "is_rejected", "included_at"], cohorts.c.size)
-            query = query.join(cohorts, cohorts.c.cohort_id == watched.cohort_id)
-            query = query.where(watched.cohort_id.in_(some), watched.network_id == network_id)
-            found |= {row.cohort_id: row for row in connection.execute(query)}
-        hashes = self._hashes_of(connection, {each: row.size for each, row in found.items()})
-        return [
-            Cohort(each, row.is_rejected, hashes[each], is_included=row.included_at is not None)
-            for each in cohort_ids
-            if (row := found.get(each)) is not None
-        ]
+    def forget(self, known_id: int) -> None:
+        """Read the hashes of one anew."""
+        self._hashes.pop(known_id, None)
 
-    def _hashes_of(
-        self, connection: Connection, sizes: Mapping[int, int]
+    def read(
+        self, connection: Connection, sizes: Mapping[int, int], members: Select[Any], **wanted: int
     ) -> Mapping[int, TxHashes]:
-        column, known = tracked_hashes.c, self._hashes
-        same = {each: known[each] for each in sizes if len(known.get(each, ())) == sizes[each]}
-        read: dict[int, list[bytes]] = {each: [] for each in sizes if each not in same}
-        members = select(column.cohort_id, type_coerce(column.tx_hash, LargeBinary))
+        """Return the hashes of all that `sizes` names; `members` selects those of `some`."""
+        known = self._hashes
+        read: dict[int, list[bytes]] = {
+            each: [] for each, size in sizes.items() if len(known.get(each, ())) != size
+        }
         for some in portions([*read]):
-            of_cohorts = members.where(column.cohort_id.in_(some))
-            for cohort_id, tx_hash in connection.execute(of_cohorts):
-                read[cohort_id].append(tx_hash)
+            for known_id, tx_hash in connection.execute(members, {"some": some, **wanted}):
+                read[known_id].append(tx_hash)
         known |= {each: TxHashes(b"".join(hashes)) for each, hashes in read.items()}
         found = {each: known[each] for each in sizes}
         while len(known) > self._most:
             del known[next(iter(known))]
         return found
+
+
+_ASKED: Final = (
+    select(*watched_cohorts.c["cohort_id", "is_rejected", "included_at"], cohorts.c.size)
+    .join(cohorts, cohorts.c.cohort_id == watched_cohorts.c.cohort_id)
+    .where(watched_cohorts.c.cohort_id.in_(bindparam("some", expanding=True)))
+    .where(watched_cohorts.c.network_id == bindparam("of_network"))
+)
+_MEMBERS: Final = select(
+    tracked_hashes.c.cohort_id, type_coerce(tracked_hashes.c.tx_hash, LargeBinary)
+).where(tracked_hashes.c.cohort_id.in_(bindparam("some", expanding=True)))
+
+
+def read_cohorts(
+    connection: Connection,
+    network_id: NetworkId,
+    cohort_ids: Sequence[int],
+    known: KnownHashes,
+) -> list[Cohort]:
+    """Read cohorts; one that is not watched on the network any more is left out."""
+    found: dict[int, Row[Any]] = {}
+    for some in portions(cohort_ids):
+        rows = connection.execute(_ASKED, {"some": some, "of_network": network_id})
+        found |= {row.cohort_id: row for row in rows}
+    sizes = {each: row.size for each, row in found.items()}
+    hashes = known.read(connection, sizes, _MEMBERS)
+    return [
+        Cohort(each, row.is_rejected, hashes[each], is_included=row.included_at is not None)
+        for each in cohort_ids
+        if (row := found.get(each)) is not None
+    ]
 
 
 def insert_cohort(

@@ -8,15 +8,15 @@ cohorts.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
+    BindParameter,
     Connection,
     LargeBinary,
-    Select,
+    bindparam,
     func,
     insert,
     or_,
@@ -25,40 +25,77 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
-from dashboard.store.schema import poll_groups, polled_cohorts, tracked_hashes, watched_cohorts
-from dashboard.store.tracking.cohorts import Cohort
+from dashboard.store.schema import (
+    cohorts,
+    poll_groups,
+    polled_cohorts,
+    tracked_hashes,
+    watched_cohorts,
+)
+from dashboard.store.tracking.cohorts import Cohort, KnownHashes
 
-_ASKED_ID: Final = func.coalesce(poll_groups.c.within_id, poll_groups.c.group_id)
+_COLUMN: Final = poll_groups.c
+_WATCHED: Final = watched_cohorts.c
+_ASKED_ID: Final = func.coalesce(_COLUMN.within_id, _COLUMN.group_id)
 """The group in which the cohorts of a group are asked."""
+
+_SOME: Final[BindParameter[int]] = bindparam("some", expanding=True)
+_IN_GROUPS: Final = (
+    select(_ASKED_ID)
+    .join_from(poll_groups, watched_cohorts, _WATCHED.group_id == _COLUMN.group_id)
+    .where(or_(_COLUMN.group_id.in_(_SOME), _COLUMN.within_id.in_(_SOME)))
+    .where(_WATCHED.network_id == bindparam("of_network"))
+)
+_SIZES: Final = (
+    _IN_GROUPS.add_columns(func.sum(cohorts.c.size))
+    .join(cohorts, cohorts.c.cohort_id == _WATCHED.cohort_id)
+    .group_by(_ASKED_ID)
+)
+_MEMBERS: Final = _IN_GROUPS.add_columns(type_coerce(tracked_hashes.c.tx_hash, LargeBinary)).join(
+    tracked_hashes, tracked_hashes.c.cohort_id == _WATCHED.cohort_id
+)
+_CHANGED: Final = (
+    _IN_GROUPS.with_only_columns(tracked_hashes.c.tx_hash)
+    .join(tracked_hashes, tracked_hashes.c.cohort_id == _WATCHED.cohort_id)
+    .where(
+        or_(
+            _WATCHED.failing_since.is_not(None),
+            _WATCHED.is_rejected,
+            _WATCHED.included_at.is_not(None),
+        )
+    )
+)
+_NULLS: Final = (
+    update(poll_groups).where(_COLUMN.group_id.in_(_SOME)).values(asked_at=bindparam("at"))
+)
 
 
 def read_groups(
-    connection: Connection, network_id: NetworkId, group_ids: Sequence[int]
+    connection: Connection,
+    network_id: NetworkId,
+    group_ids: Sequence[int],
+    known: KnownHashes,
 ) -> list[Cohort]:
     """Read the hashes of groups, each as if it was one cohort with the id of the group."""
-    hashes: defaultdict[int, list[bytes]] = defaultdict(list)
-    columns = (_ASKED_ID, type_coerce(tracked_hashes.c.tx_hash, LargeBinary))
+    sizes: dict[int, int] = {}
     for some in portions(group_ids):
-        members = _members(network_id, some).with_only_columns(*columns)
-        for group_id, tx_hash in connection.execute(members):
-            hashes[group_id].append(tx_hash)
-    return [
-        Cohort(group_id, is_rejected=False, hashes=TxHashes(b"".join(some)))
-        for group_id, some in hashes.items()
-    ]
+        rows = connection.execute(_SIZES, {"some": some, "of_network": network_id})
+        sizes |= {group_id: int(size) for group_id, size in rows}
+    hashes = known.read(connection, sizes, _MEMBERS, of_network=network_id)
+    return [Cohort(each, is_rejected=False, hashes=some) for each, some in hashes.items()]
 
 
 def changed_members(
     connection: Connection, network_id: NetworkId, group_ids: Sequence[int]
 ) -> list[TxHash]:
     """Return hashes of groups that are rejected or included since, or whose look-up has failed."""
-    watched = watched_cohorts.c
-    is_included = watched.included_at.is_not(None)
-    is_changed = or_(watched.failing_since.is_not(None), watched.is_rejected, is_included)
-    queries = (_members(network_id, some).where(is_changed) for some in portions(group_ids))
-    return [tx_hash for query in queries for _, tx_hash in connection.execute(query)]
+    return [
+        tx_hash
+        for some in portions(group_ids)
+        for tx_hash in connection.scalars(_CHANGED, {"some": some, "of_network": network_id})
+    ]
 
 
 def leave_groups(connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]) -> None:
@@ -99,23 +136,10 @@ def join_groups(
 def record_nulls(connection: Connection, asked_at: datetime, group_ids: Sequence[int]) -> None:
     """Write down that all cohorts of groups were answered null: one row for each group."""
     for some in portions(group_ids):
-        of_groups = update(poll_groups).where(poll_groups.c.group_id.in_(some))
-        connection.execute(of_groups.values(asked_at=asked_at))
+        connection.execute(_NULLS, {"some": some, "at": asked_at})
 
 
 def _insert_group(connection: Connection, asked_at: datetime) -> int:
     row = insert(poll_groups).values(asked_at=asked_at).returning(poll_groups.c.group_id)
     group_id: int = connection.execute(row).scalar_one()
     return group_id
-
-
-def _members(network_id: NetworkId, group_ids: Sequence[int]) -> Select[Any]:
-    """Select the hashes of groups, each with the group in which it is asked."""
-    column, watched, tracked = poll_groups.c, watched_cohorts.c, tracked_hashes.c
-    return (
-        select(_ASKED_ID, tracked.tx_hash)
-        .join_from(poll_groups, watched_cohorts, watched.group_id == column.group_id)
-        .join(tracked_hashes, tracked.cohort_id == watched.cohort_id)
-        .where(or_(column.group_id.in_(group_ids), column.within_id.in_(group_ids)))
-        .where(watched.network_id == network_id)
-    )

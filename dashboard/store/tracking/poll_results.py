@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Update,
     and_,
+    bindparam,
     delete,
     func,
     insert,
@@ -80,7 +83,9 @@ def record_poll_results(
             if new_id is not None:
                 changes[result, _commonest_message(result, some, answers)].append(new_id)
     for (result, message), cohort_ids in changes.items():
-        _write_result(connection, network_id, cohort_ids, _values(asked_at, result, message))
+        said = {"of_network": network_id, "at": asked_at, "message": message}
+        for ids in portions(cohort_ids):
+            connection.execute(_update_of(result), {"some": ids, **said})
         if result.is_rejected:
             _mark_cohorts_rejected(connection, cohort_ids)
     return results
@@ -164,32 +169,26 @@ def _commonest_message(
     return messages.most_common(1)[0][0]
 
 
-def _values(asked_at: datetime, result: PollResult, message: str) -> dict[str, Any]:
-    column, at = watched_cohorts.c, literal(asked_at, Moment)
-    values: dict[str, Any] = {"last_asked_at": asked_at}
+@cache
+def _update_of(result: PollResult) -> Update:
+    """Return what writes a result `at` a moment, with a `message` of the failure; made once."""
+    column, at = watched_cohorts.c, bindparam("at", type_=Moment)
+    values: dict[str, Any] = {"last_asked_at": at}
     if result.is_rejected:
         values["is_rejected"] = True
     if result.failure is None:
         first = func.coalesce(column.first_answered_at, at)
-        return values | _NO_FAILURE | {"last_answered_at": at, "first_answered_at": first}
-    values["failing_since"] = func.coalesce(column.failing_since, at)
-    return values | _failure_columns(Failure(result.failure, message))
+        values |= _NO_FAILURE | {"last_answered_at": at, "first_answered_at": first}
+    else:
+        values["failing_since"] = func.coalesce(column.failing_since, at)
+        values |= {"failure_kind": result.failure, "failure_message": bindparam("message")}
+    of_cohorts = column.cohort_id.in_(bindparam("some", expanding=True))
+    of_network = column.network_id == bindparam("of_network")
+    return update(watched_cohorts).where(of_cohorts, of_network).values(**values)
 
 
 def _failure_columns(failure: Failure) -> dict[str, str]:
     return {"failure_kind": failure.kind, "failure_message": failure.message}
-
-
-def _write_result(
-    connection: Connection,
-    network_id: NetworkId,
-    cohort_ids: Sequence[int],
-    values: Mapping[str, Any],
-) -> None:
-    column = watched_cohorts.c
-    for some in portions(cohort_ids):
-        of_cohorts = update(watched_cohorts).where(column.cohort_id.in_(some))
-        connection.execute(of_cohorts.where(column.network_id == network_id).values(**values))
 
 
 def _mark_cohorts_rejected(connection: Connection, cohort_ids: Sequence[int]) -> None:

@@ -38,7 +38,7 @@ from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.schema import metadata
-from dashboard.store.tracking.cohorts import KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.poll_groups import join_groups
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
@@ -99,7 +99,7 @@ def ask_together(connection: Connection) -> None:
     """Let a hash be asked in a group within another one."""
     *_, watched = watched_after(connection, A_NETWORK, 0)
     answers = [ExclusionAnswer(a_hash(9))]
-    cohorts = KnownCohorts().read(connection, A_NETWORK, [watched.cohort_id])
+    cohorts = read_cohorts(connection, A_NETWORK, [watched.cohort_id], KnownHashes())
     record_poll(connection, A_NETWORK, A_MOMENT, cohorts, answers)
     inner = join_groups(connection, A_NETWORK, A_MOMENT, [], [watched.cohort_id])
     outer = join_groups(connection, A_NETWORK, A_MOMENT + seconds(1), [], [])

@@ -26,7 +26,7 @@ from dashboard.store.evidence.record_answers import (
 )
 from dashboard.store.maintenance.derived_counts import wrong_cohorts
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
-from dashboard.store.tracking.cohorts import Cohort, KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import Cohort, KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
 from dashboard.store.tracking.search import (
     RecordStatus,
@@ -107,8 +107,12 @@ class Play:
         watched = watched_after(self.connection, network_id, 0)
         alone = [each.cohort_id for each in watched if each.group_id is None]
         grouped = {each.group_id for each in watched if each.group_id is not None}
-        groups = read_groups(self.connection, network_id, sorted(grouped))
-        self.read_of = network_id, KnownCohorts().read(self.connection, network_id, alone), groups
+        groups = read_groups(self.connection, network_id, sorted(grouped), KnownHashes())
+        self.read_of = (
+            network_id,
+            read_cohorts(self.connection, network_id, alone, KnownHashes()),
+            groups,
+        )
         self.touched.clear()
 
     def keep(self, said: Said, joining: int) -> None:

@@ -81,7 +81,7 @@ from dashboard.store.rejections.counts import (
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import hashes_with_label, search, unparsed_reasons
-from dashboard.store.tracking.cohorts import KnownCohorts, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
     RecordStatus,
@@ -160,7 +160,7 @@ READS: dict[str, Read] = {
     "tracked_among": lambda it: tracked_among(it, [a_hash()]),
     "tracked": lambda it: newest_tracked(it, 5),
     "watches": lambda it: watched_after(it, A_NETWORK, 0),
-    "cohorts_of": lambda it: KnownCohorts().read(it, A_NETWORK, [1, 2]),
+    "cohorts_of": lambda it: read_cohorts(it, A_NETWORK, [1, 2], KnownHashes()),
     "watched_among": lambda it: watched_among(it, [(a_hash(), A_NETWORK)]),
     "hashes_labelled": lambda it: it.scalars(hashes_with_label("Case 17")).all(),
     "condition": lambda it: current_state(it, Subject.transaction(A_NETWORK, a_hash())),

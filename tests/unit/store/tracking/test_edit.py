@@ -16,7 +16,7 @@ from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_record
 from dashboard.store.schema import tracked_labels, tracked_tags
-from dashboard.store.tracking.cohorts import KnownCohorts, mark_rejected, watched_after
+from dashboard.store.tracking.cohorts import KnownHashes, mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
@@ -90,7 +90,7 @@ def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
         edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
         [taken_up] = watched_after(connection, ANOTHER_NETWORK, last_seen)
         [here] = watched_after(connection, A_NETWORK, last_seen)
-        [cohort] = KnownCohorts().read(connection, A_NETWORK, [here.cohort_id])
+        [cohort] = read_cohorts(connection, A_NETWORK, [here.cohort_id], KnownHashes())
 
     assert (taken_up.cohort_id, taken_up.born_at) == (here.cohort_id, A_MOMENT)
     assert ([*cohort.hashes], here.last_result.is_answered) == ([a_hash(3)], False)
@@ -112,7 +112,7 @@ def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
     ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
     return {
         each
-        for cohort in KnownCohorts().read(connection, network_id, ids)
+        for cohort in read_cohorts(connection, network_id, ids, KnownHashes())
         for each in cohort.hashes
     }
 
