@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -96,6 +97,7 @@ class Watching:
         """Begin, and measure what stays in memory of a hash."""
         tracemalloc.start()
         await self._poll.tick()
+        gc.collect()  # what is garbage does not stay
         self.memory = tracemalloc.get_traced_memory()[0] / self.many
         tracemalloc.stop()
 
