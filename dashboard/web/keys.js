@@ -37,6 +37,11 @@
     if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))
       document.querySelector(LOOK_UP)?.focus({preventScroll: true});
   });
+  // In a narrow window, also one that is zoomed, the menu lies above the page; Streamlit folds it on phones alone.
+  document.addEventListener('click', (event) => {
+    if (!event.target.closest?.('[data-testid="stSidebarNavLink"]') || event.ctrlKey || event.metaKey) return;
+    setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] [aria-expanded="true"]')?.click());
+  });
   // Shift and a click, or Shift and the space bar, choose every row since the last that was clicked.
   // A row is remembered by its name: a refresh may draw its box anew.
   const ROW = '[class*="st-key-tracked-0x"]', BOX = `${ROW} input[type="checkbox"]`;

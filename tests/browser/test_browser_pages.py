@@ -107,6 +107,17 @@ def test_wall_tells_of_what_became_critical_once_somebody_asked(page: Page, site
     expect(wall.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
 
 
+def test_menu_of_a_zoomed_window_folds_once_a_page_is_chosen(page: Page, site: str) -> None:
+    page.set_viewport_size({"width": 640, "height": 450})
+    visit(page, site)
+    page.get_by_role("button", name="Expand sidebar").click()
+
+    page.get_by_role("link", name="Health", exact=True).press("Enter")
+
+    expect(page.get_by_role("heading", name="Health", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Tracked", exact=True)).not_to_be_in_viewport()
+
+
 def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup")
     box = page.get_by_label("Transactions, one or many")
