@@ -21,6 +21,7 @@
       event.preventDefault();
       event.stopPropagation();
       field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true}));
+      field.select();  // what stays because nothing was found is replaced by the next paste
     }
   }, true);
   // Chromium takes minutes to insert ten thousand lines piece by piece, as it does with a paste.
@@ -35,7 +36,7 @@
   }, true);
   document.addEventListener('click', (event) => {
     if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))
-      document.querySelector(LOOK_UP)?.focus({preventScroll: true});
+      typeIn(document.querySelector(LOOK_UP));
   });
   // In a narrow window, also one that is zoomed, the menu lies above the page; Streamlit folds it on phones alone.
   document.addEventListener('click', (event) => {

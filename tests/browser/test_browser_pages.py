@@ -152,8 +152,11 @@ def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
     expect(page.get_by_role("heading", name=str(tx_hash(4)))).to_be_visible()
     box = page.get_by_label("Transactions, one or many")
     box.focus()
-    for number in (2, 3, 9):
-        page.keyboard.insert_text(str(tx_hash(number)))
+    page.keyboard.insert_text("0x12")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    for greeting, number in (("", 2), ("Hello,\n", 3), ("", 9)):
+        page.keyboard.insert_text(f"{greeting}{tx_hash(number)}")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name=str(tx_hash(number)))).to_be_visible()
         expect(box).to_be_focused()

@@ -157,13 +157,13 @@ def take_question(queries: Application) -> None:
 def ask_for(queries: Application, text: str, case_id: str, *, is_typed: bool) -> LookupAddress:
     """Make a text and a case id the question of this page; return the address that says it.
 
-    The fields are empty for the next customer, unless something in them has to be corrected.
+    The fields are empty for the next customer, unless nothing was found: a greeting beside hashes
+    would otherwise stand before what is pasted next.
     """
     asked = replace(_look_up(queries, text, parse_case_id(case_id)), is_typed=is_typed)
-    is_answered = bool(asked.hashes) and not asked.paste.wrong
     st.session_state[_ASKED] = asked
-    st.session_state[_PASTE] = "" if is_answered else text
-    st.session_state[_CASE_ID_TYPED] = "" if is_answered else case_id
+    st.session_state[_PASTE] = "" if asked.hashes else text
+    st.session_state[_CASE_ID_TYPED] = "" if asked.hashes else case_id
     return asked.address
 
 

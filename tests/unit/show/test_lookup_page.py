@@ -245,10 +245,10 @@ def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
     assert "Module HUB: 2,402 lines needed, 70 allowed, 34.31 times the limit" in engineer
 
 
-def test_fields_are_empty_for_the_next_customer_unless_something_is_wrong(store: Store) -> None:
+def test_fields_are_empty_for_the_next_customer_unless_nothing_was_found(store: Store) -> None:
     queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
-    page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
+    page = submit(open_page(queries, str(tx_hash(9))), f"Hello,\n{tx_hash(2)}", "1742")
     assert (page.text_area(key="paste_text").value, page.text_input(key="case_id_text").value) == (
         "",
         "",
