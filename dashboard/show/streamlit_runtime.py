@@ -24,7 +24,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from dashboard.application.text import PAGES
 from dashboard.show.parts.frame import view_at
 
-_SLOW: Final = ("pyarrow", "plotly.graph_objects", "plotly.io")
+_SLOW: Final = ("pyarrow",)
 _MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
 """Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""

@@ -37,7 +37,7 @@ def run(scene: Scene) -> Result:
 def _payload(store: Store, span: TimeRange) -> tuple[int, int, int]:
     """Return the length of the JSON, how many numbers of traces stand in lists, and the steps."""
     view = asked_anew(store, span)
-    payload = drawing_of(view).figure.to_json()
+    payload = json.dumps(drawing_of(view).figure.to_dict())
     traces = json.loads(payload)["data"]
     return len(payload), sum(1 for _ in _listed(traces)), len(view.timeline.steps)
 

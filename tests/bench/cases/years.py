@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import duckdb
 import numpy as np
 import pandas as pd
-import plotly.io
-from plotly.tools import return_figure_from_figure_or_data
 
 from dashboard.application.fees import FeeView
 from dashboard.show.charts.fee_chart import drawing_of
@@ -80,9 +79,8 @@ def _ratio(took: dict[str, Took], peer: str) -> float:
 
 
 def _sent(view: FeeView) -> str:
-    """Write the figure as Streamlit does."""
-    figure = return_figure_from_figure_or_data(drawing_of(view).figure, validate_figure=True)
-    return str(plotly.io.to_json(figure, validate=False))
+    """Write the figure as the page does."""
+    return json.dumps(drawing_of(view).figure.to_dict())
 
 
 def _duckdb(year: PastYear) -> Callable[[], Sequence[Step]]:

@@ -186,7 +186,7 @@ def test_unit_fits_the_largest_of_fees_and_levels() -> None:
 
 @pytest.mark.parametrize("span", TIME_RANGES[2:], ids=lambda span: span.name)
 def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange) -> None:
-    payload = fee_figure(long_timeline(span)).to_json()
+    payload = json.dumps(fee_figure(long_timeline(span)).to_dict())
 
     assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
     for trace in json.loads(payload)["data"]:
