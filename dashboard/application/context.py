@@ -288,11 +288,11 @@ class ApplicationContext:
     def priced(
         self, connection: Connection, networks: Iterable[NetworkProfile]
     ) -> tuple[NetworkProfile, ...]:
-        """Return the networks, each at the price of its coin that people chose, if they did."""
+        """Return the networks; one without a price in the file has the one that people chose."""
         chosen = chosen_values(connection)
         return tuple(
             replace(each, coin_price=read_coin_price(chosen[each.price_setting]))
-            if each.price_setting in chosen
+            if each.coin_price is None and each.price_setting in chosen
             else each
             for each in networks
         )

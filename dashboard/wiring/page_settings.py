@@ -280,11 +280,10 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
 
 
 def _price_setting(network: Network, settings: Settings) -> str:
-    """Return as what people may choose the price of the coin; empty where they may not."""
+    """Return as what people may choose the price of the coin; empty for a simulated network."""
     of_file = {each.network_id: name for name, each in settings.networks.items()}
     name = of_file.get(network.network_id)
-    setting = f"networks.{name}.coin_price"
-    return "" if name is None or setting in settings.fixed else setting
+    return "" if name is None else f"networks.{name}.coin_price"
 
 
 def gas_source(network: Network, settings: Settings) -> str:

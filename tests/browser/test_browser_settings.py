@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests import plain_http
+from tests.browser.accessibility import barriers
 from tests.browser.page_checks import SIZE, visit
 from tests.chromium import MILLISECONDS, SETTLED
 from tests.hostile_texts import HOSTILE_TEXTS
@@ -122,6 +123,7 @@ def test_admin_chooses_the_mail_server_and_is_told_of_a_wrong_password(
         expect(admin.get_by_text("by Grace").first).to_be_visible()
 
         assert [each["To"] for each in inbox.mails] == ["ops@example.org"]
+        assert barriers(admin) == []
         for secret in ("wrong-canary", PASSWORD_OF_MAIL):
             assert secret not in admin.content()
 

@@ -19,7 +19,7 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import InputError, NotAllowed
 from dashboard.settings import Settings
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.chosen_settings import ChosenValue
+from dashboard.store.chosen_settings import ChosenValue, save_chosen
 from dashboard.store.engine.engine import open_store
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
@@ -148,4 +148,7 @@ def test_what_the_file_fixes_is_left(tmp_path: Path) -> None:
         taken = ConfigurationImport(here.context).take(text, ADA)
 
         assert taken.left == (f"{PRICE} is set in own.toml, line 3, which wins",)
-        assert here.networks[0].price_setting == ""
+        with here.context.store.write() as connection:
+            save_chosen(connection, {PRICE: "3150 USD"}, ADA)  # before the file said it
+            [network] = here.context.priced(connection, here.networks)
+        assert network.coin_price == CoinPrice(1_000_000, "USD")
