@@ -146,8 +146,8 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     subject = _chosen(f"watch-what-{key}", subjects)
     matchers = subject.matchers
     st.caption(
-        "You are notified of each rejection like this until then. If no recipient has your name, "
-        "the default recipients are notified."
+        "You are notified of each rejection like this for as long as you choose. If no recipient "
+        "has your name, the default recipients are notified."
     )
     first_name(queries, f"watch-{key}")
     with st.container(horizontal=True, gap="small", key=f"lengths-of-{key}"):
