@@ -10,10 +10,21 @@
   let wanted = null, since = 0, known = false;
   const want = (field) => { wanted = field; since = performance.now(); };
   for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => want(null), true);
+  // What a popover shows stands at the end of the document: Tab leads into it from its button, Shift+Tab and Escape back.
+  const stepThroughPopover = (event, field) => {
+    const body = document.querySelector('[data-testid="stPopoverBody"]');
+    const opener = document.querySelector('[data-testid="stPopover"] button[aria-expanded="true"]');
+    const first = body?.querySelector(':is(input, textarea, button, a[href]):not([disabled])');
+    if (!opener || !first) return;
+    if (event.key === 'Escape' && body.contains(field)) setTimeout(() => opener.focus());
+    const next = event.shiftKey ? field === first && opener : field === opener && first;
+    if (event.key === 'Tab' && next) { event.preventDefault(); next.focus(); }
+  };
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target;
     if (event.key === 'Escape') document.querySelector('.st-key-wall-leave button')?.click();
+    stepThroughPopover(event, field);
     if (event.key === '/' && !isTyping(field)) {
       const search = document.querySelector(SEARCH);
       if (search) { event.preventDefault(); typeIn(search); want(SEARCH); }

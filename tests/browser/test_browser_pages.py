@@ -172,8 +172,10 @@ def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
 
     page.get_by_role("button", name="Track", exact=True).focus()
     page.keyboard.press("Enter")
-    page.get_by_label("Label (optional)").fill("Case 17")
-    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Track").press("Enter")
+    expect(page.get_by_label("Label (optional)")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.type("Case 17")
+    page.keyboard.press("Enter")
 
     expect(page.get_by_text("1 newly tracked.")).to_be_visible()
     expect(page.locator(".lw-badge", has_text="Tracked")).to_be_visible()
