@@ -11,14 +11,20 @@
   const want = (field) => { wanted = field; since = performance.now(); };
   for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => want(null), true);
   // What a popover shows stands at the end of the document: Tab leads into it from its button, Shift+Tab and Escape back.
+  const firstInPopover = () => document.querySelector(
+    '[data-testid="stPopoverBody"] :is(input, textarea, button, a[href]):not([disabled])');
   const stepThroughPopover = (event, field) => {
-    const body = document.querySelector('[data-testid="stPopoverBody"]');
     const opener = document.querySelector('[data-testid="stPopover"] button[aria-expanded="true"]');
-    const first = body?.querySelector(':is(input, textarea, button, a[href]):not([disabled])');
-    if (!opener || !first) return;
-    if (event.key === 'Escape' && body.contains(field)) setTimeout(() => opener.focus());
-    const next = event.shiftKey ? field === first && opener : field === opener && first;
-    if (event.key === 'Tab' && next) { event.preventDefault(); next.focus(); }
+    if (!opener) return;
+    const enter = () => {  // what it shows may come a moment later
+      if (firstInPopover()) firstInPopover().focus();
+      else if (document.activeElement === opener && opener.isConnected) requestAnimationFrame(enter);
+    };
+    const isBack = event.shiftKey && field === firstInPopover();
+    if (event.key === 'Escape' && field.closest?.('[data-testid="stPopoverBody"]')) setTimeout(() => opener.focus());
+    if (event.key !== 'Tab' || !(isBack || (field === opener && !event.shiftKey))) return;
+    event.preventDefault();
+    if (isBack) opener.focus(); else enter();
   };
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;

@@ -172,8 +172,9 @@ def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
 
     page.get_by_role("button", name="Track", exact=True).focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Label (optional)")).to_be_visible()
+    expect(page.locator("button[aria-expanded=true]", has_text="Track")).to_be_focused()
     page.keyboard.press("Tab")
+    expect(page.get_by_label("Label (optional)")).to_be_focused()
     page.keyboard.type("Case 17")
     page.keyboard.press("Enter")
 
