@@ -1,4 +1,4 @@
-// Draws a figure with the Plotly that Streamlit brings, and draws the next one in its place:
+// Draws a figure with the script of the Python package of Plotly, and draws the next one in its place:
 // Streamlit takes each new figure for another chart, which loses the label at the pointer.
 
 const charts = new WeakMap();
@@ -37,10 +37,7 @@ function begun(parentElement) {
 }
 
 async function draw(chart) {
-  if (!window.Plotly) {
-    // This script has a blob's address, so the index page says where the server is.
-    await import(new URL(`static/js/${chart.wanted.library}`, window.__streamlit.BACKEND_BASE_URL));
-  }
+  if (!window.Plotly) await import(window.plotlyAddress); // the index page says it
   const { plot, wanted } = chart;
   if (!plot.isConnected || wanted === chart.drawn) return;
   if (plot._dragging) {

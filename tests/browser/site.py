@@ -37,7 +37,7 @@ from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import measure, record_size
 from dashboard.store.tracking.transactions import track
-from dashboard.web.files import SiteMap
+from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.channels import rules_of_text
@@ -121,8 +121,8 @@ def build() -> st.App:
     application.register(
         Application(site.store, site.networks, site.look_up, site.now, settings=site.settings)
     )
-    middleware = [Middleware(StrictHeaders), Middleware(SignedLinks), Middleware(SiteMap)]
-    return st.App(SCRIPT, middleware=middleware)
+    stages = (StrictHeaders, SignedLinks, PageFiles, SiteMap)
+    return st.App(SCRIPT, middleware=[Middleware(each) for each in stages])
 
 
 def with_rules(networks: Sequence[NetworkProfile], **more: Any) -> PageSettings:  # noqa: ANN401 - any setting

@@ -7,11 +7,10 @@ import traceback
 
 import pytest
 
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.errors import (
-    UpstreamError,
-)
+from dashboard.errors import UpstreamError
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, GasClient, PathKey
 from tests.integration.faulty_upstreams import (
@@ -54,9 +53,9 @@ async def test_misbehaviour_is_a_failure_that_tells_no_key_address_or_header(
         gas = GasClient(asker, NetworkId(1), credentials)
         in_path = GasClient(asker, NetworkId(1), PathKey(Secret(CANARY)))
         exclusion = ExclusionClient(asker, "chain")
-        for ask in (gas.busy_threshold, in_path.busy_threshold):
+        for client in (gas, in_path):
             with pytest.raises(UpstreamError) as raised:
-                await ask()
+                await client.ask(Operation.BUSY_THRESHOLD)
             told += traceback.format_exception(raised.value)
         answers = await exclusion.ask(HASHES)
         told += [str(answer) for answer in answers]

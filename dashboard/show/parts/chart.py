@@ -23,7 +23,6 @@ from dashboard.show.parts.notices import notice
 from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
 _SCRIPT: Final = Path(__file__).parents[1] / "chart.js"
-_LIBRARIES: Final = Path(st.__file__).parent / "static" / "static" / "js"
 _DRAGGED: Final = "zoomed"
 _CLICKED: Final = "clicked"
 
@@ -58,7 +57,6 @@ def chart(
         "config": config,
         "height": height,
         "words": drawing.words,
-        "library": _library(),
         "zooms": dragging is not None,
         "clicks": dragging is not None and dragging.clicked is not None,
     }
@@ -85,12 +83,6 @@ def _component() -> ComponentRenderer:
     """Return what mounts the component. Its script is sent along and runs from a blob address."""
     script = _SCRIPT.read_text(encoding="utf-8")
     return st.components.v2.component("linewatch.chart", js=script, isolate_styles=False)
-
-
-@cache
-def _library() -> str:
-    """Return the name of the file in which Streamlit brings Plotly; it changes with its content."""
-    return next(_LIBRARIES.glob("PlotlyChart.*.js")).name
 
 
 FROM: Final = "from"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import gzip
+from importlib.metadata import version
 from importlib.resources import files
 
 import httpx
 import pyarrow as pa
 import pytest
+from plotly.offline import get_plotlyjs
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from dashboard.web.files import PageFiles, first_asked
+from dashboard.web.files import PageFiles, first_asked, index_of_pages
 
 pytestmark = pytest.mark.anyio
 
 STATIC = files("streamlit").joinpath("static")
 NAMES = [each.name for each in STATIC.joinpath("static/js").iterdir()]
 SCRIPT = next(f"/static/js/{name}" for name in NAMES if name.startswith("index."))
-CHARTS = next(f"/static/js/{name}" for name in NAMES if name.startswith("PlotlyChart."))
+CHARTS = f"/static/js/plotly-{version('plotly')}.js"
 FONT = next(
     f"/static/media/{each.name}"
     for each in STATIC.joinpath("static/media").iterdir()
@@ -112,6 +114,16 @@ async def test_head_tells_the_length(client: httpx.AsyncClient) -> None:
     response = await client.head(SCRIPT, headers={"Accept-Encoding": "gzip"})
 
     assert int(response.headers["content-length"]) > 10_000
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity"])
+async def test_charts_come_from_the_package_of_plotly(
+    client: httpx.AsyncClient, coding: str
+) -> None:
+    response = await client.get(CHARTS, headers={"Accept-Encoding": coding})
+
+    assert response.text == get_plotlyjs()
+    assert f'"{CHARTS[1:]}"' in index_of_pages()
 
 
 def test_charts_are_made_ready_first() -> None:
