@@ -86,6 +86,7 @@ COMMANDS: Mapping[str, Action | Role] = {
     "audit": READS_ACCESS,
     "config export": READS_ACCESS,
     "config import -": Action.IMPORT,
+    "config set mail.recipients=night@example.org": Action.CHANGE_SETTINGS,
 }
 """Every command that runs for programs elsewhere, and which role it takes."""
 
