@@ -31,6 +31,8 @@ _ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
 _ATTEMPT: Final = re.compile(
     r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*(?:(?:…|\.\.\.)[0-9a-fA-F]*)?", re.ASCII
 )
+_NO_HASH: Final = "holds no transaction hash"
+_LIKE_A_HASH: Final = re.compile(r"0[xX]|[0-9a-fA-F]{6}|…|\.\.\.", re.ASCII)
 _PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
 
 
@@ -41,6 +43,11 @@ class WrongText:
     line: int
     text: str
     why: str
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether nothing in it looks like a hash or a part of one, as in a greeting."""
+        return self.why == _NO_HASH and not _LIKE_A_HASH.search(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongTe
     for text in attempts:
         yield WrongText(number, text, _why_no_hash(text))
     if not has_hash and not attempts:
-        yield WrongText(number, line.strip(), "holds no transaction hash")
+        yield WrongText(number, line.strip(), _NO_HASH)
 
 
 def _why_no_hash(text: str) -> str:

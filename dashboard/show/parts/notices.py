@@ -156,17 +156,29 @@ def _wrong_parameter(name: str, value: str, known: frozenset[str]) -> str | None
 
 _MOST_TEXTS: Final = 20
 _LONGEST_TEXT: Final = 80
+_FEW_LINES: Final = 3
 
 
 def unusable_texts(paste: Paste) -> None:
-    """Name each piece that is no hash, with the reason; say how many hashes came twice."""
-    if paste.wrong:
-        more = len(paste.wrong) - _MOST_TEXTS
+    """Name each piece that is no hash, with the reason; say how many hashes came twice.
+
+    Words around hashes, such as a greeting, are no mistake: they are named in passing.
+    """
+    prose = [each for each in paste.wrong if paste.hashes and each.is_prose]
+    wrong = [each for each in paste.wrong if not (paste.hashes and each.is_prose)]
+    if wrong:
+        more = len(wrong) - _MOST_TEXTS
         rest = element("li", f"and {more} more") if more > 0 else Markup()
-        named = [_text_error(wrong) for wrong in paste.wrong[:_MOST_TEXTS]]
-        headline = element("strong", _unusable(len(paste.wrong)))
+        named = [_text_error(each) for each in wrong[:_MOST_TEXTS]]
+        headline = element("strong", _unusable(len(wrong)))
         listed = element("ul", *named, rest)
         st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
+    if prose:
+        lines = counted(len(prose), "line holds", "lines hold")
+        texts = ", ".join(visible(each.text, _LONGEST_TEXT) for each in prose[:_FEW_LINES])
+        more_lines = ", …" if len(prose) > _FEW_LINES else ""
+        said = f"{lines} no transaction: {texts}{more_lines}"
+        st.html(element("p", said, class_="lw-quiet"))
     if paste.repeated:
         many = counted(paste.repeated, "duplicate was", "duplicates were")
         st.html(element("p", f"{many} left out.", class_="lw-quiet"))

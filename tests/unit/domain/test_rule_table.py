@@ -140,6 +140,9 @@ def rules(draw: st.DrawFn) -> Rule:
 @example(
     Rule("budget", RuleKind.CREDITS_SHORT, measure=CreditMeasure(10**15, BudgetPeriod.DAY, 100))
 )
+@example(Rule("fee", RuleKind.FEE, measure=FeeMeasure(Signal.BASE_FEE, Wei(7), is_upper=False)))
+@example(Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))))
+@example(Rule("ending", RuleKind.REJECTED, until=datetime(2026, 11, 27, 7, tzinfo=UTC)))
 def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})
 

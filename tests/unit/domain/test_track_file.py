@@ -192,6 +192,22 @@ def test_malformed_hash_beside_a_good_one_is_named() -> None:
     assert [wrong.text for wrong in paste.wrong] == [TWO[:-4]]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_prose"),
+    [
+        ("Hi team,", True),
+        ("Kind regards, Bob", True),
+        (ONE.removeprefix("0x")[:-1], False),
+        ("0x12", False),
+        ("a0b1…c2d3", False),
+    ],
+)
+def test_words_around_hashes_are_told_from_what_may_be_one(line: str, *, is_prose: bool) -> None:
+    (wrong,) = read_paste(f"{ONE}\n{line}").wrong
+
+    assert wrong.is_prose is is_prose
+
+
 @pytest.mark.parametrize("separator", ["\n", " "])
 def test_paste_of_ten_thousand_links_is_taken_whole(separator: str) -> None:
     links = [f"https://explorer.example/tx/0x{number:064x}" for number in range(10_000)]

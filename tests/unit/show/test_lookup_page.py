@@ -64,6 +64,15 @@ def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
     assert "has 4 hexadecimal digits; a transaction hash has 64" in words_of(page)
 
 
+def test_greeting_around_a_hash_is_named_and_no_mistake(store: Store) -> None:
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
+
+    words = words_of(submit(open_page(queries, str(tx_hash(9))), f"Hi team,\n{tx_hash(2)}", ""))
+
+    assert "1 line holds no transaction: Hi team," in words
+    assert 'role="alert"' not in words
+
+
 def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
     asked: list[TxHash] = []
     page = open_page(
