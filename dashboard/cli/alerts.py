@@ -52,7 +52,8 @@ _COMMANDS: Final = {
         "alerts", "Say that you work on INCIDENT; the first digits of its id suffice."
     ),
     "unacknowledge": LazyCommand(
-        "alerts", "Take back your acknowledgement of INCIDENT; then nobody owns it."
+        "alerts",
+        "Take back your acknowledgement of INCIDENT, or of several; then nobody owns it.",
     ),
     "hand-over": LazyCommand(
         "alerts",

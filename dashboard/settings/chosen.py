@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, cast
+from collections.abc import Iterator, Mapping
+from typing import cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -20,20 +20,12 @@ from dashboard.settings.layers import (
     named,
     not_a_setting,
 )
+from dashboard.settings.load import choosable_paths
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import PriceOfCoin, parse_price
 from dashboard.store.chosen_settings import LOGIN, PASSWORD, ChosenValue
 
-_OF_MAIL: Final = (
-    *("recipients", "smtp_host", "smtp_port", "security", "username", "password", "sender"),
-)
 Chosen = Mapping[str, ChosenValue]
-
-
-def choosable_paths(networks: Iterable[str]) -> Iterator[SettingPath]:
-    """Yield the settings that people may choose, given the names of networks in the file."""
-    yield from (("mail", each) for each in _OF_MAIL)
-    yield from (("networks", each, "coin_price") for each in networks)
 
 
 def with_chosen(settings: Settings, chosen: Chosen) -> tuple[Settings, list[Mistake]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,12 +16,12 @@ from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
-from dashboard.settings.chosen import choosable_paths
 from dashboard.settings.layers import (
     Inspector,
     Layer,
     Mistake,
     SettingLocation,
+    SettingPath,
     Table,
     Unreadable,
     holds_settings,
@@ -58,6 +58,10 @@ _OWN_FILE: Final = "LINEWATCH_CONFIG"
 _RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_TOKEN"})
 """No settings: the last two are for commands that run at another installation."""
 
+_OF_MAIL: Final = (
+    *("recipients", "smtp_host", "smtp_port", "security", "username", "password", "sender"),
+)
+
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,
     ByteSize: parse_size,
@@ -75,6 +79,12 @@ _LISTS: Final = (
     ("mail", "recipients"),
     ("sign_in", "second_factor"),
 )
+
+
+def choosable_paths(networks: Iterable[str]) -> Iterator[SettingPath]:
+    """Yield the settings that people may choose, given the names of networks in the file."""
+    yield from (("mail", each) for each in _OF_MAIL)
+    yield from (("networks", each, "coin_price") for each in networks)
 
 
 def is_ours(source: str) -> bool:

@@ -77,6 +77,9 @@ class Watch:
         assert self._page.title().endswith("· Linewatch")
         assert self._page.evaluate(_LINKS_ELSEWHERE) == []
         app = self._page.locator("body")
+        expect(app).to_contain_text(
+            "hostile", use_inner_text=True
+        )  # a press on a button draws the page anew
         for each in HOSTILE_TEXTS:
             if each.trap is not None:
                 found = app.locator(each.trap)
