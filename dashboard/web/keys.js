@@ -2,14 +2,15 @@
 // many rows; in a field for transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there
 // for the next. A large paste goes in at once, and one beside the field goes into it, such as after a press on Copy.
 (() => {
-  const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea';
+  const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea', UNDO = '.st-key-undo button';
   const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
   const isTyping = (at) => at?.closest?.('input, textarea, select, [contenteditable="true"], [role="grid"]');
   const typeIn = (field) => { field?.focus({preventScroll: true}); field?.select(); };
   // A field may be drawn several times before it stays: it keeps the cursor until somebody acts.
-  let wanted = null, since = 0, known = false;
+  let wanted = null, since = 0, known = false, undoKnown = false, byKey = false;
   const want = (field) => { wanted = field; since = performance.now(); };
-  for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => want(null), true);
+  for (const act of ['pointerdown', 'keydown'])
+    document.addEventListener(act, () => { want(null); byKey = act === 'keydown'; }, true);
   // What a popover shows stands at the end of the document: Tab leads into it from its button, Shift+Tab and Escape back.
   const firstInPopover = () => document.querySelector(
     '[data-testid="stPopoverBody"] :is(input, textarea, button, a[href]):not([disabled])');
@@ -105,6 +106,10 @@
     const isThere = Boolean(document.querySelector(LOOK_UP));
     if (isThere && !known && mayType) want(LOOK_UP);
     known = isThere;
+    // What opened is gone once it was done by keyboard; the cursor goes on where it can be taken back.
+    const isUndo = Boolean(document.querySelector(UNDO));
+    if (isUndo && !undoKnown && byKey) want(UNDO);
+    undoKnown = isUndo;
     if (wanted && performance.now() - since < 15000 && document.activeElement === document.body)
       document.querySelector(wanted)?.focus({preventScroll: true});
   }).observe(document, {childList: true, subtree: true});

@@ -33,11 +33,12 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
     page.get_by_label("Your name", exact=True).last.fill("Ada")
     wait_for_refresh(page)
     expect(page.get_by_label("Your name", exact=True).last).to_have_value("Ada")
-    page.get_by_role("button", name="Acknowledge").last.click()
+    page.get_by_role("button", name="Acknowledge").last.press("Enter")
 
     expect(first).to_contain_text("acknowledged by Ada")
     expect(page.get_by_text("is acknowledged by Ada")).to_be_visible()
-    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator(".st-key-done")).to_contain_text("It is as it was before")
     expect(first).to_contain_text("unassigned")
 

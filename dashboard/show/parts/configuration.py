@@ -47,7 +47,8 @@ def headline(queries: Application) -> str:
     own = sum(not each.is_default for each in found.settings)
     which = {0: "Every setting is a default", 1: "1 setting is set here"}
     said = which.get(own, f"{own} settings are set here")
-    return f"{said}, as read when these pages started, {moment(found.started_at)}."
+    read = f"These pages read the file when they started, {moment(found.started_at)}"
+    return f"{said}. {read}; what is chosen below holds at once."
 
 
 def configuration_part(queries: Application) -> None:
