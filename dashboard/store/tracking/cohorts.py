@@ -159,14 +159,16 @@ class KnownHashes:
     group that was joined is to be forgotten.
     """
 
-    def __init__(self, most: int = 1000) -> None:
-        """Keep those of so many."""
+    def __init__(self, most: int = 20_000, most_hashes: int = 2_000_000) -> None:
+        """Keep those of so many, and at most so many of 32 bytes each."""
         self._most = most
+        self._most_hashes = most_hashes
+        self._many = 0
         self._hashes: dict[int, TxHashes] = {}
 
     def forget(self, known_id: int) -> None:
         """Read the hashes of one anew."""
-        self._hashes.pop(known_id, None)
+        self._many -= len(self._hashes.pop(known_id, ()))
 
     def read(
         self, connection: Connection, sizes: Mapping[int, int], members: Select[Any], **wanted: int
@@ -179,10 +181,13 @@ class KnownHashes:
         for some in portions([*read]):
             for known_id, tx_hash in connection.execute(members, {"some": some, **wanted}):
                 read[known_id].append(tx_hash)
-        known |= {each: TxHashes(b"".join(hashes)) for each, hashes in read.items()}
+        for each, hashes in read.items():
+            self.forget(each)
+            known[each] = TxHashes(b"".join(hashes))
+            self._many += len(hashes)
         found = {each: known[each] for each in sizes}
-        while len(known) > self._most:
-            del known[next(iter(known))]
+        while len(known) > self._most or self._many > self._most_hashes:
+            self.forget(next(iter(known)))
         return found
 
 

@@ -108,6 +108,21 @@ def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: St
         assert read_evidence(connection, A_NETWORK, a_hash(1)) == [replace(seen, tracked_at=None)]
 
 
+def test_hashes_that_are_asked_again_and_again_stay_in_memory_up_to_a_bound(store: Store) -> None:
+    with store.read() as connection:
+        ids = [each.cohort_id for each in watched_after(connection, A_NETWORK, 0)]
+        for known, kept in (
+            (KnownHashes(), len(ids)),
+            (KnownHashes(most=1), 1),
+            (KnownHashes(most_hashes=0), 0),
+        ):
+            twice = [read_cohorts(connection, A_NETWORK, ids, known) for _ in range(2)]
+            pairs = zip(*twice, strict=True)
+            assert sum(first.hashes is second.hashes for first, second in pairs) == kept
+
+    assert len(ids) > 1
+
+
 def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
     ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
     return {
