@@ -77,15 +77,12 @@ class Watch:
         assert self._page.title().endswith("· Linewatch")
         assert self._page.evaluate(_LINKS_ELSEWHERE) == []
         app = self._page.locator("body")
-        expect(app).to_contain_text(
-            "hostile", use_inner_text=True
-        )  # a press on a button draws the page anew
+        expect(app).to_contain_text("hostile")  # a press on a button draws the page anew
         for each in HOSTILE_TEXTS:
             if each.trap is not None:
                 found = app.locator(each.trap)
                 assert (each.name, found.evaluate_all(_MARKUP)) == (each.name, [])
         shown = app.inner_text()
-        assert "hostile" in shown
         assert [unseen for unseen in _UNSEEN if unseen in shown] == []
 
     def end(self) -> None:

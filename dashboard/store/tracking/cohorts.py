@@ -161,9 +161,7 @@ class KnownHashes:
 
     def __init__(self, most: int = 20_000, most_hashes: int = 2_000_000) -> None:
         """Keep those of so many, and at most so many of 32 bytes each."""
-        self._most = most
-        self._most_hashes = most_hashes
-        self._many = 0
+        self._most, self._most_hashes, self._many = most, most_hashes, 0
         self._hashes: dict[int, TxHashes] = {}
 
     def forget(self, known_id: int) -> None:
@@ -182,9 +180,8 @@ class KnownHashes:
             for known_id, tx_hash in connection.execute(members, {"some": some, **wanted}):
                 read[known_id].append(tx_hash)
         for each, hashes in read.items():
-            self.forget(each)
+            self._many += len(hashes) - len(known.pop(each, ()))
             known[each] = TxHashes(b"".join(hashes))
-            self._many += len(hashes)
         found = {each: known[each] for each in sizes}
         while len(known) > self._most or self._many > self._most_hashes:
             self.forget(next(iter(known)))
@@ -213,8 +210,7 @@ def read_cohorts(
     for some in portions(cohort_ids):
         rows = connection.execute(_ASKED, {"some": some, "of_network": network_id})
         found |= {row.cohort_id: row for row in rows}
-    sizes = {each: row.size for each, row in found.items()}
-    hashes = known.read(connection, sizes, _MEMBERS)
+    hashes = known.read(connection, {each: row.size for each, row in found.items()}, _MEMBERS)
     return [
         Cohort(each, row.is_rejected, hashes[each], is_included=row.included_at is not None)
         for each in cohort_ids
