@@ -62,7 +62,6 @@ class MailInForce:
     """The channel for mail by what is chosen on the page Settings when a message goes."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        """Ask nothing yet."""
         self._settings, self._store = settings, store
         self._last: tuple[object, Channel] | None = None
 
