@@ -14,7 +14,7 @@ from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import ObservedChange, Severity
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import LONGEST_LABEL, tags_in
+from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
 from dashboard.errors import InputError
 
 INSTALLATION_NAME: Final = "installation"
@@ -73,6 +73,7 @@ _MAY_LACK: Final = {
     MatchedProperty.STAGE,
     MatchedProperty.SENDER,
     MatchedProperty.LABEL,
+    MatchedProperty.TAG,
 }
 
 
@@ -81,7 +82,8 @@ class Matcher:
     """One comparison; a network is written as its chain id. Upper and lower case are the same.
 
     An empty value is that of a change which does not have the property.
-    With `is_pattern` each * of the value stands for any text. Of several tags one is enough.
+    With `is_pattern` each * of the value stands for any text. Of several tags of a change one is
+    enough; a value of several is all of them and no other, as an incident is grouped by them.
     """
 
     about: MatchedProperty
@@ -92,7 +94,8 @@ class Matcher:
     def holds(self, labels: ChangeLabels) -> bool:
         """Whether a change fits; a property that it does not have differs from every value."""
         text = labels.get(self.about, "").casefold()
-        texts = text.split() if self.about is MatchedProperty.TAG else [text]
+        is_one_tag = self.about is MatchedProperty.TAG and len(self.value.split()) == 1
+        texts = text.split() if is_one_tag else [text]
         return any(map(self._is_value, texts)) is self.is_equal
 
     def _is_value(self, text: str) -> bool:
@@ -181,8 +184,8 @@ def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
 
 
 def _tag(text: str) -> str:
-    name = text.removeprefix("#")
-    return _one_that(tags_in(f"#{name}") == {name.lower()}, name, "tag: write one word")
+    names = " ".join(sorted(typed_tags(text)))
+    return _one_that(bool(names), names, "tag: write one or several")
 
 
 def _pattern(about: MatchedProperty, text: str) -> str:
