@@ -40,7 +40,7 @@ from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, is_far_off
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.active_hours import WeekSpan
@@ -325,9 +325,12 @@ def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
             yield f".{visible(key, 80)} is no key: choose one of {', '.join(known)}"
             continue
         try:
-            msgspec.convert(value, known[key].type, strict=True)
+            read = msgspec.convert(value, known[key].type, strict=True)
         except msgspec.ValidationError as error:
             yield f".{key}: {in_plain_words(str(error), table='a table')}"
+        else:
+            if isinstance(read, datetime) and is_far_off(read):
+                yield f".{key} is no moment that can be meant: {read.isoformat()}"
     for key, each in known.items():
         if each.required and key not in table:
             yield f" lacks {key}: add it"

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.domain.formatting import LONGEST
+from dashboard.domain.formatting import LONGEST, is_far_off
 from dashboard.domain.people.access import parse_name
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.search import (
@@ -96,9 +96,10 @@ def written_moment(text: str) -> datetime | None:
     """Read a moment as people write it, in UTC where it names no zone; None where it is none."""
     for candidate in (text, f"{text}Z"):
         try:
-            return parse_timestamp(candidate.replace(" ", "T", 1))
+            found = parse_timestamp(candidate.replace(" ", "T", 1))
         except WireError:
             continue
+        return None if is_far_off(found) else found
     return None
 
 

@@ -53,14 +53,25 @@ def period(length: timedelta) -> str:
     return f"{span(length)} {rest} s" if rest else span(length)
 
 
+_YEARS: Final = range(2, 9999)
+
+
+def is_far_off(at: datetime) -> bool:
+    """Whether a moment is so early or so late that in another time zone it may be no date."""
+    return at.year not in _YEARS
+
+
 def moment(at: datetime) -> str:
     """Print a moment to the second, in UTC."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def moment_in(at: datetime, zone: tzinfo) -> str:
-    """Print a moment in UTC and, where its clock shows another time, as in a zone."""
-    local = at.astimezone(zone)
+    """Print a moment in UTC and, where its clock shows another time, as in a zone.
+
+    A far off one, such as a hostile node may claim, in UTC alone.
+    """
+    local = at if is_far_off(at) else at.astimezone(zone)
     if not local.utcoffset():
         return moment(at)
     is_same_day = local.date() == at.astimezone(UTC).date()

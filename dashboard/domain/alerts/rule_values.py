@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from dashboard.domain.formatting import read_duration
+from dashboard.domain.formatting import is_far_off, read_duration
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
@@ -71,7 +71,7 @@ def moment(written: object) -> datetime:
         at = datetime.fromisoformat(str(written))
     except ValueError:
         at = None
-    if at is None or at.tzinfo is None:
+    if at is None or at.tzinfo is None or is_far_off(at):
         raise InputError(
             f"is {shorten(str(written))}: write a moment and its offset from UTC, such as "
             "2026-11-27T07:00:00Z"
@@ -80,7 +80,7 @@ def moment(written: object) -> datetime:
 
 
 def write_moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def positive_duration(written: object) -> timedelta:

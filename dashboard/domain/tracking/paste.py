@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from typing import Final
 
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, is_far_off
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import TxHash, shorten
 from dashboard.errors import InputError
@@ -218,10 +218,10 @@ def read_attempt(text: str, now: datetime) -> datetime | str:
         moment = _unix(text) or _written(text)
     except (ValueError, OverflowError):
         moment = None
-    if moment is None:
-        return f"is no time; {_REMEDY}"
     if isinstance(moment, str):
         return moment
+    if moment is None or is_far_off(moment):
+        return f"is no time; {_REMEDY}"
     return "lies in the future; give the time of the attempt" if moment > now else moment
 
 

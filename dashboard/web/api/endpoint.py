@@ -15,6 +15,7 @@ import msgspec
 from dashboard.application.application import Application
 from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import Json, Listing
+from dashboard.domain.formatting import is_far_off
 from dashboard.domain.people.access import Action, Actor, Role, least_role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.search import LONGEST_SEARCH
@@ -50,6 +51,14 @@ class Changed(InputError):
 
 class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Fields of a body or a query; what is not named here is refused."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a moment that nobody means, and that may be no date elsewhere."""
+        names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        for field_name, name in names:
+            value = getattr(self, field_name)
+            if isinstance(value, datetime) and is_far_off(value):
+                raise ValueError(f"{name} is no moment that can be meant: {value.isoformat()}")
 
 
 class NoFields(Fields):

@@ -173,6 +173,8 @@ label = 7
 text = "[nobody]\\n"
 [senders."0x34"]
 networks = [1]
+[tracked.0x56]
+attempted_at = "0001-01-01T00:00:00+14:00"
 [moon.x]
 """
 NAMED = (
@@ -187,6 +189,7 @@ NAMED = (
     r"filters\.mine: write each value as a text",
     r"nobody",
     r"senders\.0x34: ",
+    r"tracked\.0x56\.attempted_at is no moment that can be meant",
     r"moon is no section: choose one of rules, ",
 )
 

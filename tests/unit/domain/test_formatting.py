@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -60,6 +60,11 @@ def test_length_of_time_has_one_fitting_unit(seconds: float, said: str) -> None:
             A_MOMENT.replace(month=7),
             "Europe/London",
             "2026-07-20 12:00:00 UTC (13:00:00 in Europe/London)",
+        ),
+        (
+            datetime.max.replace(tzinfo=UTC),
+            "Pacific/Auckland",
+            "9999-12-31 23:59:59 UTC",
         ),
     ],
 )

@@ -143,6 +143,7 @@ def rules(draw: st.DrawFn) -> Rule:
 @example(Rule("fee", RuleKind.FEE, measure=FeeMeasure(Signal.BASE_FEE, Wei(7), is_upper=False)))
 @example(Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))))
 @example(Rule("ending", RuleKind.REJECTED, until=datetime(2026, 11, 27, 7, tzinfo=UTC)))
+@example(Rule("mistyped", RuleKind.REJECTED, until=datetime(26, 11, 27, 7, tzinfo=UTC)))
 def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})
 
@@ -242,6 +243,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("reports", ["all"], "choose one of tracked, all"),
         ("until", "tomorrow", "write a moment and its offset"),
         ("until", "2026-11-27T07:00:00", "such as 2026-11-27T07:00:00Z"),
+        ("until", "9999-12-31T23:00:00-14:00", "write a moment and its offset"),
         ("zzz", 1, "choose one of kind, severity"),
     ],
 )

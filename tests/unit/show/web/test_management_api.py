@@ -25,7 +25,7 @@ from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS, ManagementApi
 from tests.browser.seeded_incidents import seed_incidents
 from tests.browser.seeded_store import SIMULATED
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, a_hash
 from tests.unit.show.web.api_site import A_DAY, Site, plan, send
 
 
@@ -383,3 +383,13 @@ def test_number_of_more_than_64_bits_is_refused(site: Site, path: str, field: st
 
     assert refused.status_code == 422
     assert "'10000000000000000000000' has more than 64 bits" in refused.json()["detail"]
+
+
+def test_moment_that_is_no_date_elsewhere_is_refused(site: Site) -> None:
+    url, far = f"{PREFIX}/tracked", "0001-01-01T00:00:00+14:00"
+    body = {"hashes": [str(a_hash(1))], "attemptedAt": far}
+
+    refused = site.client.post(url, json=body, headers=site.token())
+
+    assert refused.status_code == 400
+    assert "attemptedAt is no moment that can be meant" in refused.json()["detail"]
