@@ -61,7 +61,7 @@ _MEMBERS: Final[msgspec.json.Decoder[dict[str, Raw] | None]] = msgspec.json.Deco
 _SAVED: Final = msgspec.json.Decoder(_SavedJson)
 
 LONGEST_ADDED: Final = 16_000
-"""Characters that are kept of members that are not part of an answer."""
+"""Characters that are kept of a status, and of members that are not part of an answer."""
 
 _OF_RECORD: Final = frozenset(
     {"txHash", "from", "nonce", "txRejectionStage", "reasonMessage", "timestamp", "blockNumber"}
@@ -99,7 +99,8 @@ def _said(members: Mapping[str, Raw], answer: _AnswerJson) -> RejectedTransactio
     if answer.status is None:
         raise WireError("it has neither a txRejectionStage nor a status")
     tx_hash = _parsed(parse_tx_hash, answer.tx_hash)
-    return StatusClaim(answer.status, tx_hash, block or None, _added(members, _OF_STATUS))
+    status = _kept(answer.status)
+    return StatusClaim(status, tx_hash, block or None, _added(members, _OF_STATUS))
 
 
 def _record(answer: _AnswerJson, block: int | None, added: str) -> RejectedTransaction:
@@ -131,7 +132,10 @@ def _added(members: Mapping[str, Raw], known: frozenset[str]) -> str:
         for name, value in members.items()
         if name not in known and bytes(value) != b"null"
     }
-    text = msgspec.json.encode(more).decode(errors="replace") if more else ""
+    return _kept(msgspec.json.encode(more).decode(errors="replace")) if more else ""
+
+
+def _kept(text: str) -> str:
     return text if len(text) <= LONGEST_ADDED else f"{text[:LONGEST_ADDED]}…"
 
 

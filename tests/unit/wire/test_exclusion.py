@@ -121,6 +121,9 @@ def test_much_that_upstream_adds_is_cut() -> None:
     assert record is not None
     assert record.added.startswith('{"more":"xxx')
     assert len(record.added) == LONGEST_ADDED + 1
+    claim = decode_record(b'{"status":"%s"}' % (b"x" * 100_000))
+    assert isinstance(claim, StatusClaim)
+    assert len(claim.status) == LONGEST_ADDED + 1
 
 
 @pytest.mark.parametrize("absent", [None, ...])
