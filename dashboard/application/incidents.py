@@ -246,6 +246,27 @@ class Incidents(ApplicationSubject):
 
         return respond_to(self._context, incident_ids, change, by, Action.UNACKNOWLEDGE)
 
+    def take_back(
+        self, done: Sequence[IncidentResponse], owner: str, by: Actor
+    ) -> tuple[IncidentResponse, ...]:
+        """Give incidents the owner again whom they had before somebody acted, empty for none.
+
+        All or none: InputError where one has got another owner since. One that is over stays so.
+        """
+        known = {each.incident.owner for each in done}
+
+        def change(each: Incident) -> IncidentResponse:
+            if not each.is_open:
+                return IncidentResponse(each)
+            if each.owner not in known:
+                now = f"{each.owner} owns" if each.owner else "nobody owns"
+                raise InputError(f"{now} “{self.title_of(each)}” now: change that instead")
+            return hand_over(each, owner, by) if owner else unacknowledge(each, by)
+
+        ids = [each.incident.incident_id for each in done]
+        action = Action.HAND_OVER if owner else Action.UNACKNOWLEDGE
+        return respond_to(self._context, ids, change, by, action)
+
     def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
         """Make another person its owner, likewise."""
         return self._respond(

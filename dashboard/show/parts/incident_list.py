@@ -24,7 +24,7 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, visible
-from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
+from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
@@ -275,16 +275,15 @@ def _acknowledge(queries: Application, ids: Sequence[UUID], note: str) -> None:
 def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -> Done:
     """Say what became of the incidents; taken back, those that were changed have no owner."""
     changed = [each for each in responses if each.event is not None]
-    ids = [each.incident.incident_id for each in changed]
-    undo = partial(queries.incidents.unacknowledge_all, ids) if ids else None
     if len(responses) == 1:
         is_open = responses[0].incident.is_open
         became = "is acknowledged by {owner}" if is_open else "is resolved already"
-        return _said(queries, became, undo)(responses[0])
+        return _said(queries, became, "")(responses[0])
     many = counted(len(changed), "incident is", "incidents are")
     by = f" by {changed[0].incident.owner}" if changed else ""
     rest = len(responses) - len(changed)
     others = f"; {rest:,} had an owner or were resolved already" if rest else ""
+    undo = partial(queries.incidents.take_back, changed, "") if changed else None
     return Done(f"{many} acknowledged{by}{others}", undo)
 
 
@@ -295,11 +294,7 @@ def _unacknowledge(queries: Application, incident: Incident) -> None:
             lambda by: ask.unacknowledge(incident_id, by),
             queries,
             _FAILED,
-            _said(
-                queries,
-                "is unassigned",
-                lambda by: ask.hand_over(incident_id, incident.owner, by),
-            ),
+            _said(queries, "is unassigned", incident.owner),
         )
 
 
@@ -314,12 +309,11 @@ def _more(queries: Application, incident: Incident) -> None:
         "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
     )
     if st.button("Hand over", key=f"hand-over-{key}"):
-        back = partial(_back_to, queries, incident) if owner else partial(_free, queries, incident)
         act(
             lambda by: ask.hand_over(incident_id, to or "", by, note),
             queries,
             _FAILED,
-            _said(queries, "is handed over to {owner}", back),
+            _said(queries, "is handed over to {owner}", owner),
         )
     if st.button(
         "Resolve", key=f"resolve-{key}", help="Permanently: what follows is a new incident"
@@ -332,20 +326,15 @@ def _more(queries: Application, incident: Incident) -> None:
         )
 
 
-def _back_to(queries: Application, incident: Incident, by: Actor) -> IncidentResponse:
-    return queries.incidents.hand_over(incident.incident_id, incident.owner, by)
+def _said(queries: Application, what: str, owner: str | None) -> Callable[[IncidentResponse], Done]:
+    """Say of a response what became of the incident; `what` may name its {owner}.
 
-
-def _free(queries: Application, incident: Incident, by: Actor) -> IncidentResponse:
-    return queries.incidents.unacknowledge(incident.incident_id, by)
-
-
-def _said(
-    queries: Application, what: str, undo: Callable[[Actor], object] | None
-) -> Callable[[IncidentResponse], Done]:
-    """Say of a response what became of the incident; `what` may name its {owner}."""
+    Taken back, it has the `owner` from before, empty for none; with None that cannot be.
+    """
 
     def said(response: IncidentResponse) -> Done:
+        can_be = owner is not None and response.event is not None
+        undo = partial(queries.incidents.take_back, [response], owner or "") if can_be else None
         title = queries.incidents.title_of(response.incident)
         so = f"“{title}” {what.replace('{owner}', response.incident.owner)}."
         notified = queries.incidents.owner_notified(response)

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.errors import DeliveryBlocked, NotFound
+from dashboard.errors import DeliveryBlocked, InputError, NotFound
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
@@ -182,7 +182,7 @@ def test_several_are_acknowledged_and_freed_at_once_which_others_hear_in_one_mai
     again = ask.acknowledge_all(ids, watch.person("Bob"))
     watch.wait(seconds(1))
     taken = owners_of(watch, *ids)
-    ask.unacknowledge_all(ids, watch.person(ONCALL.address))
+    ask.take_back(done, "", watch.person(ONCALL.address))
     watch.wait(seconds(1))
 
     assert [each.event is not None for each in (*done, *again)] == [True, True, False, False]
@@ -209,6 +209,10 @@ def test_of_several_all_are_acknowledged_or_none(watch: Watch) -> None:
     left = owners_of(watch, *ids)
     ask.resolve(ids[0], watch.person("Ann"))
     resolved, acknowledged = ask.acknowledge_all(ids, watch.person("Ann"))
+    handed = ask.hand_over(ids[1], "Bob", watch.person("Bob"))
+    with pytest.raises(InputError, match="Bob owns"):
+        ask.take_back([resolved, acknowledged], "", watch.person("Ann"))
+    assert ask.take_back([handed], "Ann", watch.person("Bob"))[0].incident.owner == "Ann"
 
     assert left == ["", ""]
     assert (resolved.event, resolved.incident.state) == (None, IncidentState.RESOLVED)
