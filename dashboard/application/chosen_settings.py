@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from dashboard.application.context import (
@@ -36,6 +37,9 @@ from dashboard.store.chosen_settings import (
 LONGEST_VALUE: Final = 2_000
 """Characters of one value."""
 
+_MOST_RECIPIENTS: Final = 200
+_DIGITS_OF_PORT: Final = 5
+
 
 class ChosenSettings(ApplicationSubject):
     """The default recipients, the mail server and the prices of coins.
@@ -63,17 +67,22 @@ class ChosenSettings(ApplicationSubject):
             return chosen_values(connection)
 
     def change(
-        self, wanted: Mapping[str, ChosenValue | None], by: Actor
+        self,
+        wanted: Mapping[str, ChosenValue | None],
+        by: Actor,
+        held: Mapping[str, ChosenValue | None] = MappingProxyType({}),
     ) -> dict[str, ChosenValue | None]:
         """Choose these values together, on record; None: no value of one's own any more.
 
         Return those that differed before, as they were, but for a password. InputError names what
-        is wrong, and nothing is changed then.
+        is wrong, or what is no more as it was `held`, and nothing is changed then.
         """
         by.require(Action.CHANGE_SETTINGS)
         _refuse_unreadable(wanted)
         with self._context.store.write() as connection:
             before = chosen_values(connection)
+            if others := [name for name, value in held.items() if before.get(name) != value]:
+                raise InputError(f"somebody else changed the setting {others[0]} since: look again")
             after = {name: each for name, each in {**before, **wanted}.items() if each is not None}
             changed = [each for each in wanted if before.get(each) != after.get(each)]
             self._choosing().refuse_wrong(before, after)
@@ -155,6 +164,11 @@ def _refuse_unreadable(wanted: Mapping[str, ChosenValue | None]) -> None:
     """Raise InputError for what no person types, which is kept out of lists and mails."""
     for name, value in wanted.items():
         text = value.reveal() if isinstance(value, Secret) else value
+        if isinstance(text, list) and len(text) > _MOST_RECIPIENTS:
+            raise InputError(
+                f"the setting {name} holds {len(text):,} addresses, each of which gets every "
+                f"alert: write at most {_MOST_RECIPIENTS}, or the address of a mailing list"
+            )
         for each in text if isinstance(text, list) else [text]:
             if isinstance(each, str) and not (each.isprintable() and len(each) <= LONGEST_VALUE):
                 raise InputError(
@@ -212,7 +226,8 @@ def read_choice(text: str) -> tuple[str, ChosenValue | None]:
         )
     if name == RECIPIENTS:
         return name, [each.strip() for each in value.split(",") if each.strip()] or None
-    return name, int(value) if name == "mail.smtp_port" and value.isdecimal() else value or None
+    is_port = name == "mail.smtp_port" and value.isdecimal() and len(value) <= _DIGITS_OF_PORT
+    return name, int(value) if is_port else value or None
 
 
 def choosable_form(each: ChoosableSetting) -> Json:

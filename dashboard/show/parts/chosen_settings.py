@@ -20,7 +20,7 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
-from dashboard.store.chosen_settings import PASSWORD, RECIPIENTS
+from dashboard.store.chosen_settings import PASSWORD, RECIPIENTS, ChosenValue
 
 Wanted: TypeAlias = Mapping[str, str | int | list[str] | None]
 """Values by the names of settings; None lets one be as the files say, or the default."""
@@ -189,14 +189,15 @@ def _save(queries: Application, shown: list[ChoosableSetting], wanted: Wanted, s
         for name, value in wanted.items()
         if not known[name].is_fixed and value != known[name].value
     }
-    change = queries.chosen_settings.change
+    change, new = queries.chosen_settings.change, hidden(changed)
     has_password = any(each.name == PASSWORD for each in shown)  # which nobody could bring back
-    act(
-        partial(change, hidden(changed)),
-        queries,
-        _UNCHANGED,
-        lambda before: Done(said, None if has_password else partial(change, before)),
-    )
+
+    def done(before: Mapping[str, ChosenValue | None]) -> Done:
+        if not changed:
+            return Done("Nothing had to change")
+        return Done(said, None if has_password else partial(change, before, held=new))
+
+    act(partial(change, new), queries, _UNCHANGED, done)
 
 
 def _sources(queries: Application, shown: list[ChoosableSetting]) -> None:

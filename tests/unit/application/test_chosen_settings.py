@@ -73,7 +73,9 @@ def test_price_holds_at_once_on_every_page_and_can_be_taken_back(here: Applicati
     with here.context.store.read() as connection:
         [priced] = here.context.priced(connection, here.networks)
     same = here.chosen_settings.change({PRICE: "3150 USD"}, ADA)
-    here.chosen_settings.change(undone, ADA)
+    with pytest.raises(InputError, match=f"somebody else changed the setting {PRICE}"):
+        here.chosen_settings.change(undone, ADA, held={PRICE: "3000 USD"})
+    here.chosen_settings.change(undone, ADA, held={PRICE: "3150 USD"})
 
     assert before.profile.coin_price is None
     assert priced.coin_price == CoinPrice(3_150_000_000, "USD")
@@ -111,6 +113,7 @@ def test_wrong_choice_changes_nothing(here: Application) -> None:
         ({PRICE: "3150 USD", "mail.smtp_port": 0}, "smtp_port"),
         ({"mail.smtp_host": "a\nb"}, "line break"),
         ({"mail.recipients": [f"{'a' * 2_000}@example.org"]}, "longer than"),
+        ({"mail.recipients": [f"a{each}@example.org" for each in range(201)]}, "at most 200"),
     )
     for wanted, said in wrong:
         with pytest.raises(InputError, match=said):
