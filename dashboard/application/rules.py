@@ -241,12 +241,22 @@ def _changed(connection: Connection, edit: RuleEdit, by: Actor) -> list[RuleDiff
     held = rules_in_force(connection)
     wanted = _wanted(held, edit)
     found = differences(held, wanted)
+    _refuse_unreadable(found)
     if found:
         save_rules(connection, wanted, by)
         _close_unreported(connection, held, wanted, by)
     for each in found:
         note_action(connection, by, _action(each), each.name, _details(each))
     return found
+
+
+def _refuse_unreadable(found: Sequence[RuleDifference]) -> None:
+    """Raise InputError for a rule that could be stored, and then stop all who read the rules."""
+    for each in found:
+        read = None if each.after is None else read_rule(each.name, each.after)
+        if isinstance(read, list):
+            said = "; ".join(f"{key or 'it'} {remark}" for key, remark in read)
+            raise InputError(f"the rule {each.name} cannot be kept: {said}")
 
 
 def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Final
 
 from dashboard.application.context import ApplicationSubject, shared_for
@@ -12,12 +14,14 @@ from dashboard.application.recipients import recipients_called
 from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, removed
 from dashboard.domain.people.access import Actor
+from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.rules import rules_in_force
 
@@ -29,9 +33,12 @@ _NAMED: Final = (
 )
 """What is worth a watch: a network or a stage alone has a rule of its own."""
 
-_PREFIX: Final = "watch-"
+_NAME: Final = re.compile(r"watch(-.*)?")
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME: Final = 64
+_DIGITS: Final = 6
+"""How much of a digest tells a name from the same one of another watch."""
+
 _KEPT_FOR: Final = timedelta(days=1)
 """How long the rule of a watch that ended stays: its incidents are over then."""
 
@@ -53,7 +60,7 @@ def watched_scope(matchers: Sequence[Matcher]) -> RuleScope | None:
     labels, tags = (values.get(each, ()) for each in (MatchedProperty.LABEL, MatchedProperty.TAG))
     return RuleScope(
         networks=tuple(NetworkId(int(each)) for each in values.get(MatchedProperty.NETWORK, ())),
-        modules=values.get(MatchedProperty.MODULE, ()),
+        modules=tuple(each.upper() for each in values.get(MatchedProperty.MODULE, ())),
         stages=tuple(map(RejectionStage, values.get(MatchedProperty.STAGE, ()))),
         senders=tuple(map(Address.parse, values.get(MatchedProperty.SENDER, ()))),
         labels=labels,
@@ -64,7 +71,7 @@ def watched_scope(matchers: Sequence[Matcher]) -> RuleScope | None:
 
 class Watches(ApplicationSubject):
     def name_of(self, matchers: Sequence[Matcher]) -> str:
-        """Return what the rule of a watch is called."""
+        """Return what the rule of a watch is called, unless another one is called so."""
         texts = (
             self._context.network_name(NetworkId(int(each.value)))
             if each.about is MatchedProperty.NETWORK
@@ -73,14 +80,11 @@ class Watches(ApplicationSubject):
             if each.about is not MatchedProperty.RULE
         )
         words = _NO_NAME.sub("-", " ".join(texts).lower()).strip("-")
-        return f"{_PREFIX}{words}"[:_LONGEST_NAME].rstrip("-")
+        return f"watch-{words}"[:_LONGEST_NAME].rstrip("-")
 
     def lasting(self, matchers: Sequence[Matcher]) -> Rule | None:
         """Return the rule that watches what matchers name now; None where none does."""
-        name, scope = self.name_of(matchers), watched_scope(matchers)
-        is_watch = (each for each in self._rules() if each.name == name and each.scope == scope)
-        now = self._context.now()
-        return next((each for each in is_watch if each.is_enabled and not each.is_over(now)), None)
+        return _lasting(self._rules(), watched_scope(matchers), self._context.now())
 
     def begin(
         self, matchers: Sequence[Matcher], until: datetime | None, by: Actor
@@ -88,7 +92,8 @@ class Watches(ApplicationSubject):
         """Watch what matchers name until a moment, None for good; return how the rules differ.
 
         The person who acts is notified if a recipient is called so, else the default recipients
-        are. Watches that ended by themselves a day ago are removed.
+        are. Where others watch it already they still do, at least as long as they wished. Watches
+        that ended by themselves a day ago are removed.
         """
         scope = watched_scope(matchers)
         if scope is None:
@@ -101,26 +106,64 @@ class Watches(ApplicationSubject):
         with self._context.store.read() as connection:
             directory = read_directory(connection, self._context.settings.recipients)
             called = recipients_called(by.name, directory, rules_in_force(connection))
-        name = self.name_of(matchers)
-        rule = Rule(name, RuleKind.REJECTED, scope=scope, recipients=called, until=until)
+        everyone, name = directory.configured.named, self.name_of(matchers)
 
         def edit(held: Rules) -> Rules:
-            if any(each.name == name and each.scope != scope for each in held):
-                raise InputError(f"a rule {name} exists already: open it")
+            before = _lasting(held, scope, by.at)
+            if before is None:
+                new = Rule(_free_name(held, name, scope), RuleKind.REJECTED, scope=scope)
+                rule = replace(new, recipients=called, until=until)
+            else:
+                rule = _joined(before, called, everyone, until)
             left = (
                 each
                 for each in held
-                if not (each.name.startswith(_PREFIX) and each.is_over(by.at - _KEPT_FOR))
+                if not (_NAME.fullmatch(each.name) and each.is_over(by.at - _KEPT_FOR))
             )
             return merged_with([rule])(tuple(left))
 
         return AlertRules(self._context).change(edit, by)
 
     def end(self, matchers: Sequence[Matcher], by: Actor) -> list[RuleDifference]:
-        """Watch it no more, likewise."""
-        return AlertRules(self._context).change(removed([self.name_of(matchers)]), by)
+        """Watch it no more, likewise; NotFound where nobody does."""
+        scope = watched_scope(matchers)
+
+        def edit(held: Rules) -> Rules:
+            rule = _lasting(held, scope, by.at)
+            if rule is None:
+                raise NotFound("it is not watched any more")
+            return removed([rule.name])(held)
+
+        return AlertRules(self._context).change(edit, by)
 
     @shared_for(_SHARED_FOR, until_write=True)
     def _rules(self) -> tuple[Rule, ...]:
         with self._context.store.read() as connection:
             return rules_in_force(connection)
+
+
+def _lasting(rules: Sequence[Rule], scope: RuleScope | None, now: datetime) -> Rule | None:
+    """Return the rule that watches exactly this now, if there is one."""
+    of_scope = (each for each in rules if each.scope == scope and each.kind is RuleKind.REJECTED)
+    watches = (each for each in of_scope if _NAME.fullmatch(each.name))
+    return next((each for each in watches if each.is_enabled and not each.is_over(now)), None)
+
+
+def _free_name(held: Rules, name: str, scope: RuleScope) -> str:
+    """Return a name for a watch; names of other letters than ours may be the same."""
+    if all(each.name != name or each.scope == scope for each in held):
+        return name
+    digest = sha256(str(scope).encode()).hexdigest()[:_DIGITS]
+    return f"{name[: _LONGEST_NAME - _DIGITS - 1]}-{digest}"
+
+
+def _joined(
+    watch: Rule, called: Sequence[Recipient], everyone: Sequence[Recipient], until: datetime | None
+) -> Rule:
+    """Let others be notified as well; only a person who watches alone may choose an earlier end."""
+    later = None if watch.until is None or until is None else max(watch.until, until)
+    if watch.recipients == tuple(called):
+        return replace(watch, until=until if called else later)
+    parties = (watch.recipients or everyone, called or everyone)
+    together = {mailbox_of(each): each for party in parties for each in party}
+    return replace(watch, recipients=tuple(together.values()), until=later)

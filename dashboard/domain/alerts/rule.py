@@ -122,7 +122,7 @@ class RuleScope:
             and (not self.senders or record.sender in self.senders)
             and (not self.labels or change.label in self.labels)
             and (not self.tags or not change.tags.isdisjoint(self.tags))
-            and (not self.modules or change.module in self.modules)
+            and (not self.modules or change.module.upper() in self.modules)
         )
 
 

@@ -154,13 +154,11 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
         until = _length(queries, f"watch-{key}")
         is_for_good = st.button("For good", key=f"watch-{key}-good", help="Until somebody stops it")
     if is_for_good or until is not None:
-        end = "" if until is None else f" until {moment_near(until, queries.now())}"
-        said = f"“{subject.title}” is watched{end}"
         act(
             lambda by: queries.watches.begin(matchers, until, by),
             queries,
             _FAILED,
-            lambda found: replace(undone(queries, found), said=said),
+            lambda found: replace(undone(queries, found), said=_watched(queries, subject)),
         )
     rule = queries.watches.lasting(matchers)
     if rule is None:
@@ -173,6 +171,14 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
             _FAILED,
             lambda found: replace(undone(queries, found), said=f"“{subject.title}” is left alone"),
         )
+
+
+def _watched(queries: Application, subject: Subject) -> str:
+    """Say until when it is watched now: others may watch it for longer."""
+    rule = queries.watches.lasting(subject.matchers)
+    end = None if rule is None else rule.until
+    until = "" if end is None else f" until {moment_near(end, queries.now())}"
+    return f"“{subject.title}” is watched{until}"
 
 
 def watch_sender_button(queries: Application, sender: Address) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from dashboard.application.rules import AlertRules
 from dashboard.application.silences import matchers_of
 from dashboard.application.watches import Watches, watched_scope
-from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.rule import DEFAULT_RULES, RuleScope
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher, fits, labels_of_group
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotFound
 from tests.alert_watch import HOUR, Watch
 from tests.builders import A_NETWORK, a_transition, an_incident
 from tests.delivery_checks import reject
@@ -60,6 +61,8 @@ def test_watch_of_an_incident_is_of_rejections_like_its(watch: Watch) -> None:
     assert Watches(watch.context).name_of(matchers_of(incident)).endswith("-add-rpc")
     tagged = replace(incident, group=(("label", "a"), ("tag", "b c")))
     assert watched_scope(matchers_of(tagged)) == RuleScope(labels=("a",), tags=("b", "c"))
+    shared = labels_of_group(tagged.group, tagged.rule, tagged.severity)
+    assert fits(matchers_of(tagged), shared)  # or its silence would keep nobody from hearing of it
 
 
 def test_what_names_no_rejections_and_what_would_be_over_is_not_watched(watch: Watch) -> None:
@@ -70,6 +73,39 @@ def test_what_names_no_rejections_and_what_would_be_over_is_not_watched(watch: W
         watches.begin(network, None, by)
     with pytest.raises(InputError, match="over already"):
         watches.begin(HUB, by.at, by)
-    watches.begin(HUB, None, by)
-    with pytest.raises(InputError, match="a rule watch-hub exists already"):
-        watches.begin((Matcher(MatchedProperty.LABEL, "hub"),), None, by)
+    with pytest.raises(NotFound, match="not watched any more"):
+        watches.end(HUB, by)
+    long = (Matcher(MatchedProperty.LABEL, "x" * 81),)  # which no stored rule may have
+    with pytest.raises(InputError, match="cannot be kept: labels holds"):
+        watches.begin(long, None, by)
+    assert {each.rule for each in AlertRules(watch.context).in_force()} == set(DEFAULT_RULES)
+
+
+def test_watches_that_would_be_called_the_same_are_apart(watch: Watch) -> None:
+    watches, by = Watches(watch.context), watch.person("Ann")
+    labels = [(Matcher(MatchedProperty.LABEL, each),) for each in ("hub", "客户", "клиент")]
+
+    for each in (HUB, *labels):
+        watches.begin(each, None, by)
+    watches.end(labels[1], by)
+
+    found = [watches.lasting(each) for each in (HUB, *labels)]
+    names = ["" if each is None else each.name for each in found]
+    assert [each[:10] for each in names] == ["watch-hub", "watch-hub-", "", names[3][:10]]
+    assert re.fullmatch(r"watch-[0-9a-f]{6}", names[3])
+
+
+def test_others_who_watch_the_same_still_do(watch: Watch) -> None:
+    watches, now, found = Watches(watch.context), watch.clock.now(), list[Rule | None]()
+    wishes = ((OTHERS.address, 8), (OTHERS.address, 2), (ONCALL.address, 1), ("Ann", None))
+    for name, hours in wishes:
+        until = None if hours is None else now + hours * HOUR
+        watches.begin(HUB, until, watch.person(name))
+        found.append(watches.lasting(HUB))
+
+    assert [each and (each.recipients, each.until) for each in found] == [
+        ((OTHERS,), now + 8 * HOUR),
+        ((OTHERS,), now + 2 * HOUR),  # who watches alone may choose an earlier end
+        ((OTHERS, ONCALL), now + 2 * HOUR),
+        ((OTHERS, ONCALL), None),
+    ]
