@@ -43,9 +43,13 @@ def backup(url: str, tmp_path: Path) -> Path:
         return back_up(store, tmp_path / "backup.sqlite").path
 
 
-def test_restored_store_holds_what_the_backup_held(url: str, backup: Path) -> None:
-    with open_store(url) as store, store.write() as connection:
-        keep_report(connection, a_hash(50))
+def test_restored_store_holds_what_the_backup_held_and_what_was_there_is_put_aside(
+    url: str, backup: Path
+) -> None:
+    with open_store(url) as store:
+        with store.write() as connection:
+            keep_report(connection, a_hash(50))
+        before = content_of(store)
 
     done = restored(url, backup)
 
@@ -55,29 +59,9 @@ def test_restored_store_holds_what_the_backup_held(url: str, backup: Path) -> No
         assert versions(connection, a_hash(4)) != []
         [entry] = audit_entries(connection, AuditFilter(Action.RESTORE))
     assert (entry.actor, entry.details["held"]) == ("operator", 3)
-
-
-def test_restored_store_takes_new_rows_of_every_kind_that_is_numbered(
-    url: str, backup: Path
-) -> None:
-    restored(url, backup)
-
-    with open_store(url) as store:
-        with store.write() as connection:
-            keep_report(connection, a_hash(90))
-            track(connection, TrackRequest(a_hash(91), (A_NETWORK,)), A_MOMENT)
-        with store.read() as connection:
-            assert list(verify(connection)) == []
-
-
-def test_store_that_was_there_is_put_aside_whole(url: str, backup: Path) -> None:
-    with open_store(url) as store:
-        before = content_of(store)
-
-    done = restored(url, backup)
-
     assert done.aside is not None
-    assert _content_aside(url, done.aside) == len(before["rejections"])
+    assert _content_aside(url, done.aside) == len(before["rejections"]) == 8
+    assert [each for each in backup.parent.iterdir() if "restoring" in each.name] == []
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
@@ -91,9 +75,15 @@ def test_store_can_be_restored_into_an_empty_place(backup: Path, tmp_path: Path)
         assert installation_id(connection) == done.installation_id
 
 
-def test_worker_of_the_lost_time_is_fenced(url: str, backup: Path) -> None:
+def test_worker_of_the_lost_time_is_fenced_and_its_numbers_are_never_given_again(
+    url: str, backup: Path
+) -> None:
     with open_store(url) as store:
         lost = [take_lease(store, name=f"job {number}") for number in range(5)]
+        with store.write() as connection:
+            keep_report(connection, a_hash(50))
+        with store.read() as connection:
+            last = last_rejection_id(connection)
 
     restored(url, backup)
 
@@ -101,22 +91,12 @@ def test_worker_of_the_lost_time_is_fenced(url: str, backup: Path) -> None:
         with store.read() as connection:
             assert holders(connection) == {}
         assert take_lease(store) > GAP > max(lost)
-
-
-def test_place_of_the_lost_time_is_never_given_again(url: str, backup: Path) -> None:
-    with open_store(url) as store:
         with store.write() as connection:
-            keep_report(connection, a_hash(50))
+            keep_report(connection, a_hash(90))
+            track(connection, TrackRequest(a_hash(91), (A_NETWORK,)), A_MOMENT)
         with store.read() as connection:
-            lost = last_rejection_id(connection)
-
-    restored(url, backup)
-
-    with open_store(url) as store:
-        with store.write() as connection:
-            keep_report(connection, a_hash(51))
-        with store.read() as connection:
-            assert last_rejection_id(connection) > GAP > lost
+            assert last_rejection_id(connection) > GAP > last
+            assert list(verify(connection)) == []
 
 
 def test_store_in_use_is_not_replaced(url: str, store: Store, backup: Path) -> None:
@@ -163,12 +143,6 @@ def test_backup_of_another_installation_is_refused_unless_it_is_meant(
 
     with open_store(url) as store, store.read() as connection:
         assert audit_entries(connection, AuditFilter(Action.RESTORE)) == []
-
-
-def test_copies_that_were_prepared_are_gone_afterwards(url: str, backup: Path) -> None:
-    restored(url, backup)
-
-    assert [each for each in backup.parent.iterdir() if "restoring" in each.name] == []
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
