@@ -91,6 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for path in files:
         kinds[_folder(path) in _COMPUTING].append(path)
     kinds[False].sort(key=lambda path: _WAITING.index(_folder(path)))
+    kinds[True].sort(key=lambda path: "store" not in path.parts)  # its files are the longest
     places = {
         path: place / len(paths) for paths in kinds.values() for place, path in enumerate(paths)
     }

@@ -110,8 +110,8 @@ def test_command_fills_the_folder_that_it_is_given_and_says_how_to_look(tmp_path
 def test_history_of_three_networks_is_shown_as_simulated(tmp_path: Path) -> None:
     installation = new_installation(tmp_path, LINEWATCH_DEVNET_NETWORKS="3")
 
-    filled = installation.run("demo-history", "--days", "2")
-    told = installation.run("fees", "--since", "36h", "--step", "6h")
+    filled = installation.run("demo-history", "--days", "1")
+    told = installation.run("fees", "--since", "18h", "--step", "6h")
 
     assert filled.returncode == 0, filled.stderr
     assert "the simulated past of devnet, devnet calm, devnet flat fee" in filled.stdout

@@ -11,7 +11,6 @@ import pytest
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
-from tests.databases import DATABASES
 from tests.delivery_checks import make_pending, states
 from tests.installation import Installation, new_installation
 from tests.postgresql import empty_database
@@ -50,7 +49,7 @@ class Desk:
         return ended.stdout
 
 
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     """Sit down before a machine on which nothing was done yet."""
     home = tmp_path / "home"

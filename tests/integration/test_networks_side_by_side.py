@@ -145,6 +145,7 @@ class ReplacedNode(ExitStack):
         return node.url
 
 
+@pytest.mark.full  # that workers, pages and mails do so is shown of each by itself
 def test_dead_node_makes_its_own_network_stale_until_it_is_back(
     site: Site, node: ReplacedNode
 ) -> None:
