@@ -244,6 +244,7 @@ class PostgresqlServer:
         return create_engine(
             self._url.difference_update_query(["options"]),
             pool_pre_ping=True,
+            hide_parameters=True,
             connect_args={
                 "options": f"{given} {own}".strip(),
                 "connect_timeout": int(self._option("connect_timeout", _CONNECT_SECONDS)),

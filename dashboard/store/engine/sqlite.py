@@ -285,6 +285,7 @@ class SqliteFile:
             pool_size=1,
             max_overflow=0,
             pool_timeout=seconds,
+            hide_parameters=True,  # an error would quote the password of a mail server
             connect_args={"timeout": seconds},
         )
         event.listen(engine, "connect", prepare_writer if is_synced else prepare_idler)

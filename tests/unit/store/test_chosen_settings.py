@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert
 
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.secret import Secret
+from dashboard.errors import StoreError
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.chosen_settings import (
     PASSWORD,
@@ -18,6 +23,7 @@ from dashboard.store.chosen_settings import (
     save_chosen,
 )
 from dashboard.store.engine.engine import Store
+from dashboard.store.schema import chosen_settings
 from tests.builders import A_MOMENT
 
 ADA = Actor("Ada", A_MOMENT)
@@ -41,6 +47,19 @@ def test_choices_are_kept_replaced_and_taken_back(store: Store) -> None:
         PASSWORD: ChosenSetting(Secret("s3cret"), A_MOMENT, "Ada"),
     }
     assert "s3cret" not in repr(found)
+
+
+def test_error_of_the_database_quotes_no_password(store: Store) -> None:
+    secret = "c4nary"
+    row = {"name": PASSWORD, "value": [secret], "changed_at": A_MOMENT, "changed_by": "Bob"}
+    with store.write() as connection:
+        save_chosen(connection, {PASSWORD: Secret(secret)}, ADA)
+    with pytest.raises(StoreError) as failed, store.write() as connection:
+        connection.execute(insert(chosen_settings).values(row))  # there is one already
+
+    said = "".join(traceback.format_exception(failed.value))
+    assert "INSERT INTO chosen_settings" in said
+    assert secret not in said
 
 
 def test_directory_names_the_default_recipients_that_were_chosen_where_they_may_be(
