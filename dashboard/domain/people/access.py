@@ -122,6 +122,8 @@ class Role(StrEnum):
     @property
     def with_article(self) -> str:
         """The role within a sentence."""
+        if self is Role.SUPPORT:
+            return "a support agent"
         return f"an {self.value}" if self.value[0] in "aeiou" else f"a {self.value}"
 
     def may(self, action: Action) -> bool:

@@ -31,7 +31,7 @@ def test_action_that_is_not_listed_takes_an_admin() -> None:
     ("role", "may", "may_not", "said"),
     [
         (Role.VIEWER, Action.SET_PASSWORD, Action.TRACK, "a viewer here, and track"),
-        (Role.SUPPORT, Action.TRACK, Action.ACKNOWLEDGE, "a support here, and acknowledge"),
+        (Role.SUPPORT, Action.TRACK, Action.ACKNOWLEDGE, "a support agent here, and acknowledge"),
         (Role.OPERATOR, Action.SILENCE, Action.INVITE, "an operator here, and invite"),
     ],
 )

@@ -19,15 +19,18 @@ from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import READS_ACCESS, Action, Actor, Role, least_role
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import Secret
+from dashboard.wiring.page_settings import ChoosingSettings
 from tests.browser.seeded_incidents import OPS, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_MOMENT, an_address
 from tests.passwords import CHEAP_HASHER
+from tests.unit.settings.configuration_files import loaded
 from tests.unit.show.page_runs import visit_in
 
 Least: TypeAlias = Action | Role
 
 READ: Final = Role.VIEWER
+NETWORK: Final = "[networks.linea]\nnetwork_id = 59144\n"
 CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
     "": {
         "seen-": READ,
@@ -94,6 +97,8 @@ CONTROLS: Final[Mapping[str, Mapping[str, Least]]] = {
         "enable-": Action.ENABLE_PERSON,
         "remove-": Action.REMOVE_PERSON,
         **dict.fromkeys(("out-", "end-"), Action.END_SESSION),
+        **dict.fromkeys(("FormSubmitter:prices-", "FormSubmitter:test-"), Action.CHANGE_SETTINGS),
+        **dict.fromkeys(("FormSubmitter:default-", "FormSubmitter:mail-"), Action.CHANGE_SETTINGS),
     },
 }
 """What stands on each page to be pressed, by how its name begins, and which role gets it."""
@@ -115,6 +120,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             sign_in=SignInPolicy(timedelta(hours=12), timedelta(days=30)),
             public_url="https://watch.example",
             check_text=lambda _: CheckedText(),
+            choosing=ChoosingSettings(loaded(tmp_path_factory.mktemp("files"), NETWORK)),
         )
         networks = (SIMULATED, SILENT, FLAT)
         made = Application(store, networks, None, lambda: A_MOMENT, settings=settings)
