@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import streamlit as st
@@ -41,6 +42,7 @@ _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
 _SAID_FOR: Final = timedelta(minutes=5)
 _LONGEST: Final = 400
+UNCHANGED: Final = "Nothing was changed."
 
 _Result = TypeVar("_Result")
 
@@ -164,27 +166,54 @@ def _unsigned(queries: Application) -> Actor:
     return Actor(parse_name(_name()), queries.now(), way=Way.PAGE)
 
 
-def act(
-    change: Callable[[Actor], _Result],
-    queries: Application,
-    failed: str,
-    done: Callable[[_Result], Done] | None = None,
-) -> None:
-    """Do what a person asked for, and draw the page anew; say why where it cannot be done.
-
-    `failed` is the headline of that, such as "Nothing was saved."; `done` says what was done.
-    """
+@contextmanager
+def trouble_shown(failed: str) -> Iterator[None]:
+    """Say why an act cannot be done; `failed` is the headline, such as "Nothing was saved."."""
     try:
-        result = change(signed_in(queries) or _unsigned(queries))
+        yield
     except InputError as mistake:
         notice("bad", failed, sentence(visible(capitalized(str(mistake)))))
     except StoreError as trouble:
         notice("bad", failed, f"{trouble} Try again in a moment.")
-    else:
+
+
+def act(
+    change: Callable[[Actor], _Result],
+    queries: Application,
+    failed: str,
+    done: Callable[[_Result], Done] | Done | None = None,
+    *,
+    needs_name: bool = True,
+) -> None:
+    """Do what a person asked for, and draw the page anew; say why where it cannot be done.
+
+    `failed` is as in `trouble_shown`; `done` says what was done. Unless it `needs_name`, nobody is
+    asked who they are where nobody signs in.
+    """
+    with trouble_shown(failed):
+        who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
+        result = change(who)
         if done is not None:
             st.session_state.pop(_UNDO_PRESSED, None)
-            st.session_state[_DONE] = (queries.now(), done(result))
+            said = done if isinstance(done, Done) else done(result)
+            st.session_state[_DONE] = (queries.now(), said)
         st.rerun()
+
+
+def act_button(
+    queries: Application,
+    action: Action,
+    label: str,
+    key: str,
+    change: Callable[[Actor], object],
+    done: Callable[[Any], Done] | Done,
+    *,
+    note: str | None = None,
+    width: Literal["stretch", "content"] = "content",
+) -> None:
+    """Offer an act to who may do it; a press does it, and `note` is its hint."""
+    if may(queries, action) and st.button(label, key=key, help=note, width=width):
+        act(change, queries, UNCHANGED, done)
 
 
 def done_shown(queries: Application) -> None:

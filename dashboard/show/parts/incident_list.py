@@ -26,7 +26,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.acting import Done, act, is_named, may, take_name
+from dashboard.show.parts.acting import UNCHANGED, Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
 from dashboard.show.parts.frame import OPEN, in_line, link, section
 from dashboard.show.parts.list_page import (
@@ -180,7 +180,6 @@ def open_headline(counts: OpenCounts, now: datetime) -> str:
     return f"{many} open; {counts.unassigned:,} unassigned, the oldest for {oldest}."
 
 
-_FAILED: Final = "Nothing was changed."
 _HEEDED_FOR: Final = timedelta(seconds=10)
 """How long a press waits for the run that acts: its button may be gone, and come back later."""
 
@@ -267,7 +266,7 @@ def _acknowledge(queries: Application, ids: Sequence[UUID], note: str) -> None:
     act(
         lambda by: queries.incidents.acknowledge_all(ids, by, note),
         queries,
-        _FAILED,
+        UNCHANGED,
         partial(_acknowledged, queries),
     )
 
@@ -293,7 +292,7 @@ def _unacknowledge(queries: Application, incident: Incident) -> None:
         act(
             lambda by: ask.unacknowledge(incident_id, by),
             queries,
-            _FAILED,
+            UNCHANGED,
             _said(queries, "is unassigned", incident.owner),
         )
 
@@ -312,7 +311,7 @@ def _more(queries: Application, incident: Incident) -> None:
         act(
             lambda by: ask.hand_over(incident_id, to or "", by, note),
             queries,
-            _FAILED,
+            UNCHANGED,
             _said(queries, "is handed over to {owner}", owner),
         )
     if st.button(
@@ -321,7 +320,7 @@ def _more(queries: Application, incident: Incident) -> None:
         act(
             lambda by: ask.resolve(incident_id, by, note),
             queries,
-            _FAILED,
+            UNCHANGED,
             _said(queries, "is resolved", None),
         )
 

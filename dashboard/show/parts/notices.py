@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,7 +14,7 @@ from dashboard.application.text import sentence
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.tracking.paste import Paste, WrongText
-from dashboard.errors import NotAllowed, StoreError
+from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading
 
@@ -71,19 +71,6 @@ def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> I
             f"{sentence(str(trouble))} This page tries again automatically; "
             "if it lasts, look at the log of the worker and at the disk.",
         )
-
-
-def change_stored(change: Callable[[], bool]) -> None:
-    """Change what is stored and run the page again, which closes a dialog; say where it failed."""
-    try:
-        change()
-    except NotAllowed as refusal:
-        notice("bad", "Nothing was changed.", sentence(str(refusal)))
-        return
-    except StoreError as trouble:
-        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
-        return
-    st.rerun()
 
 
 def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) -> None:

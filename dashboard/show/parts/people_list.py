@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -15,7 +15,7 @@ from dashboard.application.text import age, moment
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
-from dashboard.show.parts.acting import IDENTITY, Done, act, may
+from dashboard.show.parts.acting import IDENTITY, UNCHANGED, Done, act, act_button, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
@@ -28,7 +28,6 @@ ROWS: Final = 20
 _INVITED: Final = "invitation_made"
 _READ: Final = "people_and_sessions_read"
 _LONGEST: Final = 160
-_UNCHANGED: Final = "Nothing was changed."
 _Item = TypeVar("_Item")
 _ROLES: Final = [each.value for each in Role]
 _BADGES: Final = {
@@ -144,29 +143,25 @@ def _changes(queries: Application, each: Account) -> None:
         st.caption("The groups at the provider give the role.")
     elif not person.is_disabled:
         _role(queries, each)
-        if _is_pressed(queries, Action.INVITE, "Make a link for a new password", f"link-{key}"):
+        label = "Make a link for a new password"
+        if may(queries, Action.INVITE) and st.button(label, key=f"link-{key}", width="stretch"):
             _make_link(queries, name, person.role)
-    if _is_pressed(queries, Action.END_SESSION, "Sign out everywhere", f"out-{key}"):
-        act(partial(people.end_sessions_of, name), queries, _UNCHANGED, partial(_signed_out, name))
-    if person.factors and _is_pressed(
-        queries, Action.RESET_FACTORS, "Remove second factors", f"factors-{key}"
-    ):
-        reset = Done(f"{name} signs in with the password alone, and is signed out")
-        act(partial(people.reset_factors, name), queries, _UNCHANGED, lambda _: reset)
-    if not person.is_disabled:
-        if _is_pressed(queries, Action.DISABLE_PERSON, "Disable", f"disable-{key}"):
-            done = partial(_disabled, queries, name)
-            act(partial(people.disable, name), queries, _UNCHANGED, done)
-    elif _is_pressed(queries, Action.ENABLE_PERSON, "Enable", f"enable-{key}"):
-        enabled = Done(f"{name} can sign in again")
-        act(partial(people.enable, name), queries, _UNCHANGED, lambda _: enabled)
-    if _is_pressed(queries, Action.REMOVE_PERSON, "Remove for good", f"remove-{key}"):
-        act(partial(people.remove, name), queries, _UNCHANGED, partial(_removed, name))
-
-
-def _is_pressed(queries: Application, action: Action, label: str, key: str) -> bool:
-    """Offer a button for what the role allows."""
-    return may(queries, action) and st.button(label, key=key, width="stretch")
+    offer = partial(act_button, queries, width="stretch")
+    change: Callable[[Actor], object] = partial(people.end_sessions_of, name)
+    done: Callable[[Any], Done] | Done = partial(_signed_out, name)
+    offer(Action.END_SESSION, "Sign out everywhere", f"out-{key}", change, done)
+    if person.factors:
+        change = partial(people.reset_factors, name)
+        done = Done(f"{name} signs in with the password alone, and is signed out")
+        offer(Action.RESET_FACTORS, "Remove second factors", f"factors-{key}", change, done)
+    if person.is_disabled:
+        done = Done(f"{name} can sign in again")
+        offer(Action.ENABLE_PERSON, "Enable", f"enable-{key}", partial(people.enable, name), done)
+    else:
+        change, done = partial(people.disable, name), partial(_disabled, queries, name)
+        offer(Action.DISABLE_PERSON, "Disable", f"disable-{key}", change, done)
+    change, done = partial(people.remove, name), partial(_removed, name)
+    offer(Action.REMOVE_PERSON, "Remove for good", f"remove-{key}", change, done)
 
 
 def _role(queries: Application, each: Account) -> None:
@@ -181,7 +176,7 @@ def _role(queries: Application, each: Account) -> None:
         people = queries.people
         back = partial(people.change_role, person.name, person.role)
         done = Done(f"{person.name} is {chosen.with_article} now", back)
-        act(partial(people.change_role, person.name, chosen), queries, _UNCHANGED, lambda _: done)
+        act(partial(people.change_role, person.name, chosen), queries, UNCHANGED, done)
 
 
 def _signed_out(name: str, ended: int) -> Done:
@@ -247,10 +242,9 @@ def _hide_link() -> None:
 def _session(queries: Application, each: Session) -> None:
     key = each.session_id.hex
     with entry(f"session-{key}", session_markup(queries, each)):
-        if may(queries, Action.END_SESSION) and st.button("Sign out", key=f"end-{key}"):
-            ended = Done(f"{each.person.name} is signed out there")
-            end = partial(queries.people.end_session, each.session_id)
-            act(end, queries, "It is still open.", lambda _: ended)
+        ended = Done(f"{each.person.name} is signed out there")
+        end = partial(queries.people.end_session, each.session_id)
+        act_button(queries, Action.END_SESSION, "Sign out", f"end-{key}", end, ended)
 
 
 def session_markup(queries: Application, each: Session) -> Markup:

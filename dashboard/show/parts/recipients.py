@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import streamlit as st
 
@@ -16,10 +16,10 @@ from dashboard.application.text import age
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, visible
-from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.access import Action
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
-from dashboard.show.parts.acting import Done, act, may
+from dashboard.show.parts.acting import UNCHANGED, Done, act, act_button, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
@@ -35,7 +35,6 @@ _SUSPECT: Final = ("busy", "!", "Suspect")
 _LONGEST: Final = 120
 _LONGEST_LIST: Final = 600
 _LONGEST_HOURS: Final = 2_000
-_UNCHANGED: Final = "Nothing was changed."
 
 
 def unreached_shown(queries: Application) -> None:
@@ -70,24 +69,21 @@ def _row(queries: Application, each: ListedRecipient, now: datetime) -> None:
     name = f"{each.recipient.channel} {each.recipient.address}"
     recipients, recipient = queries.recipients, each.recipient
     with entry(f"recipient-{name}", recipient_markup(each, now)):
+        offer, address = partial(act_button, queries, Action.CHANGE_RECIPIENT), recipient.address
+        turn_on, turn_off = (
+            partial(each, recipient) for each in (recipients.turn_on, recipients.turn_off)
+        )
         if each.status is RecipientStatus.OFF:
-            button = _Button(
-                *("Turn on", f"on-{name}", "{} gets messages again"),
-                *(partial(recipients.turn_on, recipient), partial(recipients.turn_off, recipient)),
-            )
-            _offer(queries, recipient, button)
+            done = Done(f"{address} gets messages again", turn_off)
+            offer("Turn on", f"on-{name}", turn_on, done)
             return
         if each.suspect is not None:
-            words = "{} is no longer suspect"
-            trust = partial(recipients.turn_on, recipient)
-            _offer(queries, recipient, _Button("It is right", f"trust-{name}", words, trust))
+            done = Done(f"{address} is no longer suspect")
+            offer("It is right", f"trust-{name}", turn_on, done)
         if each.status is RecipientStatus.NOT_VERIFIED and may(queries, Action.VERIFY):
             _offer_verification(queries, recipient, name)
-        button = _Button(
-            *("Turn off", f"off-{name}", "{} no longer gets messages"),
-            *(partial(recipients.turn_off, recipient), partial(recipients.turn_on, recipient)),
-        )
-        _offer(queries, recipient, button)
+        done = Done(f"{address} no longer gets messages", turn_on)
+        offer("Turn off", f"off-{name}", turn_off, done)
 
 
 def _offer_verification(queries: Application, recipient: Recipient, name: str) -> None:
@@ -99,27 +95,11 @@ def _offer_verification(queries: Application, recipient: Recipient, name: str) -
         width=110,
         label_visibility="collapsed",
     )
+    offer, address = partial(act_button, queries, Action.CHANGE_RECIPIENT), recipient.address
     verify = partial(queries.recipients.enter_code, recipient, code or "")
-    _offer(queries, recipient, _Button("Verify", f"verify-{name}", "{} is verified", verify))
+    offer("Verify", f"verify-{name}", verify, Done(f"{address} is verified"))
     ask = partial(queries.recipients.ask, recipient)
-    words = "A verification mail goes to {}"
-    _offer(queries, recipient, _Button("Send mail", f"ask-{name}", words, ask))
-
-
-class _Button(NamedTuple):
-    """What a button does and says afterwards of {} the address, and what takes it back."""
-
-    label: str
-    key: str
-    said: str
-    change: Callable[[Actor], object]
-    undo: Callable[[Actor], object] | None = None
-
-
-def _offer(queries: Application, recipient: Recipient, button: _Button) -> None:
-    if may(queries, Action.CHANGE_RECIPIENT) and st.button(button.label, key=button.key):
-        said = button.said.replace("{}", recipient.address)
-        act(button.change, queries, _UNCHANGED, lambda _: Done(said, button.undo))
+    offer("Send mail", f"ask-{name}", ask, Done(f"A verification mail goes to {address}"))
 
 
 def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
@@ -156,12 +136,11 @@ def _hours_form(queries: Application, listed: Sequence[ListedRecipient]) -> None
         is_saved = st.form_submit_button("Save hours")
     if is_saved and chosen is not None:
         recipient = listed[chosen].recipient
-
         act(
             lambda by: queries.recipients.change(recipient, wanted(), by),
             queries,
-            _UNCHANGED,
-            lambda _: Done(f"The hours of {recipient.address} are saved"),
+            UNCHANGED,
+            Done(f"The hours of {recipient.address} are saved"),
         )
 
 

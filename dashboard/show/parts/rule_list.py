@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.rules import ENDED, RuleState, changed_in_words
-from dashboard.application.text import sentence
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
 from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Action, Actor
-from dashboard.errors import InputError
-from dashboard.show.parts.acting import act, may, undone
+from dashboard.show.parts.acting import act, act_button, may, trouble_shown, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
 from dashboard.show.parts.frame import link, section
 from dashboard.show.parts.list_page import file_button
@@ -79,13 +78,9 @@ def _row(
         if not may(queries, Action.CHANGE_RULE):
             return
         label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
-        if st.button(label, key=f"turn-{rule.name}"):
-            act(
-                lambda by: queries.rules.change(turned(rule.name, is_enabled=wanted), by),
-                queries,
-                "Nothing was changed.",
-                lambda found: undone(queries, found),
-            )
+        turn = partial(queries.rules.change, turned(rule.name, is_enabled=wanted))
+        done = partial(undone, queries)
+        act_button(queries, Action.CHANGE_RULE, label, f"turn-{rule.name}", turn, done)
         link("alerts", "Edit", _RULES | {RULE: rule.name})
         link("alerts", "Copy", _RULES | {RULE: NEW, LIKE: rule.name})
 
@@ -139,10 +134,10 @@ def _file(queries: Application) -> None:
         _show_changes(queries, text or "")
     if is_saved:
         act(
-            lambda by: _save(queries, text or "", by),
+            partial(_save, queries, text or ""),
             queries,
             "Nothing was saved.",
-            lambda found: undone(queries, found),
+            partial(undone, queries),
         )
 
 
@@ -159,13 +154,10 @@ def _edited(queries: Application) -> None:
 
 
 def _show_changes(queries: Application, text: str) -> None:
-    try:
+    with trouble_shown("The file has mistakes."):
         found = queries.rules.plan(replaced_by(queries.rules.read_file(text)))
-    except InputError as mistake:
-        notice("bad", "The file has mistakes.", sentence(visible(str(mistake))))
-        return
-    lines = [line for each in found for line in differences_in_words(each)]
-    st.html(join(*(element("div", visible(line)) for line in lines or ["Nothing changes."])))
+        lines = [line for each in found for line in differences_in_words(each)]
+        st.html(join(*(element("div", visible(line)) for line in lines or ["Nothing changes."])))
 
 
 def _save(queries: Application, text: str, by: Actor) -> list[RuleDifference]:

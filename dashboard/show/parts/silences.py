@@ -12,7 +12,7 @@ from uuid import uuid4
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.text import moment, moment_near, sentence, span
+from dashboard.application.text import moment, moment_near, span
 from dashboard.domain.alerts.matcher import MatchedProperty, split_matchers
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.silence import (
@@ -26,7 +26,7 @@ from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import Done, act, may
+from dashboard.show.parts.acting import Done, act, act_button, may, trouble_shown
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
@@ -85,15 +85,10 @@ def silences_part(queries: Application) -> None:
 
 def _row(queries: Application, silence: Silence, now: datetime) -> None:
     with entry(f"silence-{silence.silence_id}", silence_markup(queries, silence, now)):
-        if may(queries, Action.END_SILENCE) and st.button(
-            "End", key=f"end-{silence.silence_id}", help="End it now; it stays on record"
-        ):
-            act(
-                lambda by: queries.silences.end(silence.kind, silence.silence_id, by),
-                queries,
-                "Nothing was ended.",
-                lambda ended: Done(f"{_NAMES[ended.kind]} {ended.silence_id} is over"),
-            )
+        key, note = f"end-{silence.silence_id}", "End it now; it stays on record"
+        end = partial(queries.silences.end, silence.kind, silence.silence_id)
+        done = Done(f"{_NAMES[silence.kind]} {silence.silence_id} is over")
+        act_button(queries, Action.END_SILENCE, "End", key, end, done, note=note)
 
 
 def silence_markup(queries: Application, silence: Silence, now: datetime) -> Markup:
@@ -217,13 +212,10 @@ def _form(queries: Application) -> None:
 
 def _preview(queries: Application, form: _SilenceForm) -> None:
     """Say what it would have matched lately; nothing is saved."""
-    try:
+    with trouble_shown("No preview."):
         request = form.request(queries, queries.now())
         found = queries.silences.preview(request.matchers, request.weekly)
-    except InputError as mistake:
-        notice("bad", "No preview.", sentence(str(mistake)))
-        return
-    notice("empty", "Preview.", str(found))
+        notice("empty", "Preview.", str(found))
 
 
 def _weekly_inputs() -> _WeeklyFields:

@@ -25,14 +25,21 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.markup import plain_label
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.show.parts.acting import Done, act, first_name, may, undone
+from dashboard.show.parts.acting import (
+    UNCHANGED,
+    Done,
+    act,
+    act_button,
+    first_name,
+    may,
+    undone,
+)
 from dashboard.show.parts.fee_summary import zone_named
 from dashboard.show.parts.frame import OPEN, link
 
 _LONGEST_TITLE: Final = 120
 _MORNING: Final = "Until 07:00"
 _LENGTHS: Final = {"1 h": timedelta(hours=1), "8 h": timedelta(hours=8)}
-_FAILED: Final = "Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,7 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
         act(
             lambda by: queries.watches.begin(matchers, until, by),
             queries,
-            _FAILED,
+            UNCHANGED,
             lambda found: replace(undone(queries, found), said=_watched(queries, subject)),
         )
     rule = queries.watches.lasting(matchers)
@@ -166,9 +173,9 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     link("alerts", f"{OPEN} its rule", {"section": "Rules", "rule": rule.name})
     if st.button("Stop watching", key=f"watch-{key}-stop"):
         act(
-            lambda by: queries.watches.end(matchers, by),
+            partial(queries.watches.end, matchers),
             queries,
-            _FAILED,
+            UNCHANGED,
             lambda found: replace(undone(queries, found), said=f"“{subject.title}” is left alone"),
         )
 
@@ -184,23 +191,14 @@ def _watched(queries: Application, subject: Subject) -> str:
 def watch_sender_button(queries: Application, sender: Address) -> None:
     """Offer to track each rejected transaction of an address, or to stop that."""
     ids = [each.network_id for each in queries.networks if each.sees_all_reports]
-    ask = queries.senders
-    if any(each.sender == sender for each in ask.watched()):
-        if may(queries, Action.UNWATCH_SENDER) and st.button(
-            "Stop tracking its rejections", key=f"unwatch-{sender}"
-        ):
-            undo = partial(ask.watch, [sender], ids, "")
-            said = f"Rejections of the sender {sender} are not tracked any more"
-            act(partial(ask.unwatch, sender), queries, _FAILED, lambda _: Done(said, undo))
-        return
-    if not ids or not may(queries, Action.WATCH_SENDER):
-        return
-    if st.button("Track its rejections", key=f"watch-{sender}", help="Each that nodes report"):
-        act(
-            lambda by: ask.watch([sender], ids, "", by),
-            queries,
-            _FAILED,
-            lambda _: Done(
-                f"Rejections of the sender {sender} are tracked", partial(ask.unwatch, sender)
-            ),
-        )
+    watch = partial(queries.senders.watch, [sender], ids, "")
+    unwatch = partial(queries.senders.unwatch, sender)
+    if any(each.sender == sender for each in queries.senders.watched()):
+        label, key = "Stop tracking its rejections", f"unwatch-{sender}"
+        done = Done(f"Rejections of the sender {sender} are not tracked any more", watch)
+        act_button(queries, Action.UNWATCH_SENDER, label, key, unwatch, done)
+    elif ids:
+        label, key = "Track its rejections", f"watch-{sender}"
+        done = Done(f"Rejections of the sender {sender} are tracked", unwatch)
+        note = "Each that nodes report"
+        act_button(queries, Action.WATCH_SENDER, label, key, watch, done, note=note)

@@ -12,7 +12,6 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import sentence
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -37,8 +36,8 @@ from dashboard.domain.tracking.track_list import (
     TrackResult,
     in_words,
 )
-from dashboard.errors import InputError, NotAllowed, StoreError
-from dashboard.show.parts.acting import known_actor
+from dashboard.errors import StoreError
+from dashboard.show.parts.acting import known_actor, trouble_shown
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice, unusable_texts
@@ -152,12 +151,9 @@ def _track_pasted(
     if is_future(attempted_at, queries.now()):
         return
     label, note, case_id, owner, tags = (each.strip() for each in texts)
-    try:
+    with trouble_shown("Nothing was tracked."):
         common = Remarks(attempted_at, label, note, case_id, owner, written_tags(typed_tags(tags)))
-    except InputError as mistake:
-        notice("bad", "Nothing was tracked.", sentence(str(mistake)))
-        return
-    _track_text(queries, text, network_ids, common)
+        _track_text(queries, text, network_ids, common)
 
 
 def _file_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
@@ -188,15 +184,12 @@ def _file_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
 
 
 def _track_file(queries: Application, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
-    try:
+    with trouble_shown("The file cannot be used."):
         text = read_spreadsheet(octets)
-    except InputError as mistake:
-        notice("bad", "The file cannot be read:", sentence(str(mistake)))
-        return
-    if not text.strip():
-        notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
-        return
-    _track_text(queries, text, network_ids)
+        if not text.strip():
+            notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
+            return
+        _track_text(queries, text, network_ids)
 
 
 def _track_text(
@@ -206,17 +199,12 @@ def _track_text(
     common: Remarks | None = None,
 ) -> None:
     """Read what was given and track it; `common` is said of all its transactions."""
-    try:
-        listed = read_track_file(text, queries.now())
-    except InputError as mistake:
-        st.session_state.pop(_REPORT, None)
-        notice("bad", "Nothing was tracked:", sentence(str(mistake)))
-        return
+    st.session_state.pop(_REPORT, None)
+    listed = read_track_file(text, queries.now())
     _track_list(queries, listed if common is None else listed.with_common(common), network_ids)
 
 
 def _track_list(queries: Application, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
-    st.session_state.pop(_REPORT, None)
     if len(listed.transactions) > MOST_AT_ONCE:
         text = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
         notice("bad", "The list is too long.", text)
@@ -224,13 +212,10 @@ def _track_list(queries: Application, listed: TrackList, network_ids: Sequence[N
     if not (listed.transactions or listed.wrong):
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
+    known = {each.network_id for each in queries.networks if each.has_exclusion}
+    listed = listed.where_known(known)
     try:
-        known = {each.network_id for each in queries.networks if each.has_exclusion}
-        listed = listed.where_known(known)
         results = queries.tracked.track(listed.transactions, network_ids, known_actor(queries))
-    except NotAllowed as refusal:
-        notice("bad", "Nothing was tracked.", sentence(str(refusal)))
-        return
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
@@ -306,15 +291,8 @@ def is_future(attempted_at: datetime | None, now: datetime) -> bool:
 def _track(queries: Application, hashes: Sequence[TxHash], remarks: Remarks) -> None:
     if is_future(remarks.attempted_at, queries.now()):
         return
-    try:
-        results = queries.track(hashes, remarks, known_actor(queries))
-    except NotAllowed as refusal:
-        notice("bad", "Nothing was tracked.", sentence(str(refusal)))
-        return
-    except StoreError as trouble:
-        notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
-        return
-    tracking_result_notice(results)
+    with trouble_shown("Nothing was tracked."):
+        tracking_result_notice(queries.track(hashes, remarks, known_actor(queries)))
 
 
 def tracking_result_notice(results: Sequence[TrackResult]) -> None:

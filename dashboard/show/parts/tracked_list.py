@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import moment, sentence, short_hash, span
+from dashboard.application.text import moment, short_hash, span
 from dashboard.application.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.application.transaction_summary import NetworkFinding
 from dashboard.domain.formatting import counted
@@ -32,12 +32,10 @@ from dashboard.domain.tracking.paste import (
 )
 from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
 from dashboard.domain.tracking.verdict import Need, VerdictKind
-from dashboard.errors import InputError
-from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.acting import UNCHANGED, Done, act, trouble_shown
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
-from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.table import hash_cell, list_head, list_row, time_ago
 from dashboard.show.parts.track_form import attempt_input, is_future
@@ -293,24 +291,16 @@ def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
     if not is_saved or is_future(attempted_at, queries.now()):
         return
     texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
-    try:
-        words = written_tags(typed_tags(tags))
-    except InputError as mistake:
-        notice("bad", "Nothing was changed.", sentence(str(mistake)))
-        return
-    remarks = Remarks(attempted_at, *texts, tags=words)
-    after = replace(remarks, tags=written_tags(remarks.all_tags))
-    edit = ChangedRemarks(tracked.tx_hash, said, after)
-    act(
-        lambda by: queries.tracked.edit(tracked.tx_hash, remarks, by),
-        queries,
-        "Nothing was changed.",
-        lambda is_done: _done(
-            "changed",
-            int(is_done),
-            partial(queries.tracked.take_back, (edit,)),
-        ),
-    )
+    with trouble_shown(UNCHANGED):
+        remarks = Remarks(attempted_at, *texts, tags=written_tags(typed_tags(tags)))
+        after = replace(remarks, tags=written_tags(remarks.all_tags))
+        undo = partial(queries.tracked.take_back, (ChangedRemarks(tracked.tx_hash, said, after),))
+        act(
+            partial(queries.tracked.edit, tracked.tx_hash, remarks),
+            queries,
+            UNCHANGED,
+            lambda is_done: _done("changed", int(is_done), undo),
+        )
 
 
 def _edit_many(queries: Application, chosen: Chosen) -> None:
@@ -333,8 +323,9 @@ def _edit_many(queries: Application, chosen: Chosen) -> None:
         is_saved = st.form_submit_button("Save", type="primary")
     if not is_saved:
         return
-    try:
-        change = BulkChange(
+
+    def change(by: Actor) -> tuple[ChangedRemarks, ...]:
+        wanted = BulkChange(
             _said_of_many(label, is_emptied="Label" in emptied),
             _said_of_many(note, is_emptied="Note" in emptied),
             _said_of_many(case_id, is_emptied="Case id" in emptied),
@@ -342,13 +333,12 @@ def _edit_many(queries: Application, chosen: Chosen) -> None:
             with_tags=typed_tags(added),
             without_tags=typed_tags(removed),
         )
-    except InputError as mistake:
-        notice("bad", "Nothing was changed.", sentence(str(mistake)))
-        return
+        return queries.tracked.change(chosen, wanted, by)
+
     act(
-        lambda by: queries.tracked.change(chosen, change, by),
+        change,
         queries,
-        "Nothing was changed.",
+        UNCHANGED,
         lambda changed: _done("changed", len(changed), partial(queries.tracked.take_back, changed)),
     )
 
@@ -366,9 +356,9 @@ def _stop(queries: Application, chosen: Chosen, whom: str) -> None:
     )
     if st.button("Stop tracking", key="stop-tracking", type="primary"):
         act(
-            lambda by: queries.tracked.stop(chosen, by),
+            partial(queries.tracked.stop, chosen),
             queries,
-            "Nothing was changed.",
+            UNCHANGED,
             lambda many: _done("no longer tracked", many),
         )
 

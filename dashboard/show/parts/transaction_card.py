@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -22,7 +23,6 @@ from dashboard.application.sharing import Sharing
 from dashboard.application.text import moment, sentence, short_hash
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.alerts.matcher import MatchedProperty
-from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import TxHash
@@ -32,12 +32,11 @@ from dashboard.domain.rejections.answer_template import (
     AnswerFileState,
     Voice,
 )
-from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.acting import Done, act, known_actor, may, name_input
+from dashboard.show.parts.acting import Done, act, known_actor, may, name_input, trouble_shown
 from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import choice_filter
-from dashboard.show.parts.notices import notice, store_errors_shown
+from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import quoted, version_in_full
 from dashboard.show.parts.subject_acts import subject_acts, subject_of
 from dashboard.show.parts.table import table
@@ -164,11 +163,9 @@ def share_form(queries: Application, tx_hash: TxHash, case_id: str) -> None:
 
 
 def _share(queries: Application, tx_hash: TxHash, lasts: timedelta, case_id: str) -> None:
-    try:
+    with trouble_shown("Nothing was shared."):
         _, address = queries.sharing.share(tx_hash, lasts, known_actor(queries), case_id)
         st.session_state[_MADE] = (tx_hash, address)
-    except (InputError, StoreError) as error:
-        notice("bad", "Nothing was shared.", sentence(visible(capitalized(str(error)))))
 
 
 def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
@@ -176,12 +173,9 @@ def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"share-{link.link_id}"):
         st.html(element("p", said, class_="lw-quiet"))
         if may(queries, Action.END_SHARE) and st.button("Revoke", key=f"unshare-{link.link_id}"):
-            try:
-                sharing.revoke(link.link_id, known_actor(queries))
-                st.session_state.pop(_MADE, None)
-                st.rerun()
-            except (InputError, StoreError) as error:
-                notice("bad", "The link still works.", sentence(visible(capitalized(str(error)))))
+            st.session_state.pop(_MADE, None)
+            revoke = partial(sharing.revoke, link.link_id)
+            act(revoke, queries, "The link still works.", needs_name=False)
 
 
 _FILE: Final = "answer_file"
@@ -220,7 +214,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
     if is_saved:
         _change(queries, text or "", state, "The texts are changed")
     if is_previewed:
-        with store_errors_shown():
+        with trouble_shown("There is no preview."):
             _preview(queries, text or "", tx_hash, context)
     if state.text is not None:
         _reset(queries, state)
@@ -231,11 +225,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
 
 def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
     """Show what the texts would say of a transaction; nothing is saved."""
-    try:
-        found = queries.answers.check(text)
-    except InputError as mistake:
-        notice("bad", "There is no preview.", sentence(visible(str(mistake))))
-        return
+    found = queries.answers.check(text)
     for each in found.mistakes:
         notice("bad", "The text has a mistake.", sentence(visible(each)))
     if found.mistakes:
@@ -264,10 +254,7 @@ def _change(queries: Application, text: str | None, state: AnswerFileState, said
     seen: AnswerFileState = st.session_state[_SEEN]
     st.session_state[_SEEN] = state
     act(
-        lambda by: queries.answers.change(text, by, seen),
-        queries,
-        "Nothing was saved.",
-        lambda _: Done(said),
+        lambda by: queries.answers.change(text, by, seen), queries, "Nothing was saved.", Done(said)
     )
     if state.text != seen.text:
         section("Texts saved by somebody else")

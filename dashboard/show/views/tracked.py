@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.text import age, moment, sentence
+from dashboard.application.text import age, moment
 from dashboard.application.tracked import (
     MOST_AT_ONCE,
     TrackedCounts,
@@ -27,7 +27,15 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.acting import done_shown, known_actor, may, name_input
+from dashboard.show.parts.acting import (
+    UNCHANGED,
+    act,
+    done_shown,
+    known_actor,
+    may,
+    name_input,
+    trouble_shown,
+)
 from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
@@ -39,7 +47,6 @@ from dashboard.show.parts.frame import (
     section,
 )
 from dashboard.show.parts.notices import (
-    change_stored,
     empty,
     limits_notes,
     no_network,
@@ -327,20 +334,12 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
     if not text.strip():
         notice("busy", "Nobody was added.", "Give the address of the sender: 0x and 40 digits.")
         return
-    try:
+    with trouble_shown("Nobody was added."):
         sender = Address.parse(text.strip())
         (is_new,) = queries.senders.watch([sender], network_ids, label, known_actor(queries))
-    except InputError as mistake:
-        notice("bad", "Nobody was added.", sentence(str(mistake)))
-    except StoreError as trouble:
-        notice("bad", "Nobody was added.", f"{trouble} Try again in a moment.")
-    else:
         outcome = "is watched now" if is_new else "was watched already"
-        notice(
-            "calm",
-            f"{sender} {outcome}.",
-            "Its rejections that nodes report are tracked, and a mail is sent.",
-        )
+        what_follows = "Its rejections that nodes report are tracked, and a mail is sent."
+        notice("calm", f"{sender} {outcome}.", what_follows)
 
 
 def _row(queries: Application, each: WatchedSender) -> None:
@@ -348,7 +347,8 @@ def _row(queries: Application, each: WatchedSender) -> None:
         if may(queries, Action.UNWATCH_SENDER) and st.button(
             "Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"
         ):
-            change_stored(lambda: queries.senders.unwatch(each.sender, known_actor(queries)))
+            unwatch = partial(queries.senders.unwatch, each.sender)
+            act(unwatch, queries, UNCHANGED, needs_name=False)
 
 
 def _sender_markup(queries: Application, each: WatchedSender) -> Markup:
