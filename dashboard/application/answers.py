@@ -46,7 +46,6 @@ class AnswerTexts(ApplicationSubject):
         return AnswerFileState("the built-in templates") if file is None else file.read()
 
     def check(self, text: str) -> AnswerFileState:
-        """Return what the file would be with this text."""
         return self._file().check(text)
 
     def change(self, text: str | None, by: Actor, seen: AnswerFileState | None = None) -> None:
@@ -112,17 +111,14 @@ class FindingGroup:
 
     @property
     def kind(self) -> VerdictKind:
-        """The verdict."""
         return self.finding.verdict.kind
 
     @property
     def newest(self) -> StoredRejection | None:
-        """The newest version of the record."""
         return self.finding.versions[0] if self.finding.versions else None
 
     @property
     def reason(self) -> Reason | None:
-        """The reason of the newest version."""
         return None if self.newest is None else self.finding.reason_of(self.newest)
 
     def plain(self) -> str:
@@ -134,7 +130,6 @@ class FindingGroup:
         return "" if self.reason is None else plain_cause(self.reason)
 
     def steps(self) -> tuple[str, ...]:
-        """Return what the customer can do next."""
         nonce = None if self.newest is None else self.newest.record.nonce
         known = self.finding.evidence
         return plain_steps(self.kind, self.reason, nonce, known.follow_up, known.ended_limits)
@@ -254,7 +249,6 @@ def _follows(group: FindingGroup) -> str:
 
 
 def _record_values(group: FindingGroup) -> Mapping[str, str]:
-    """Return what the newest record says."""
     newest, reason = group.newest, group.reason
     if newest is None or reason is None:
         return {}

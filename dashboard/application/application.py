@@ -121,7 +121,6 @@ class Application(ApplicationSubject):
         return self._store.name
 
     def network_name(self, network_id: NetworkId) -> str:
-        """Return the name of a network; one that left the configuration is named by its id."""
         return self.context.network_name(network_id)
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
@@ -150,11 +149,9 @@ class Application(ApplicationSubject):
         return self._needed.get(key, lambda: self._find_needed(statuses, now))
 
     def absent_worker(self) -> Attention | None:
-        """Return that no worker runs, or that nobody knows; None where one does."""
         return absent_worker(self.health.health())
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
-        """Return those of the hashes that are tracked."""
         return self._tracked_among(tuple(hashes))
 
     @shared_for(_SHARED_FOR, until_write=True)
@@ -228,5 +225,4 @@ def is_registered() -> bool:
 
 
 def current() -> Application:
-    """Return what was registered."""
     return _registered[0]

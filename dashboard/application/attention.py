@@ -96,7 +96,6 @@ class Attention:
 
     @property
     def title(self) -> str:
-        """The headline where nothing follows it."""
         return self.headline.rstrip(":.")
 
 

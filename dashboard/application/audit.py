@@ -28,7 +28,6 @@ class AuditLog(ApplicationSubject):
             return audit_entries(connection, wanted, limit, skipped, before)
 
     def count(self, wanted: AuditFilter) -> int:
-        """Count the entries that fit."""
         with self._context.store.read_recent() as connection:
             return count_entries(connection, wanted)
 

@@ -48,7 +48,6 @@ class ChosenSettings(ApplicationSubject):
     """
 
     def all(self) -> tuple[ChoosableSetting, ...]:
-        """Return every setting that may be chosen, as it is now."""
         if self._context.settings.choosing is None:
             return ()
         with self._context.store.read() as connection:
@@ -195,7 +194,6 @@ def _told(value: ChosenValue | None) -> Detail:
 
 
 def _shown(each: ChoosableSetting, known: ShownSetting | None = None) -> ShownSetting:
-    """Show it among all settings."""
     value, default = _text(each.value), _text(each.default)
     meaning = "" if known is None else known.meaning
     default = "" if default == value else default
@@ -231,7 +229,6 @@ def read_choice(text: str) -> tuple[str, ChosenValue | None]:
 
 
 def choosable_form(each: ChoosableSetting) -> Json:
-    """Write one for programs."""
     return {
         "name": each.name,
         "value": list[Json](each.value) if isinstance(each.value, list) else each.value,

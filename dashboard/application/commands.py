@@ -20,16 +20,12 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What the command printed, and its status."""
-
     status: int
     output: str
     errors: str
 
 
 class RunCommand(Protocol):
-    """Runs commands in this process."""
-
     def __call__(
         self,
         request: CommandRequest,

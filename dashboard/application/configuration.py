@@ -46,7 +46,6 @@ _HEAD: Final = (
 
 
 def configuration_file(document: Document) -> str:
-    """Write what is configured as a file."""
     written = (write_toml(section, tables) for section, tables in document.items())
     return "\n".join([_HEAD, *filter(None, written)])
 
@@ -87,7 +86,6 @@ class Difference:
     after: Table | None
 
     def __str__(self) -> str:
-        """Say it in a line."""
         what = f"{self.section}.{self.name}"
         if self.before is None:
             return f"+ {what}"
@@ -99,7 +97,6 @@ class Difference:
 
 
 def differences(before: Document, after: Document) -> Iterator[Difference]:
-    """Yield the tables that differ."""
     for section in before:
         old, new = before[section], after[section]
         for name in {**old, **new}:

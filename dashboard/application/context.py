@@ -122,7 +122,6 @@ class ShownSetting:
 
     @property
     def section(self) -> str:
-        """The table that it stands in."""
         return self.name.partition(".")[0]
 
     def holds(self, words: str) -> bool:
@@ -250,7 +249,6 @@ class PageSettings:
 
     @property
     def pace(self) -> Pace:
-        """The pace of notifications."""
         return Pace(self.largest_hourly, uncapped=self.recipients.alertmanagers)
 
 
@@ -272,7 +270,6 @@ class ApplicationContext:
     _shared: dict[object, TtlCache[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def shared(self, question: object, lifetime: timedelta) -> TtlCache[Any]:
-        """Return the cache of a question."""
         return self._shared.setdefault(question, TtlCache(lifetime, self.now))
 
     def unnamed(self) -> Actor:
@@ -344,7 +341,6 @@ class ApplicationContext:
         return rules.of(subject.kind)
 
     def is_simulated(self, network_id: NetworkId) -> bool:
-        """Whether a network is simulated."""
         profile = self.profile(network_id)
         return profile is not None and profile.is_simulated
 

@@ -120,7 +120,6 @@ class Notifications(ApplicationSubject):
             return tuple(open_incidents(connection))
 
     def count(self, wanted: NotificationFilter) -> int:
-        """Count the notifications that fit."""
         with self._context.store.read_recent() as connection:
             return count_notifications(connection, wanted)
 
@@ -304,7 +303,6 @@ def verification_words(verification: Verification, now: datetime) -> str:
 
 
 def notifications_are(many: int) -> str:
-    """Begin a sentence about so many notifications."""
     return counted(many, "notification is", "notifications are")
 
 
@@ -317,7 +315,6 @@ def pending_changes_words(counts: NotificationCounts) -> str:
 
 
 def attempts_words(count: int) -> str:
-    """Count attempts."""
     return counted(count, "attempt")
 
 

@@ -101,7 +101,6 @@ def _notification_form(notification: Notification) -> dict[str, Json]:
 
 
 def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
-    """Write attempts to deliver for programs."""
     return [
         {
             "attemptedAt": instant(each.attempted_at),
@@ -124,7 +123,6 @@ class BesideNotifications:
     mails: Sequence[VerificationMail]
 
     def form(self, context: ApplicationContext) -> dict[str, Json]:
-        """Write it for programs."""
         return {
             "open": [_open_form(each, context) for each in self.incidents],
             "withheld": [withheld_form(each) for each in self.withheld],
@@ -132,11 +130,9 @@ class BesideNotifications:
         }
 
     def open_sentences(self, context: ApplicationContext) -> list[str]:
-        """Say what is open."""
         return [_open_sentence(each, context) for each in self.incidents]
 
     def sentences(self, context: ApplicationContext) -> list[str]:
-        """Say the rest."""
         return [
             *(f"Not notified: {withheld_words(each)}." for each in self.withheld),
             *(_verification_sentence(each, context) for each in self.mails),
@@ -166,7 +162,6 @@ def _verification_sentence(mail: VerificationMail, context: ApplicationContext) 
 
 
 def _verification_form(mail: VerificationMail) -> Json:
-    """Write the same for programs."""
     known = mail.verification
     return {
         "channel": known.recipient.channel,
@@ -182,14 +177,12 @@ def _verification_form(mail: VerificationMail) -> Json:
 
 
 def _open_sentence(each: OpenIncident, context: ApplicationContext) -> str:
-    """Say what is open on a network, and since when."""
     network = context.label(each.subject.network_id)
     since = since_when(each.as_condition(), context.rule_of(each.subject), context.now())
     return f"{network}, {each.subject.kind}: {each.state} {since}."
 
 
 def _open_form(each: OpenIncident, context: ApplicationContext) -> Json:
-    """Write the same for programs."""
     network_id = each.subject.network_id
     return {
         "subject": str(each.subject.kind),

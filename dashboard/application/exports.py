@@ -25,8 +25,6 @@ _DATABASE: Final = b"SQLite format 3\0"
 
 
 class Format(StrEnum):
-    """What files can be."""
-
     CSV = "csv"
     PARQUET = "parquet"
 

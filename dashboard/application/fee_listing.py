@@ -60,7 +60,6 @@ FIGURES_OF_ALL: Final[Listing[FeeFigure]] = Listing(
 def fee_figures(
     current: CurrentFees, context: ApplicationContext, now: datetime
 ) -> Iterator[FeeFigure]:
-    """Return the figures of a network that were seen."""
     figures = current.status.figures
     network = context.label(figures.profile.network_id)
     for name, datum in (
@@ -210,7 +209,6 @@ def _levels_at(levels: Integers | None) -> Iterable[Wei | None]:
 
 
 def listed_steps(network: str, timeline: FeeTimeline | None) -> list[ListedStep]:
-    """Return the steps of a network, none where no fee was seen."""
     if timeline is None:
         return []
     parts = zip(timeline.steps, timeline.busy_parts.tolist(), strict=True)

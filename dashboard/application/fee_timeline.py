@@ -53,17 +53,14 @@ class FeeTimeline:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the fee had one value all the time."""
         return self.lowest == self.highest
 
     @cached_property
     def lowest(self) -> Wei:
-        """The lowest fee seen."""
         return Wei(int(self.steps.lowest.min()))
 
     @cached_property
     def highest(self) -> Wei:
-        """The highest fee seen."""
         return Wei(int(self.steps.highest.max()))
 
     @cached_property

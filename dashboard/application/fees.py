@@ -65,8 +65,6 @@ _MOST_HOURS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
-    """What a fee of a network did, and what happened meanwhile."""
-
     signal: Signal
     network_name: str
     step: timedelta
@@ -75,12 +73,10 @@ class FeeView:
 
     @property
     def name(self) -> str:
-        """What the fee is called on a page."""
         return self.signal.capitalize()
 
     @property
     def title(self) -> str:
-        """Which fee it is, and of which network."""
         return f"{self.name} of {self.network_name}"
 
 
@@ -152,7 +148,6 @@ class Fees(ApplicationSubject):
         return found
 
     def current(self, profiles: Sequence[NetworkProfile]) -> list[CurrentFees]:
-        """Return the present figures of networks."""
         now = self._context.now()
         with self._context.store.read_recent() as connection:
             return [_current(connection, each, now) for each in profiles]
@@ -255,7 +250,6 @@ def _line(
     usual: Wei | None,
     place: int,
 ) -> NetworkLine | None:
-    """Read the line of a network, None where nothing was seen."""
     profile, signal = status.profile, status.figures.signal
     steps = fee_means(connection, profile.network_id, SERIES[signal], between)
     if not len(steps):

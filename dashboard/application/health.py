@@ -173,7 +173,6 @@ def is_space_low(free: int | None, least: int) -> bool:
 
 
 def is_disk_short(measured: StoreSize) -> bool:
-    """Whether the store fills its disk soon."""
     return measured.full_in is not None and measured.full_in < DISK_SHORT_WITHIN
 
 
@@ -236,7 +235,6 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def worker(self) -> WorkerHealth:
-        """Return whether a worker runs, and what it did last."""
         period = self._context.settings.heartbeat_period
         with self._context.store.read() as connection:
             return WorkerHealth(
@@ -248,7 +246,6 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def notifications(self) -> NotificationHealth:
-        """Return what is pending and dead, and whom it does not reach."""
         now, configured = self._context.now(), self._context.settings.recipients
         with self._context.store.read() as connection:
             return NotificationHealth(
@@ -258,7 +255,6 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def storage(self) -> StorageHealth:
-        """Return whether the store has room, and how its replica is."""
         now, low_space = self._context.now(), self._context.settings.low_space
         with self._context.store.read() as connection:
             space = store_space(connection, now)
@@ -266,7 +262,6 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def contents(self) -> StoreContents:
-        """Return how large the store is and what it holds."""
         with self._context.store.read_recent() as connection:
             return store_contents(connection)
 
@@ -338,7 +333,6 @@ def growth(of_day: float) -> str:
 
 
 def size_form(measured: StoreSize) -> dict[str, Json]:
-    """Write it for programs."""
     full_in = measured.full_in
     return {
         "measuredAt": instant(measured.measured_at),

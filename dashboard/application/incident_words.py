@@ -147,7 +147,6 @@ def withheld_words(withheld: WithheldChanges) -> str:
 
 
 def withheld_form(withheld: WithheldChanges) -> dict[str, Json]:
-    """Write the same for programs."""
     return {
         "channel": withheld.recipient.channel,
         "address": withheld.recipient.address,
@@ -187,7 +186,6 @@ def upcoming_words(story: IncidentStory, now: datetime) -> str:
 
 
 def owner_words(incident: Incident) -> str:
-    """Say who acknowledged an incident."""
     if not incident.owner:
         return "unassigned"
     return f"acknowledged by {visible(incident.owner, LONGEST_NAME)}"

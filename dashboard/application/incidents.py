@@ -189,7 +189,6 @@ class Incidents(ApplicationSubject):
             return tuple(withheld_about(connection, tx_hash))
 
     def find(self, incident_id: UUID) -> Incident | None:
-        """Return an incident, None where it is not stored."""
         with self._context.store.read() as connection:
             return incidents_by_id(connection, {incident_id}).get(incident_id)
 
@@ -274,7 +273,6 @@ class Incidents(ApplicationSubject):
         )
 
     def resolve(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Resolve it, likewise."""
         return self._respond(
             incident_id, lambda each: declare_resolved(each, by, note), by, Action.RESOLVE
         )

@@ -77,7 +77,6 @@ class ListedKey:
 
     @property
     def is_revoked(self) -> bool:
-        """Whether no call is accepted with it any more."""
         return self.revoked_at is not None
 
     @property
@@ -87,7 +86,6 @@ class ListedKey:
 
     @property
     def revoked_at(self) -> datetime | None:
-        """When it was revoked; None for one that is accepted."""
         return None if self.stored is None else self.stored.revoked_at
 
     @property
@@ -97,12 +95,10 @@ class ListedKey:
 
     @property
     def calls(self) -> int:
-        """How many calls were let in."""
         return sum(use.calls for use in self.uses.values())
 
     @property
     def refusals(self) -> int:
-        """How many calls were refused."""
         return sum(use.refusals for use in self.uses.values())
 
 
@@ -138,13 +134,11 @@ class Keys(ApplicationSubject):
         return tuple(sorted(found, key=lambda each: (each.is_revoked, each.key.name)))
 
     def named(self, name: str) -> ListedKey:
-        """Return the stored key in use of this name."""
         with self._context.store.read() as connection:
             [found] = self._listed([self._found(connection, name)], key_uses(connection))
         return found
 
     def create(self, name: str, limits: KeyLimits, by: Actor) -> NewKey:
-        """Make a key."""
         self._refuse_configured(name, "choose another name")
         _refuse_mistake(limits)
         new = NewKey.drawn(by.at)
@@ -158,7 +152,6 @@ class Keys(ApplicationSubject):
         return new
 
     def limit(self, name: str, change: Callable[[KeyLimits], KeyLimits], by: Actor) -> None:
-        """Change what a key may do."""
         with self._context.store.write() as connection:
             limits = change(self._found(connection, name).limits)
             _refuse_mistake(limits)
@@ -196,7 +189,6 @@ class Keys(ApplicationSubject):
         return new
 
     def listing(self) -> Listing[ListedKey]:
-        """Return how keys are listed now."""
         now = self._context.now()
         return Listing(
             "keys",

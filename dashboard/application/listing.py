@@ -46,11 +46,9 @@ class Column(Generic[Item]):
 
     @property
     def head(self) -> str:
-        """What stands above the column."""
         return f"{self.name}_{self.unit}" if self.unit else self.name
 
     def value(self, item: Item) -> Json:
-        """Return what programs get."""
         write = self.json or self.text
         return None if write is None else write(item)
 
@@ -106,7 +104,6 @@ class Listing(Generic[Item]):
     fields: Callable[[Item], Mapping[str, Json]] | None = field(default=None)
 
     def names(self) -> tuple[str, ...]:
-        """Return the heads of the columns that people read."""
         return tuple(each.head for each in self.columns if each.text is not None)
 
     def rows(self, items: Iterable[Item]) -> list[tuple[Cell, ...]]:
@@ -115,12 +112,10 @@ class Listing(Generic[Item]):
         return [tuple(text(item) for text in written) for item in items]
 
     def form(self, item: Item) -> dict[str, Json]:
-        """Return an item as programs get it."""
         found = {each.key: each.value(item) for each in self.columns if each.key}
         return found if self.fields is None else found | dict(self.fields(item))
 
     def forms(self, items: Iterable[Item]) -> list[Json]:
-        """Return the items as programs get them."""
         return [self.form(each) for each in items]
 
     def csv(self, items: Iterable[Item]) -> str:
@@ -128,7 +123,6 @@ class Listing(Generic[Item]):
         return write_csv(self.names(), self.rows(items))
 
     def json(self, items: Iterable[Item]) -> str:
-        """Return the items as the text of a JSON file."""
         return json.dumps({self.key: self.forms(items)}, indent=2)
 
     def table(self, items: Iterable[Item]) -> list[Sequence[str]]:

@@ -174,12 +174,10 @@ class LookedUp(NamedTuple):
 
     @classmethod
     def of(cls, summary: TransactionSummary) -> LookedUp:
-        """Group the findings."""
         return cls(summary, finding_groups(summary))
 
     @property
     def main(self) -> FindingGroup | None:
-        """The leading group; None where no network can be asked."""
         return self.groups[0] if self.groups else None
 
     @property
@@ -205,7 +203,6 @@ def lookup_csv(summaries: Sequence[TransactionSummary], context: AnswerContext) 
 
 
 def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
-    """Return what a file holds of each transaction."""
     return Listing(
         "transactions",
         (

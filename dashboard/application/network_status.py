@@ -145,7 +145,6 @@ class NetworkFigures:
 
     @property
     def has_flat_fee(self) -> bool:
-        """Whether the base fee never moves."""
         count, lowest, highest = self.recent
         return count >= SMALLEST_FLAT_WINDOW and lowest == highest
 
@@ -191,7 +190,6 @@ class NetworkFigures:
         return self._longest(FEE_OPERATIONS)
 
     def exclusion_failure(self) -> StandingFailure | None:
-        """Return why the exclusion endpoint does not answer, None where it does."""
         return self._longest({Operation.EXCLUSION_STATUS})
 
     def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
@@ -212,12 +210,10 @@ class NetworkStatus:
 
     @property
     def profile(self) -> NetworkProfile:
-        """The network that this is about."""
         return self.figures.profile
 
     @property
     def is_judged(self) -> bool:
-        """Whether fresh data shows that it is busy, or is not."""
         return self.activity in {Activity.BUSY, Activity.CALM}
 
 

@@ -124,11 +124,9 @@ class ChangesSince:
 
     @property
     def is_any(self) -> bool:
-        """Whether anything happened."""
         return bool(self.incidents or self.rejections or self.states)
 
     def in_words(self) -> str:
-        """Say what happened, with counts."""
         named = f" ({', '.join(self.networks)})"
         words = [
             counted(many, one, several)

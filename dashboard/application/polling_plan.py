@@ -70,7 +70,6 @@ class PlannedBudget:
     stretch: float
 
     def sentence(self) -> str:
-        """Say whether it suffices."""
         begins = f"The budget {self.budget.name} has {self.for_polls:,} credits a day for polls"
         if self.stretch <= 1:
             return f"{begins}, and they take {self.fees + self.wanted:,}: it suffices."
@@ -90,7 +89,6 @@ class PollingPlan:
     """Networks that are asked seldom, since our own serve gets their reports."""
 
     def of(self, names: Collection[str]) -> PollingPlan:
-        """Return the plan of some networks."""
         return replace(
             self,
             lines=[each for each in self.lines if each.network in names],

@@ -108,7 +108,6 @@ class Recipients(ApplicationSubject):
             return _unreached(self._directory(connection), rules_in_force(connection))
 
     def off(self) -> tuple[AddressOff, ...]:
-        """Return the addresses that are off, the latest first."""
         with self._context.store.read() as connection:
             return tuple(list_addresses_off(connection))
 
@@ -242,13 +241,11 @@ class Recipients(ApplicationSubject):
             raise DeliveryRefused(f"{why}; `linewatch recipients list` shows more")
 
     def is_verified(self, recipient: Recipient) -> bool:
-        """Whether an address was confirmed."""
         with self._context.store.read() as connection:
             known = self._directory(connection).verifications.get(mailbox_of(recipient))
         return known is not None and known.verified_at is not None
 
     def profile(self, recipient: Recipient) -> RecipientProfile:
-        """Return what a recipient wants."""
         with self._context.store.read() as connection:
             return self._directory(connection).profile(recipient)
 

@@ -85,7 +85,6 @@ class Window:
 
 
 def window_of(shown: Shown, now: datetime) -> Window:
-    """Return the time that is shown now."""
     if isinstance(shown, Period):
         words = f"in the last {shown.words}"
         return Window(now - shown.length, now, shown.step, words, shown.words, is_open=True)
@@ -110,8 +109,6 @@ _STEPS: Final = (
 
 
 class SplitBy(StrEnum):
-    """By what a timeline splits its steps."""
-
     MODULE = "Module"
     STAGE = "Stage"
     NETWORK = "Network"
@@ -137,7 +134,6 @@ class Timeline:
 
     @property
     def total(self) -> int:
-        """How many there are."""
         return sum(sum(counts) for _, counts in self.groups)
 
 
@@ -164,7 +160,6 @@ class Overruns:
 
     @property
     def total(self) -> int:
-        """Of how many the reason names both numbers."""
         return sum(self.counts)
 
 
@@ -206,8 +201,6 @@ class Compared:
 
 
 class Trend(StrEnum):
-    """What can be said of two counts."""
-
     WORSE = "Getting worse"
     BETTER = "Getting better"
     SAME = "No clear change"
@@ -259,7 +252,6 @@ def _counted(number: int, watched: WatchedTime) -> str:
 
 
 def many_rejections(number: int) -> str:
-    """Say how many rejections."""
     return counted(number, "rejection")
 
 

@@ -94,12 +94,10 @@ class RejectionSummary:
 
     @property
     def total(self) -> int:
-        """How many there are."""
         return self.compared.total
 
     @property
     def modules(self) -> Counter[str]:
-        """How many name each module."""
         return _modules(self.named)
 
     @property
@@ -139,7 +137,6 @@ def rejection_filter(
 
 class Rejections(ApplicationSubject):
     def window(self, shown: Shown) -> Window:
-        """Return the time that is shown now."""
         return window_of(shown, self._context.now())
 
     @shared_for(_SHARED_FOR)
@@ -229,7 +226,6 @@ class Rejections(ApplicationSubject):
         return rejection_file(self._context, self.endpoints_say(found)).csv(found)
 
     def listing(self, found: Sequence[StoredRejection]) -> Listing[StoredRejection]:
-        """Return how these rejections are listed."""
         return rejection_listing(self._context, self.endpoints_say(found))
 
     def endpoints_say(self, found: Sequence[StoredRejection]) -> EndpointsSay:
@@ -256,7 +252,6 @@ class Rejections(ApplicationSubject):
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
     def _name(self, key: NetworkId | str | None) -> str:
-        """Return what a group of a timeline is called."""
         if isinstance(key, int):
             return self._context.network_name(key)
         return key or NO_MODULE

@@ -174,7 +174,6 @@ def _opened_at(firing: Firing) -> datetime:
 
 
 def firing_listing(context: ApplicationContext) -> Listing[Firing]:
-    """Return how the firings of a preview are listed."""
     return Listing(
         "firings",
         (

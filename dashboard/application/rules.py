@@ -99,12 +99,10 @@ class AlertRules(ApplicationSubject):
             return read_rules(connection)
 
     def listed(self) -> list[ListedRule]:
-        """Return the rules in force, each with its state now."""
         situation = self.situation()
         return [ListedRule(each, situation.state_of(each.rule)) for each in self.in_force()]
 
     def situation(self) -> RuleSituation:
-        """Return what says where each rule stands now."""
         networks = [each.network_id for each in self._context.networks]
         with self._context.store.read() as connection:
             return RuleSituation(
@@ -115,7 +113,6 @@ class AlertRules(ApplicationSubject):
             )
 
     def as_file(self) -> str:
-        """Return the rules in force as the text of a file."""
         return rule_file([each.rule for each in self.in_force()])
 
     def edited_as_file(self) -> str:
@@ -225,7 +222,6 @@ def changed_in_words(stored: StoredRule) -> str:
 
 
 def rule_file(rules: Sequence[Rule]) -> str:
-    """Write rules as the text of a file."""
     return write_toml("rules", {each.name: write_rule(each) for each in rules})
 
 
@@ -351,14 +347,11 @@ def _concerns(subject: Subject, rule: Rule) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListedRule:
-    """A rule in force with its state."""
-
     stored: StoredRule
     state: RuleState
 
     @property
     def rule(self) -> Rule:
-        """The rule itself."""
         return self.stored.rule
 
 

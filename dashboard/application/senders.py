@@ -70,7 +70,6 @@ class WatchedSenders(ApplicationSubject):
             return count_by(connection, Grouping.SENDER, wanted, None, limit)
 
     def listing(self) -> Listing[WatchedSender]:
-        """Return how watched senders are listed."""
         context = self._context
         return Listing(
             "senders",

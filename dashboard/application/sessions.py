@@ -144,7 +144,6 @@ class Sessions(ApplicationSubject):
         return found[0]
 
     def end_session(self, session_id: UUID, by: Actor) -> None:
-        """End anybody's session."""
         with self._context.store.write() as connection:
             found = _stored_session(connection, session_id)
             details = {"device": found.device}
@@ -253,5 +252,4 @@ def _stored_session(connection: Connection, session_id: UUID) -> Session:
 
 
 def acting(person: Person, at: datetime, device: Device) -> Actor:
-    """Return who acts from a device."""
     return Actor(person.name, at, person.role, device.address, way=Way.PAGE)

@@ -165,15 +165,12 @@ class Silences(ApplicationSubject):
         return silence
 
     def words_of(self, matcher: Matcher) -> str:
-        """Write a matcher as people type it."""
         return in_words(matcher, self.networks)
 
     def scope_of(self, silence: Silence) -> str:
-        """Say which changes are meant."""
         return ", ".join(map(self.words_of, silence.request.matchers)) or "everything"
 
     def listing(self, kind: SilenceKind) -> Listing[Silence]:
-        """Return how silences are listed now, or maintenance windows."""
         now = self._context.now()
 
         def matchers(each: Silence) -> Json:

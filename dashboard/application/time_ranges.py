@@ -60,12 +60,10 @@ class Zoom(NamedTuple):
 
     @property
     def begins_at(self) -> datetime:
-        """When a chart of it begins: where a whole step does."""
         return self.since - (self.since - _EPOCH) % self.step
 
     @property
     def name(self) -> str:
-        """What a page calls it."""
         is_short = self.until - self.since < _MINUTES_FROM
         style = "%d %b %Y %H:%M:%S" if is_short else "%d %b %Y %H:%M"
         return f"{self.since:{style}} to {self.until:{style}} UTC"

@@ -183,7 +183,6 @@ class Tokens(ApplicationSubject):
 
 
 def actor_of(token: Token, at: datetime, address: str) -> Actor:
-    """Return who acts where a token was presented."""
     return Actor(
         f"{token.name} (token)",
         at,

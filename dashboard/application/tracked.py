@@ -86,8 +86,6 @@ class TrackedCounts:
 
 @dataclass(frozen=True, slots=True)
 class TrackedEntry:
-    """A tracked transaction with all that is known of it."""
-
     transaction: TrackedTransaction
     summary: TransactionSummary
 
@@ -140,7 +138,6 @@ def tracked_filter(
 class TrackedTransactions(ApplicationSubject):
     @shared_for(_SHARED_FOR, until_write=True)
     def counts(self, network_id: NetworkId | None) -> TrackedCounts:
-        """Count what is tracked on a network, or on any."""
         with self._context.store.read_recent() as connection:
             return TrackedCounts(
                 count_tracked(connection, TrackedFilter(network_id)),
@@ -243,7 +240,6 @@ class TrackedTransactions(ApplicationSubject):
             return tuple(found)
 
     def saved_filters(self) -> tuple[SavedFilter, ...]:
-        """Return the filters that people named, by name."""
         with self._context.store.read_recent() as connection:
             return tuple(read_saved_filters(connection))
 

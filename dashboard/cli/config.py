@@ -285,7 +285,6 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
 
 
 def _prices(cost: Cost) -> str:
-    """Say whose prices these are."""
     charged = {**cost.question, **cost.fees}
     names = [f"the prices of the budget {name}" for name in charged if name]
     if "" in charged:

@@ -41,7 +41,6 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 
 def say(text: str) -> None:
-    """Print one line."""
     write(visible(text))
 
 
@@ -124,8 +123,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Output(Enum):
-    """How a list is printed."""
-
     TABLE = auto()
     CSV = auto()
     JSON = auto()

@@ -245,7 +245,6 @@ def _rules_of(here: Installation, file: Path, text: str, *, as_json: bool) -> tu
 
 
 def _refuse(mistakes: Sequence[Mistake], *, as_json: bool) -> NoReturn:
-    """Name every mistake and end."""
     if as_json:
         print_json({"mistakes": [_mistake_form(each) for each in mistakes]})
     for each in mistakes:

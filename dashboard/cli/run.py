@@ -249,7 +249,6 @@ def _end_with_parent(stop: asyncio.Event) -> None:
 
 
 def _greet(settings: Settings, *, with_pages: bool) -> None:
-    """Print the addresses of what starts."""
     lines = []
     if with_pages:
         lines.append(f"  pages   http://{settings.pages.host}:{settings.pages.port}")

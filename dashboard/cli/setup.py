@@ -118,7 +118,6 @@ class Dialog:
         return default
 
     def begin_again(self) -> None:
-        """Ask the questions of this step again."""
         self.earlier.update(self.answers)
         self.answers.clear()
 

@@ -55,8 +55,6 @@ _AT_ONCE = 5000
 
 
 class LineResult(StrEnum):
-    """What became of one line."""
-
     TRACKED = "tracked"
     FILLED_IN = "filled in"
     TRACKED_ALREADY = "tracked already"
@@ -192,7 +190,6 @@ def _keep(
     network_ids: Sequence[NetworkId],
     who: Actor,
 ) -> list[ReportedLine]:
-    """Track a list and report its lines in their order."""
     became = ask.track(listed.transactions, network_ids, who)
     tracked = (
         ReportedLine(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, _why(each, what))
@@ -222,7 +219,6 @@ class _ResultPrinter(ABC):
         self.counts: Counter[LineResult] = Counter()
 
     def add(self, reports: Sequence[ReportedLine]) -> None:
-        """Print a part."""
         self.counts.update(each.outcome for each in reports)
         if reports:
             self.print(reports)

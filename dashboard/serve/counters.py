@@ -36,7 +36,6 @@ class RouteCounts:
         self.statuses: dict[int, int] = {}
 
     def count(self, status: int, seconds: float) -> None:
-        """Count one request."""
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
         self.statuses[status] = self.statuses.get(status, 0) + 1

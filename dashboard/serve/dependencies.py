@@ -135,6 +135,5 @@ class ServeDependencies:
         object.__setattr__(self, "known", KnownHashes(self.rejections))
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
-        """Return the networks that a caller's key opens."""
         ids = (network.network_id for network in self.networks)
         return tuple(network_id for network_id in ids if caller.opens(network_id))

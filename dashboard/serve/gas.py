@@ -108,7 +108,6 @@ class GasReplies:
 
     @property
     def read_at(self) -> datetime:
-        """When the node last answered."""
         return self.fees.read_at
 
     def refreshed(self, fees: ChainFees) -> GasReplies | None:
@@ -163,7 +162,6 @@ class FollowedNetwork:
         )
 
     async def follow(self) -> None:
-        """Refresh until cancelled."""
         while True:
             await self._pause((await self.refresh()).total_seconds())
 

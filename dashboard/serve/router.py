@@ -85,7 +85,6 @@ class Router:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
         started = perf_counter()
         path: str = scope["path"]
         segments = path.split("/")[1:] or [""]

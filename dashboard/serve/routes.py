@@ -26,7 +26,6 @@ class Route(NamedTuple):
 
     @property
     def allow(self) -> str:
-        """The verbs as the header Allow lists them."""
         return ", ".join(self.verbs)
 
 

@@ -82,7 +82,6 @@ class _App:
 
 
 def _documents(dependencies: ServeDependencies) -> Mapping[str, HttpReply]:
-    """Return what is public, by its path."""
     followed = [each.network_id for each in dependencies.networks if each.follower is not None]
     page = try_it_page() if dependencies.has_page else {}
     return {

@@ -62,7 +62,6 @@ class Feed:
     """
 
     def __init__(self, store: Store) -> None:
-        """Read from `store` while there are subscriptions."""
         self._store = store
         self._place = 0
         self._live: dict[Subscription, None] = {}
@@ -85,7 +84,6 @@ class Feed:
         task.add_done_callback(partial(self._caught_up, subscription))
 
     def leave(self, subscription: Subscription) -> None:
-        """Push nothing more to a subscription."""
         self._live.pop(subscription, None)
         if task := self._catching_up.pop(subscription, None):
             task.cancel()
@@ -223,7 +221,6 @@ class Subscription:
         installation: UUID,
         counters: Counters,
     ) -> None:
-        """Push to `session` what matches `wanted` and arrives after `place`."""
         self.subscription_id = subscription_id
         self.wanted = wanted
         self.place = place

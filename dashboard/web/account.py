@@ -68,7 +68,6 @@ _Result = TypeVar("_Result")
 
 
 def is_about_accounts(path: str) -> bool:
-    """Whether a path is one that `answer_account` answers."""
     return path in {SIGN_IN, _SIGN_OUT, _ACCOUNT} or path.startswith((INVITATION, PASSKEYS))
 
 

@@ -81,7 +81,6 @@ class Issuers:
     """Answers on the paths of the issuers of the settings."""
 
     def __init__(self, client: AsksIssuers) -> None:
-        """Ask the issuers through `client`."""
         self._client = client
 
     async def answer(

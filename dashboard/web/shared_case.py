@@ -26,7 +26,6 @@ class SharedCases:
     """ASGI middleware that answers share links without a sign-in, and passes all else on."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Answer in front of the pages."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

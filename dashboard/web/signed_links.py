@@ -99,14 +99,12 @@ def confirm_page(subject: LinkSubject, length: str = "", name: str = "") -> str:
 
 
 def done_page(result: LinkResult, incident_id: UUID | None = None) -> str:
-    """Say what was done."""
     return plain_page(
         result.headline, element("p", result.text), _further(incident_id), tone="calm"
     )
 
 
 def fault_page(fault: LinkFault) -> str:
-    """Say why a link cannot be used."""
     headline, text = _FAULTS[fault]
     return plain_page(headline, element("p", text), _further(None), tone="busy")
 
@@ -197,7 +195,6 @@ class SignedLinks:
     """ASGI middleware that answers the signed links of messages, and passes all else on."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Answer in front of the pages."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

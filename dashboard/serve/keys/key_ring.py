@@ -37,7 +37,6 @@ class KeyRing:
         self._listeners: set[Callable[[], None]] = set()
 
     def __len__(self) -> int:
-        """Count the keys."""
         return len(self._by_digest)
 
     def find(self, key: str) -> ApiKey | None:
@@ -215,7 +214,6 @@ class KeyLimiter:
             )
 
     def call_counts(self) -> dict[str, CallCounts]:
-        """Return the calls since the start, by the names of keys."""
         call_counts = dict(self._taken)
         for usage in self._usages.values():
             taken = call_counts.get(usage.name, CallCounts())
@@ -239,7 +237,6 @@ class Authenticator:
     """Finds the caller of a request by the key that it presents."""
 
     def __init__(self, keys: KeyRing, authentication_throttle: AuthenticationThrottle) -> None:
-        """Accept these keys."""
         self._keys = keys
         self._throttle = authentication_throttle
 
@@ -298,7 +295,6 @@ class AuthenticationThrottle:
 
     @property
     def remembered(self) -> int:
-        """How many addresses are remembered."""
         return len(self._clients)
 
     def wait(self, address: str | None, caller: ApiKey | None) -> int:

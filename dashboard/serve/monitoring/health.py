@@ -30,7 +30,6 @@ _CHECK_SECONDS: Final = 1.0
 
 
 def live() -> Response:
-    """Answer that the process is alive."""
     return JSONResponse({"status": "OK"})
 
 
@@ -42,7 +41,6 @@ class Readiness:
     """
 
     def __init__(self, dependencies: ServeDependencies, fees: Collection[FollowedNetwork]) -> None:
-        """Check the store of `dependencies` and the nodes of `fees`."""
         self._dependencies = dependencies
         self._fees = fees
         self._check_lock = anyio.Lock()
@@ -62,7 +60,6 @@ class Readiness:
         return JSONResponse({"status": "OK", **nodes})
 
     async def store_is_up(self) -> bool:
-        """Whether the store can be read and written."""
         return await self._store_problem() is None
 
     async def _store_problem(self) -> str | None:
@@ -139,7 +136,6 @@ class AccessLog:
     """
 
     def __init__(self, app: ASGIApp, counters: Counters) -> None:
-        """Log the requests of `app`, which counts its calls in `counters`."""
         self._app = app
         counters.is_listing_methods = True
 

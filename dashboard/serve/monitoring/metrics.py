@@ -60,7 +60,6 @@ class MetricsPage:
     """Answers ``/metrics`` to this machine, and to every client with the metrics key."""
 
     def __init__(self, dependencies: ServeDependencies, fees: Collection[FollowedNetwork]) -> None:
-        """Show the counters of `dependencies` and the state of `fees`."""
         key = dependencies.metrics_key
         names = {each.network_id: each.name for each in dependencies.networks}
         self._collector = MetricsCollector(dependencies.counters, fees, names, dependencies.clock)

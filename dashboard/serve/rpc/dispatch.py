@@ -129,7 +129,6 @@ class Dispatcher:
     async def answer(
         self, body: bytes, caller: ApiKey, session: Session | None = None
     ) -> MessageAnswer:
-        """Answer one message."""
         return await self._answer(body, _CallContext(caller, session, self._largest_batch))
 
     async def answer_all(
@@ -316,7 +315,6 @@ class HttpEndpoint:
         self._largest_body = largest_body
 
     async def answer(self, receive: Receive, caller: ApiKey) -> HttpReply:
-        """Answer one POST."""
         try:
             body = await _read_body(receive, self._largest_body)
         except BodyTooLarge:

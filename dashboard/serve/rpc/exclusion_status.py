@@ -50,7 +50,6 @@ class StatusReader:
     """Answers status requests: usual ones at once, all others from a thread."""
 
     def __init__(self, dependencies: ServeDependencies) -> None:
-        """Answer from the store and for the networks of `dependencies`."""
         self._dependencies = dependencies
         self._counts = dependencies.counters.lookups
         self._reader = dependencies.rejections
@@ -150,7 +149,6 @@ class RemoteReads:
     """
 
     def __init__(self, known: KnownHashes) -> None:
-        """Keep `known` current."""
         self._known = known
         self._turn = asyncio.Lock()
         self._next_check: asyncio.Task[bool] | None = None

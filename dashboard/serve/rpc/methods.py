@@ -50,7 +50,6 @@ def served_methods(
 
 
 def document_of(dependencies: ServeDependencies) -> bytes:
-    """Return the OpenRPC document of all methods."""
     exclusion = (
         method_name(prefix, name)
         for prefix in dependencies.method_prefixes
@@ -60,8 +59,6 @@ def document_of(dependencies: ServeDependencies) -> bytes:
 
 
 class _Discovery:
-    """Answers `rpc.discover`."""
-
     def __init__(self, document: bytes) -> None:
         self._document = document
 
@@ -79,7 +76,6 @@ class _Discovery:
 def exclusion_methods(
     dependencies: ServeDependencies, status_reader: StatusReader
 ) -> Mapping[str, AnyMethod]:
-    """Return the two exclusion methods under every prefix."""
     get = AsyncMethod(status_reader.statuses)
     save = AsyncMethod(ReportSaver(dependencies).save)
     return {
@@ -100,12 +96,10 @@ class SubscribeMethods:
     """Holds the subscriptions of each session while it lasts."""
 
     def __init__(self, dependencies: ServeDependencies) -> None:
-        """Subscribe to the feed of `dependencies`."""
         self._dependencies = dependencies
         self._subscriptions_of: dict[Session, dict[str, Subscription]] = {}
 
     def methods(self) -> Mapping[str, SessionMethod]:
-        """Return both methods by their full names."""
         return {
             SUBSCRIBE: SessionMethod(self.subscribe),
             UNSUBSCRIBE: SessionMethod(self.unsubscribe),

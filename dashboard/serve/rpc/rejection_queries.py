@@ -68,7 +68,6 @@ class RejectionQueries:
         self._seconds = seconds
 
     def methods(self) -> Mapping[str, ThreadMethod]:
-        """Return the methods by their full names."""
         store, limiter = self._dependencies.store, CapacityLimiter(_READERS)
         answering: dict[str, tuple[QueryAnswer, Reading]] = {
             LIST: (_list, store.read),  # a replica may not know yet what a cursor names

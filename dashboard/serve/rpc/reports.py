@@ -45,15 +45,11 @@ _UNNAMED: Final = "watched sender"
 
 
 class _SubmittedReport(NamedTuple):
-    """The params of one call, and its caller."""
-
     params: Any
     caller: ApiKey
 
 
 class _SavedReport(NamedTuple):
-    """The outcome of a well-formed report."""
-
     status: SaveStatus
     tx_hash: TxHash
 
@@ -62,7 +58,6 @@ class ReportSaver:
     """Answers `saveRejectedTransactionV1`."""
 
     def __init__(self, dependencies: ServeDependencies) -> None:
-        """Save in the store and for the networks of `dependencies`."""
         self._dependencies = dependencies
         self._network_of_old_reports = next(
             (net.network_id for net in dependencies.networks if net.is_default_for_old_reports),
@@ -242,7 +237,6 @@ class GroupCommit(Generic[Item, Written]):
     """
 
     def __init__(self, commit: Commit[Item, Written], most_waiting: int) -> None:
-        """Accept items until `most_waiting` wait."""
         self._commit = commit
         self._most_waiting = most_waiting
         self._waiting: deque[tuple[Item, _Submission[Item, Written]]] = deque()

@@ -108,7 +108,6 @@ class WebSocketSession:
         self._answered_callbacks.append(callback)
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call `callback` at the end."""
         self._close_callbacks.append(callback)
 
     def finish(self) -> None:
@@ -269,8 +268,6 @@ def _body(message: Message) -> bytes | None:
 
 
 class WebSocketEndpoint:
-    """Answers callers that are authenticated."""
-
     def __init__(
         self,
         rpc: Dispatcher,

@@ -44,11 +44,9 @@ class DrawnFigure:
     layout: Mapping[str, Any]
 
     def with_layout(self, changes: Mapping[str, Any]) -> DrawnFigure:
-        """Return the same with other values in its layout."""
         return DrawnFigure(self.traces, {**self.layout, **changes})
 
     def to_dict(self) -> PlotlyJson:
-        """Return the figure as Plotly's JSON has it."""
         return {"data": [dict(trace) for trace in self.traces], "layout": self.layout}
 
 

@@ -144,7 +144,6 @@ def _name() -> str:
 
 
 def is_named(queries: Application) -> bool:
-    """Whether the session knows who acts."""
     return queries.people.must_sign_in or bool(_name().strip())
 
 

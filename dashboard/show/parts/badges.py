@@ -83,7 +83,6 @@ def flat_badge() -> Markup:
 
 
 def verdict_badge(kind: VerdictKind) -> Markup:
-    """Build the badge of a verdict."""
     style, sign = _VERDICTS.get(kind, ("mute", "·"))
     return badge(style, sign, kind.value.capitalize())
 
@@ -94,7 +93,6 @@ def simulated_badge(words: str = "Simulated") -> Markup:
 
 
 def severity_badge(severity: str) -> Markup:
-    """Build the badge that says how urgent something is."""
     return badge(*severity_style(severity))
 
 

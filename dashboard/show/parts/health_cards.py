@@ -156,7 +156,6 @@ def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
 
 
 def _alerts_link(what: str, parameters: str) -> Markup:
-    """Link to a part of the page Alerts."""
     link = element("a", f"{what} on Alerts", href=f"alerts?{parameters}", target="_self")
     return element("p", link, class_="lw-link")
 

@@ -64,7 +64,6 @@ TIMES_NOTE: Final = (
 
 
 def network_head(health: NetworkHealth, now: datetime) -> Markup:
-    """Name a network and its state."""
     simulated = simulated_badge() if health.profile.is_simulated else Markup()
     head = element("h3", health.profile.name, class_="lw-subhead")
     state = operation_badge(health.state(now))
@@ -227,12 +226,10 @@ def _answered(operation: OperationHealth, now: datetime) -> Markup:
 
 
 def sorted_by_state(networks: Sequence[NetworkHealth], now: datetime) -> list[NetworkHealth]:
-    """Put the worst first."""
     return sorted(networks, key=lambda each: (_RANKS.index(each.state(now)), each.profile.name))
 
 
 def source_rows_head() -> None:
-    """Name the columns of the rows of networks."""
     st.html(row_head((*_HEADS, "Last 24 h"), "lw-net lw-src", _STYLES))
 
 
@@ -366,7 +363,6 @@ def _axis(now: datetime) -> Markup:
 
 
 def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -> Markup:
-    """List gaps, the latest first."""
     listing: Listing[Gap] = Listing(
         "gaps",
         (

@@ -80,7 +80,6 @@ def _row(queries: Application, story: IncidentStory) -> None:
 
 
 def story_link(incident: Incident) -> None:
-    """Link to the story of an incident."""
     link("alerts", OPEN, {INCIDENT: str(incident.incident_id)})
 
 

@@ -73,7 +73,6 @@ class LookupAddress:
         return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case_id)
 
     def parameters(self) -> dict[str, str | Sequence[str]]:
-        """Return the parameters that say it."""
         said: dict[str, str | Sequence[str]] = {
             TX: self.hashes,
             LIST: self.lookup_id,
@@ -311,7 +310,6 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
 
 
 def lookup_rows_head() -> None:
-    """Name the columns."""
     st.html(list_head(_ROWS, "lw-look"))
 
 

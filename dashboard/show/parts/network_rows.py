@@ -49,7 +49,6 @@ class NetworkRow:
 
 
 def network_rows_head() -> None:
-    """Name the columns."""
     st.html(list_head(_NOW, "lw-net", "Fee of 24 h, busy below"))
 
 
@@ -153,7 +152,6 @@ def _congestion(row: NetworkRow) -> str:
 
 
 def age_markup(row: NetworkRow) -> Markup:
-    """Show how old the fee is."""
     polled = row.status.figures.base_fee
     if polled is None:
         return element("small", "never seen")

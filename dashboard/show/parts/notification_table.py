@@ -130,7 +130,6 @@ def _state(state: NotificationState, progress: str) -> Markup:
 
 
 def state_badge(state: State) -> Markup:
-    """Build the badge of a condition."""
     return badge(*_CONDITION_STATES.get(state, ("mute", "·", state.value.capitalize())))
 
 
@@ -231,7 +230,6 @@ _ATTEMPTS: Final[Listing[DeliveryAttempt]] = Listing(
 
 
 def incident_row(incident: OpenIncident, context: ApplicationContext, now: datetime) -> Markup:
-    """Build the row."""
     subject = incident.subject
     since = since_when(incident.as_condition(), context.rule_of(subject), now)
     return element(
@@ -294,7 +292,6 @@ def _dead_row(queries: Application, dead: _Dead) -> None:
 
 
 def send_all_again(queries: Application) -> None:
-    """Offer to send again everything that is dead."""
     if may(queries, Action.RESEND) and st.button("Send again", key="again-all"):
         _send_again(queries, list(queries.alerts.dead(0).by_address))
 

@@ -136,7 +136,6 @@ def _way(queries: Application, person: Person) -> str:
 
 
 def _changes(queries: Application, each: Account) -> None:
-    """Offer what may be done about a person."""
     people, person = queries.people, each.person
     name, key = person.name, person.person_id
     if person.issuer is not None:
@@ -266,7 +265,6 @@ def session_markup(queries: Application, each: Session) -> Markup:
 
 
 def _table_of_roles() -> Markup:
-    """Build the table of action and role, as the acts themselves read it."""
     special = frozenset[Action]().union(*LEAST_ROLES.values())
     rows: list[tuple[str, str]] = []
     for role in Role:

@@ -150,7 +150,6 @@ def _in_words(states: Sequence[CellState]) -> str:
 
 
 def strip_legend(shown: Sequence[CellState]) -> Markup:
-    """Say what the shapes mean."""
     items = (
         element("span", _sample(state), state.value.capitalize())
         for state in CellState
@@ -267,7 +266,6 @@ class Tile:
 
 
 def tiles(*shown: Tile) -> None:
-    """Show figures in one strip."""
     st.html(element("dl", *map(_tile, shown), class_="lw-figures lw-tiles"))
 
 

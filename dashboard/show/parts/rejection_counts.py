@@ -212,7 +212,6 @@ def _overruns_in_words(overruns: Overruns) -> str:
 
 
 def stages_part(queries: Application, narrowing: Narrowing) -> None:
-    """Count by the stage at which the transaction was rejected."""
     of_all = replace(narrowing.wanted, tx_rejection_stage=None)
     counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.STAGE)
     section("Stages", "Where transactions were rejected.")
@@ -238,7 +237,6 @@ def networks_part(queries: Application, narrowing: Narrowing) -> None:
 
 
 def _are_several(queries: Application) -> bool:
-    """Whether rejections of several networks are counted."""
     return sum(each.has_exclusion for each in queries.networks) >= _FEWEST
 
 

@@ -83,7 +83,6 @@ Places: TypeAlias = dict[str, DeltaGenerator]
 
 
 def rule_form(queries: Application, name: str, like: str) -> None:
-    """Show the form of a rule, or of a new one, which may be a copy."""
     try:
         before = None if name == NEW else _rule(queries, name)
         model = before or (_rule(queries, like) if like else None)
@@ -263,7 +262,6 @@ def _leave() -> Done | None:
 
 
 def _preview(queries: Application, before: Rule | None, rule: Rule, prefix: str) -> None:
-    """Show the rule as a sentence, what would change, and when it would have fired."""
     old = None if before is None else write_rule(before)
     difference = RuleDifference(rule.name, old, write_rule(rule))
     lines: Iterable[str] = differences_in_words(difference) if any(difference.lines()) else ()

@@ -148,8 +148,6 @@ class _WeeklyFields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _SilenceForm:
-    """What a person filled in."""
-
     kind: SilenceKind
     texts: tuple[str, ...]
     more: str

@@ -86,7 +86,6 @@ def row_cells(
 
 
 def list_head(listing: Listing[Any], class_: str, *more: str) -> Markup:
-    """Name the columns of a list, and `more` beside them."""
     return row_head((*listing.names(), *more), class_, _styles(listing))
 
 

@@ -77,7 +77,6 @@ class _Line(NamedTuple):
         return self.what if isinstance(self.what, str) else str(self.what.tx_hash)
 
     def shown(self) -> str:
-        """Link to a transaction, or show the text."""
         if isinstance(self.what, str):
             return visible(self.what, _LONGEST_TEXT)
         return lookup_link(self.what.tx_hash)
@@ -101,7 +100,6 @@ class TrackReport:
     results: tuple[TrackResult, ...]
 
     def lines(self) -> list[_Line]:
-        """Return each line with its result, in their order."""
         taken = [
             _Line(each.line, each, ", ".join(filter(None, (_RESULTS[result], each.remark))))
             for each, result in zip(self.listed.transactions, self.results, strict=True)

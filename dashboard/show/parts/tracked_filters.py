@@ -80,7 +80,6 @@ def tracked_filters(queries: Application) -> None:
 
 
 def filter_is_on() -> bool:
-    """Whether the list is narrowed to anything."""
     return bool(_chips())
 
 
@@ -122,12 +121,10 @@ def show_older(tracked_id: int) -> None:
 
 
 def has_newer() -> bool:
-    """Whether the page is known from which this one was opened."""
     return st.query_params.get(BEFORE, "") in st.session_state.get(_NEWER, {})
 
 
 def show_newer() -> None:
-    """Show the page from which this one was opened."""
     newer = st.session_state[_NEWER][st.query_params[BEFORE]]
     if newer:
         st.query_params[BEFORE] = newer
@@ -181,7 +178,6 @@ def _set(key: str, value: str) -> None:
 
 
 def _parameters() -> dict[str, str]:
-    """Return what the address says of the filters that are on."""
     said = {key: value_of(key) for key in (*_KEPT, NETWORK) if key != NEED}
     if need := chosen_need():
         said[NEED] = need.value

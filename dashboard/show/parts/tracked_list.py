@@ -212,12 +212,10 @@ _EMPTIED: Final = ("Label", "Note", "Case id", "Owner")
 
 
 def choice_key(tx_hash: TxHash) -> str:
-    """Return the key of the box that chooses a transaction."""
     return f"choose-{st.session_state.get(_ROUND, 0)}-{tx_hash}"
 
 
 def is_chosen(tx_hash: TxHash) -> bool:
-    """Whether a transaction of the page is chosen."""
     is_at_first = tx_hash in st.session_state.get(_CHOSEN, ())
     return bool(st.session_state.get(choice_key(tx_hash), is_at_first))
 
@@ -277,7 +275,6 @@ def acts(
 
 
 def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
-    """Change everything that people said of one transaction."""
     said = tracked.remarks
     with st.form(f"edit-{tracked.tx_hash}", border=False):
         label = st.text_input("Label", said.label, max_chars=LONGEST_LABEL)

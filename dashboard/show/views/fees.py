@@ -55,7 +55,6 @@ _DEFAULT: Final = "1 h"
 
 @live(REFRESH)
 def page() -> None:
-    """Show the page, all of which refreshes by itself."""
     follow_choice()
     queries = application.current()
     now = queries.now()

@@ -49,7 +49,6 @@ _FEW: Final = 2
 
 @live(REFRESH)
 def page() -> None:
-    """Show the page, all of which refreshes by itself."""
     queries = application.current()
     now = queries.now()
     with store_errors_shown("Health"):
@@ -155,7 +154,6 @@ def _questions(
 
 
 def _coverage(queries: Application, now: datetime) -> None:
-    """Show when something was not watched."""
     if not queries.networks:
         return
     with st.container(key="card-gaps", gap="small"), store_errors_shown():

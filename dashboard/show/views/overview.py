@@ -74,8 +74,6 @@ SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
 
 
 class NetworksShown(StrEnum):
-    """Which networks are shown."""
-
     ALL = "All"
     FAILING = "Failing"
     STALE = "Stale"
@@ -207,7 +205,6 @@ def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]
 
 
 def _opened(queries: Application, status: NetworkStatus, now: datetime) -> None:
-    """Show a network below its row, as if it were the only one."""
     profile = status.profile
     with st.container(key=f"opened-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)

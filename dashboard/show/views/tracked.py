@@ -213,7 +213,6 @@ def _live() -> None:
 
 
 def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter:
-    """Read the filters that are on."""
     found = tracked_filter(queries.context, network_id, value_of(SEARCH))
     need = chosen_need()
     return TrackedFilter(

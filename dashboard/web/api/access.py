@@ -53,7 +53,6 @@ class Limits(Fields):
     may_report: bool | msgspec.UnsetType = msgspec.UNSET
 
     def applied_to(self, limits: KeyLimits) -> KeyLimits:
-        """Return the limits with what is said here."""
         said: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list) else value
             for name in Limits.__struct_fields__

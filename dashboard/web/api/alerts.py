@@ -157,7 +157,6 @@ def _incident_id(asked: Asked) -> UUID:
 
 
 def _left(asked: Asked, done: IncidentResponse) -> Reply:
-    """Return an incident as a person left it."""
     return Reply(response_form(done, asked.application.incidents.title_of))
 
 
@@ -305,7 +304,6 @@ class Address(Fields):
 
     @property
     def recipient(self) -> Recipient:
-        """Whose address it is."""
         return Recipient(self.channel, self.address)
 
 

@@ -96,22 +96,18 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """The name in the path."""
         return self.path["name"]
 
     @property
     def tx_hash(self) -> TxHash:
-        """The hash in the path."""
         return TxHash.parse(self.path["hash"])
 
     @property
     def sender(self) -> Address:
-        """The address of a sender in the path."""
         return Address.parse(self.path["sender"])
 
     @property
     def number(self) -> int:
-        """The number in the path."""
         text = self.path["number"]
         if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
             raise NotFound("a number stands at the end of this address")
@@ -178,7 +174,6 @@ class Endpoint:
 
     @property
     def role(self) -> Role:
-        """The least role that may call it."""
         return self.least if self.action is None else least_role(self.action)
 
     def path_pattern(self) -> re.Pattern[str]:

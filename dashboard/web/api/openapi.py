@@ -28,7 +28,6 @@ _REFUSALS: Final = {
 
 
 def openapi(endpoints: Iterable[Endpoint], version: str) -> bytes:
-    """Return the document as JSON."""
     found = list(endpoints)
     types = {kind for each in found for kind in (each.query, each.body) if kind is not None}
     _, schemas = msgspec.json.schema_components(

@@ -147,7 +147,6 @@ class ManagementApi:
             return await self._reply(endpoint, asked, request, body)
 
     def _found(self, request: Request) -> tuple[Endpoint, Mapping[str, str]]:
-        """Return the endpoint of a request, and the parts of its path."""
         below = request.scope["path"].removeprefix(PREFIX)
         verb = "GET" if request.method == "HEAD" else request.method
         found = ((pattern.fullmatch(below), each) for pattern, each in self._routes)
