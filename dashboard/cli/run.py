@@ -74,14 +74,9 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
         async with answering_reloads(settings.home, reload):
             await supervise(roles, run_forked, stop, deaths, patience, reload)
 
-    _run(
-        "up",
-        run_all,
-        all_ready,
-        _always,
-        lambda _: reload.asked.set(),
-        until_stdin_closes=until_stdin_closes,
-    )
+    configure_logs("up")
+    work = partial(_until_signalled, run_all, until_stdin_closes=until_stdin_closes)
+    asyncio.run(work(all_ready, _always, lambda _: reload.asked.set()))
 
 
 def _checked_settings() -> Settings:
@@ -134,32 +129,21 @@ def _import_what_roles_share(settings: Settings) -> None:
     gc.freeze()
 
 
-@click.command()
-@_role_options
-def worker(*, until_stdin_closes: bool) -> None:
-    """Poll the networks and send alerts; a second worker stands by."""
-    _run_role("worker", until_stdin_closes=until_stdin_closes)
+def _role_command(name: str, what: str) -> click.Command:
+    @click.command(name, help=what)
+    @_role_options
+    def run(*, until_stdin_closes: bool) -> None:
+        _run_role(name, until_stdin_closes=until_stdin_closes)
+
+    return run
 
 
-@click.command()
-@_role_options
-def serve(*, until_stdin_closes: bool) -> None:
-    """Serve the exclusion RPC and the gas API."""
-    _run_role("serve", until_stdin_closes=until_stdin_closes)
-
-
-@click.command()
-@_role_options
-def devnet(*, until_stdin_closes: bool) -> None:
-    """Run the embedded simulated chain."""
-    _run_role("devnet", until_stdin_closes=until_stdin_closes)
-
-
-@click.command()
-@_role_options
-def pages(*, until_stdin_closes: bool) -> None:
-    """Serve the pages."""
-    _run_role("pages", until_stdin_closes=until_stdin_closes)
+worker: Final = _role_command(
+    "worker", "Poll the networks and send alerts; a second worker stands by."
+)
+serve: Final = _role_command("serve", "Serve the exclusion RPC and the gas API.")
+devnet: Final = _role_command("devnet", "Run the embedded simulated chain.")
+pages: Final = _role_command("pages", "Serve the pages.")
 
 
 def _run_role(
@@ -176,15 +160,10 @@ def _run_role(
     known = {role.name: role.is_ready for role in roles_of(settings)}
     answers = known.get(name, _always)
     send_last_spans = tracing.start(name)
+    configure_logs(name)
+    work = partial(_until_signalled, partial(run, settings), until_stdin_closes=until_stdin_closes)
     try:
-        _run(
-            name,
-            lambda stop: run(settings, stop),
-            answers,
-            answers,
-            _end_if_settings_are_good,
-            until_stdin_closes=until_stdin_closes,
-        )
+        asyncio.run(work(answers, answers, _end_if_settings_are_good))
     finally:
         send_last_spans()
 
@@ -193,22 +172,6 @@ def _role(name: str) -> RunRole:
     """Import what builds a role, and only that: each role starts in half the time."""
     module = import_module(f"dashboard.wiring.{name}")
     return cast("RunRole", getattr(module, f"run_{name}"))
-
-
-def _run(
-    name: str,
-    work: Callable[[asyncio.Event], Awaitable[None]],
-    is_ready: Callable[[], Awaitable[bool]],
-    is_alive: Callable[[], Awaitable[bool]],
-    hang_up: Callable[[asyncio.Event], None],
-    *,
-    until_stdin_closes: bool,
-) -> None:
-    configure_logs(name)
-    running = _until_signalled(
-        work, is_ready, is_alive, hang_up, until_stdin_closes=until_stdin_closes
-    )
-    asyncio.run(running)
 
 
 async def _until_signalled(

@@ -98,34 +98,12 @@ def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
     return starts_at + length
 
 
-_number = click.argument("number", type=click.IntRange(1))
-_and_expired = click.option(
-    "--expired", "with_expired", is_flag=True, help="Also those that are over."
-)
-
-
 @click.group()
 def silences() -> None:
     """Notify nobody of what is known: for a time, with a reason, on record.
 
     What is silenced is still stored and shown, and the page Alerts says which silence it was.
     """
-
-
-@silences.command(
-    epilog="\b\nlinewatch silences add module=HUB network=mainnet --for 8h --reason 'known, #123'\n"
-    "linewatch silences add stage=RPC sender!=0x… --until 2026-11-21T08:00+01:00 --reason deploy"
-)
-@planned
-@as_json
-def add(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of `planned`
-    """Silence the changes that match every MATCHER.
-
-    A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
-    the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are
-    alternatives.
-    """
-    _add(SilenceKind.SILENCE, given, as_json=as_json)
 
 
 @silences.command()
@@ -154,77 +132,75 @@ def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_
     )
 
 
-@silences.command()
-@_number
-@options.by
-@as_json
-def end(*, number: int, name: str | None, as_json: bool) -> None:
-    """End the silence NUMBER now; `linewatch silences list` shows the numbers."""
-    _end(SilenceKind.SILENCE, number, name, as_json=as_json)
-
-
-@silences.command("list")
-@_and_expired
-@output
-def list_(*, with_expired: bool, output: Output) -> None:
-    """List the silences that are active or to come, the first to end first."""
-    _list(SilenceKind.SILENCE, output, with_expired=with_expired)
-
-
 @click.group()
 def maintenance() -> None:
     """Hold notifications during planned work: people get one summary when it ends."""
 
 
-@maintenance.command(
-    "add",
-    epilog="\b\nlinewatch maintenance add network=mainnet --from 2026-11-21T22:00Z --for 2h "
+_MATCHERS = """A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or
+!=, then the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind
+are alternatives.
+"""
+
+
+def _commands(group: click.Group, kind: SilenceKind, does: Mapping[str, str], epilog: str) -> None:
+    """Let a group make, end and list what is of a kind; `does` is the help of each command."""
+
+    @group.command("add", help=f"{does['add']}\n\n{_MATCHERS}", epilog=f"\b\n{epilog}")
+    @planned
+    @as_json
+    def add(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of `planned`
+        with open_installation() as here:
+            ask, who = Silences(here.source), here.user(given["name"])
+            request = _request(kind, ask, who.at, given)
+            made, _ = ask.add(request, who, covers_all=given["covers_all"])
+            _print_one(ask, made, who.at, as_json=as_json)
+
+    @group.command("end", help=does["end"])
+    @click.argument("number", type=click.IntRange(1))
+    @options.by
+    @as_json
+    def end(*, number: int, name: str | None, as_json: bool) -> None:
+        with open_installation() as here:
+            ask, who = Silences(here.source), here.user(name)
+            _print_one(ask, ask.end(kind, number, who), who.at, as_json=as_json)
+
+    @group.command("list", help=does["list"])
+    @click.option("--expired", "with_expired", is_flag=True, help="Also those that are over.")
+    @output
+    def list_(*, with_expired: bool, output: Output) -> None:
+        with open_installation() as here:
+            ask = Silences(here.source)
+            stored = ask.stored()
+            found = [*stored.unfinished, *(stored.finished if with_expired else ())]
+            print_list(ask.listing(kind), [each for each in found if each.kind is kind], output)
+
+
+_commands(
+    silences,
+    SilenceKind.SILENCE,
+    {
+        "add": "Silence the changes that match every MATCHER.",
+        "end": "End the silence NUMBER now; `linewatch silences list` shows the numbers.",
+        "list": "List the silences that are active or to come, the first to end first.",
+    },
+    "linewatch silences add module=HUB network=mainnet --for 8h --reason 'known, #123'\n"
+    "linewatch silences add stage=RPC sender!=0x… --until 2026-11-21T08:00+01:00 --reason deploy",
+)
+_commands(
+    maintenance,
+    SilenceKind.MAINTENANCE,
+    {
+        "add": "Plan a window for the changes that match every MATCHER.",
+        "end": "End the window NUMBER now, or cancel it; `linewatch maintenance list` shows the "
+        "numbers.",
+        "list": "List the windows that are active or to come, the first to end first.",
+    },
+    "linewatch maintenance add network=mainnet --from 2026-11-21T22:00Z --for 2h "
     "--reason 'upgrade of the nodes'\n"
     "linewatch maintenance add network=mainnet --every 'sun 02:00-04:00' "
     "--time-zone Europe/Zurich --until 2027-03-01T00:00Z --reason patches",
 )
-@planned
-@as_json
-def plan(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of `planned`
-    """Plan a window for the changes that match every MATCHER.
-
-    A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
-    the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are
-    alternatives.
-    """
-    _add(SilenceKind.MAINTENANCE, given, as_json=as_json)
-
-
-@maintenance.command("end")
-@_number
-@options.by
-@as_json
-def end_window(*, number: int, name: str | None, as_json: bool) -> None:
-    """End the window NUMBER now, or cancel it; `linewatch maintenance list` shows the numbers."""
-    _end(SilenceKind.MAINTENANCE, number, name, as_json=as_json)
-
-
-@maintenance.command("list")
-@_and_expired
-@output
-def list_windows(*, with_expired: bool, output: Output) -> None:
-    """List the windows that are active or to come, the first to end first."""
-    _list(SilenceKind.MAINTENANCE, output, with_expired=with_expired)
-
-
-def _add(kind: SilenceKind, given: Mapping[str, Any], *, as_json: bool) -> None:
-    with open_installation() as here:
-        ask = Silences(here.source)
-        who = here.user(given["name"])
-        made, _ = ask.add(_request(kind, ask, who.at, given), who, covers_all=given["covers_all"])
-        _print_one(ask, made, who.at, as_json=as_json)
-
-
-def _end(kind: SilenceKind, number: int, name: str | None, *, as_json: bool) -> None:
-    with open_installation() as here:
-        ask = Silences(here.source)
-        who = here.user(name)
-        _print_one(ask, ask.end(kind, number, who), who.at, as_json=as_json)
 
 
 def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool) -> None:
@@ -242,11 +218,3 @@ def _next(silence: Silence, now: datetime) -> str:
     if silence.request.weekly is None or part is None:
         return ""
     return f", next from {moment(part.request.starts_at)} until {moment(part.over_at)}"
-
-
-def _list(kind: SilenceKind, output: Output, *, with_expired: bool) -> None:
-    with open_installation() as here:
-        known = Silences(here.source)
-        stored = known.stored()
-        found = [*stored.unfinished, *(stored.finished if with_expired else ())]
-        print_list(known.listing(kind), [each for each in found if each.kind is kind], output)
