@@ -41,7 +41,9 @@ from dashboard.web.plain_page import (
     mistake_line,
     password_field,
     plain_page,
+    post_form,
     read_form,
+    submit,
     text_field,
 )
 from dashboard.web.proxy import proxy_link, signed_out_page
@@ -141,9 +143,8 @@ async def _accept(people: People, form: Form | None, request: Request) -> Respon
     token = request.url.path.removeprefix(INVITATION)
     person = await to_thread.run_sync(people.invited, token)
     if person is None:
-        said = element("p", "It was used or has expired: ask an admin for another one.")
-        back = element("p", element("a", "Sign in", href="../sign-in"))
-        return HTMLResponse(plain_page("This invitation is not valid", said, back), 404)
+        said = "It was used or has expired: ask an admin for another one."
+        return _lead_to_sign_in(404, "This invitation is not valid", said)
     if form is None:
         return HTMLResponse(_invitation_page(person))
     password = Secret(form.get("password", ""))
@@ -153,12 +154,15 @@ async def _accept(people: People, form: Form | None, request: Request) -> Respon
     except CodeAsked as more:
         return HTMLResponse(code_page(more.token, "", "../sign-in"))
     except PasskeyAsked as more:
-        said = element("p", sentence(capitalized(str(more))))
-        back = element("p", element("a", "Sign in", href="../sign-in"))
-        return HTMLResponse(plain_page("Your password is set", said, back))
+        return _lead_to_sign_in(200, "Your password is set", sentence(capitalized(str(more))))
     except InputError as mistake:
         return HTMLResponse(_invitation_page(person, str(mistake)), 400)
     return signed_in(begun, "../sign-in")
+
+
+def _lead_to_sign_in(status: int, title: str, said: str) -> Response:
+    link = element("p", element("a", "Sign in", href="../sign-in"))
+    return HTMLResponse(plain_page(title, element("p", said), link), status)
 
 
 async def _sign_out(people: People, session: Session, form: Form | None) -> Response:
@@ -240,31 +244,25 @@ def _issuer_link(issuer: Issuer, place: str) -> Markup:
 
 
 def _password_form(place: str, name: str) -> Markup:
-    form = element(
-        "form",
+    asked = post_form(
         text_field("name", "Name", name, LONGEST_NAME, autocomplete="username"),
         password_field("password", "Password", "current-password"),
-        element("input", type="hidden", name="next", value=place),
-        element("button", "Sign in", type="submit"),
-        method="post",
-        action="",
+        hidden_field("next", place),
+        submit("Sign in"),
     )
     hint = "An admin of this Linewatch gives accounts and new passwords."
-    return join(form, element("p", hint))
+    return join(asked, element("p", hint))
 
 
 def _invitation_page(person: Person, mistake: str = "") -> str:
     role = element("p", f"You are {person.role.with_article} of this Linewatch.")
-    form = element(
-        "form",
+    asked = post_form(
         text_field("name", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
         password_field("password", "New password", "new-password"),
         element("p", f"At least {SHORTEST_PASSWORD} characters: several words, say."),
-        element("button", "Set password and sign in", type="submit"),
-        method="post",
-        action="",
+        submit("Set password and sign in"),
     )
-    return plain_page(f"Welcome, {visible(person.name)}", mistake_line(mistake), role, form)
+    return plain_page(f"Welcome, {visible(person.name)}", mistake_line(mistake), role, asked)
 
 
 def _account_page(people: People, session_id: UUID, said: str) -> str | None:
@@ -276,9 +274,7 @@ def _account_page(people: People, session_id: UUID, said: str) -> str | None:
     person = session.person
     own = [each for each in known.values() if each.person.person_id == person.person_id]
     rows = [_device_row(each, is_this=each.session_id == session_id) for each in own]
-    sign_out = element(
-        "form", element("button", "Sign out", type="submit"), method="post", action="sign-out"
-    )
+    sign_out = post_form(submit("Sign out"), action="sign-out")
     factors = [] if person.issuer else factor_sections(people.factors.of(session))
     said_first = element("p", element("strong", said), role="status") if said else Markup()
     if people.lacks_factor(session):
@@ -308,16 +304,13 @@ def _factor_needed(person: Person) -> Markup:
 
 
 def _password_section(person: Person) -> Markup:
-    form = element(
-        "form",
+    asked = post_form(
         text_field("user", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
         password_field("old", "Present password", "current-password"),
         password_field("new", "New password", "new-password"),
-        element("button", "Change password", type="submit", name="act", value="password"),
-        method="post",
-        action="",
+        submit("Change password", "password"),
     )
-    return join(element("h2", "Password"), form)
+    return join(element("h2", "Password"), asked)
 
 
 def _device_row(session: Session, *, is_this: bool) -> Markup:
@@ -334,15 +327,6 @@ def _device_row(session: Session, *, is_this: bool) -> Markup:
         aria_label="Name of this device",
         placeholder="a name, such as laptop",
     )
-    save = element("button", "Save name", type="submit", name="act", value="name")
-    end = element("button", "Sign out", type="submit", name="act", value="sign-out")
-    form = element(
-        "form",
-        hidden_field("session", session.session_id.hex),
-        label,
-        save,
-        Markup() if is_this else end,
-        method="post",
-        action="",
-    )
-    return element("li", name, said, form)
+    end = Markup() if is_this else submit("Sign out", "sign-out")
+    field = hidden_field("session", session.session_id.hex)
+    return element("li", name, said, post_form(field, label, submit("Save name", "name"), end))

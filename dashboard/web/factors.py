@@ -28,6 +28,8 @@ from dashboard.web.plain_page import (
     mistake_line,
     password_field,
     plain_page,
+    post_form,
+    submit,
     text_field,
 )
 
@@ -88,17 +90,10 @@ def site_of(people: People, request: Request) -> Site:
 
 def _passkey_form(target: str, label: str, *fields: Markup) -> Markup:
     """Return a form that is sent with what the browser answers, with its script."""
-    form = element(
-        "form",
-        *fields,
-        hidden_field("credential", ""),
-        element("button", label, type="submit"),
-        element("output", role="status"),
-        method="post",
-        action="",
-        data_passkey=target,
-    )
-    return join(form, element("script", src="passkey/script.js", defer=""))
+    said = element("output", role="status")
+    credential = hidden_field("credential", "")
+    asked = post_form(*fields, credential, submit(label), said, data_passkey=target)
+    return join(asked, element("script", src="passkey/script.js", defer=""))
 
 
 def sign_in_by_passkey(place: str) -> Markup:
@@ -108,21 +103,13 @@ def sign_in_by_passkey(place: str) -> Markup:
 
 def code_page(token: Secret, place: str, target: str, mistake: str = "") -> Markup:
     """Return the page that asks for the second half of a sign-in."""
-    form = element(
-        "form",
-        hidden_field("token", token.reveal()),
-        hidden_field("next", place),
-        _code_field("Code"),
-        element("button", "Sign in", type="submit"),
-        method="post",
-        action=target,
-    )
+    kept = (hidden_field("token", token.reveal()), hidden_field("next", place))
     return Markup(
         plain_page(
             "One more step",
             mistake_line(mistake),
             element("p", "Type the code of your authenticator app, or a recovery code."),
-            form,
+            post_form(*kept, _code_field("Code"), submit("Sign in"), action=target),
             element("p", "If you have neither, an admin of this Linewatch can help you."),
         )
     )
@@ -161,10 +148,7 @@ def factor_sections(own: OwnFactors) -> list[Markup]:
 
 
 def _act_buttons(buttons: Sequence[tuple[str, str]], *fields: Markup) -> Markup:
-    made = [
-        element("button", label, type="submit", name="act", value=act) for act, label in buttons
-    ]
-    return element("form", *fields, *made, method="post", action="")
+    return post_form(*fields, *(submit(label, act) for act, label in buttons))
 
 
 def _passkey_row(passkey: Passkey, *, may_change: bool) -> Markup:
@@ -195,14 +179,7 @@ def _app_page(session: Session, key: Secret, mistake: str = "") -> Markup:
     opened = element("a", "open the app.", href=link)
     text = key.reveal()
     groups = " ".join(text[start : start + 4] for start in range(0, len(text), 4))
-    form = element(
-        "form",
-        hidden_field("key", text),
-        _code_field("Code of the app"),
-        element("button", "Turn on", type="submit", name="act", value="add-app"),
-        method="post",
-        action="",
-    )
+    kept, code = hidden_field("key", text), _code_field("Code of the app")
     return Markup(
         plain_page(
             "Set up an authenticator app",
@@ -210,7 +187,7 @@ def _app_page(session: Session, key: Secret, mistake: str = "") -> Markup:
             element("p", "Scan this with the app. On the phone itself, ", opened),
             element("p", Markup(picture), role="img", aria_label="The key as a QR code"),
             element("p", "If neither works, type this key into the app: ", element("code", groups)),
-            form,
+            post_form(kept, code, submit("Turn on", "add-app")),
             element("p", element("a", "Back", href="account")),
         )
     )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dashboard.application import application
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.people.sign_in import LONGEST_PASSWORD
-from dashboard.errors import InputError
+from dashboard.errors import InputError, StoreError
+from dashboard.logs import get_logger
 
+_log = get_logger("links")
 _LARGEST_FORM: Final = 8_192
 _MOST_FIELDS: Final = 20
 
@@ -99,23 +104,83 @@ def plain_page(title: str, *content: str, above: str = Markup(), tone: str = "")
     )
 
 
+def notice(status: int, title: str, text: str, *more: str) -> HTMLResponse:
+    """Answer with a page of a sentence or two."""
+    return HTMLResponse(plain_page(title, element("p", text, *more)), status)
+
+
 def starting_page() -> HTMLResponse:
     """Return what is answered while nothing can be asked yet."""
-    page = plain_page("Linewatch is starting", element("p", "Try again in a moment."))
-    return HTMLResponse(page, 503)
+    return notice(503, "Linewatch is starting", "Try again in a moment.")
 
 
-def text_field(name: str, label: str, value: str, longest: int, **attributes: str | None) -> Markup:
+def store_trouble(title: str) -> HTMLResponse:
+    """Return what is answered while the store fails."""
+    return notice(503, title, "The store cannot be used now. Try again in a moment.")
+
+
+class LinkPages(ABC):
+    """ASGI middleware that answers links without a sign-in, and passes all else on."""
+
+    path: ClassVar[str]
+    """What the path of each link begins with; what it is to be opened with follows."""
+
+    methods: ClassVar[Sequence[str]] = ("GET", "HEAD")
+    use: ClassVar[str]
+    """What is done with such a link, for whom does something else."""
+
+    without_store: ClassVar[str]
+    """The headline where the store fails."""
+
+    headers: ClassVar[Mapping[str, str]]
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a link, or pass on."""
+        if scope["type"] != "http" or not scope["path"].startswith(self.path):
+            await self._app(scope, receive, send)
+            return
+        response = await self._response(Request(scope, receive))
+        response.headers.update(self.headers)
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        if request.method not in self.methods:
+            response = notice(405, "Not possible", self.use)
+            response.headers["Allow"] = ", ".join(self.methods)
+            return response
+        if not application.is_registered():
+            return starting_page()
+        try:
+            return await self.answer(request)
+        except StoreError as trouble:
+            _log.error("a link could not be answered", route=self.path, why=str(trouble))
+            return store_trouble(self.without_store)
+
+    @abstractmethod
+    async def answer(self, request: Request) -> Response:
+        """Answer a link; what follows the path is foreign text."""
+
+
+def post_form(*content: str, action: str = "", **attributes: str | None) -> Markup:
+    """Return a form that is posted to this page, or to another."""
+    return element("form", *content, method="post", action=action, **attributes)
+
+
+def submit(label: str, act: str | None = None) -> Markup:
+    """Return a button that sends its form, and says which act is meant where there are several."""
+    name = None if act is None else "act"
+    return element("button", label, type="submit", name=name, value=act)
+
+
+def text_field(
+    name: str, label: str, value: str | None, longest: int, **attributes: str | None
+) -> Markup:
     """Return a field for a line of text under its label."""
-    field = element(
-        "input",
-        type="text",
-        id=name,
-        name=name,
-        value=value,
-        maxlength=str(longest),
-        **attributes,
-    )
+    given = {"type": "text", "id": name, "name": name, "value": value} | attributes
+    field = element("input", maxlength=str(longest), **given)
     return join(element("label", label, for_=name), field)
 
 
@@ -126,16 +191,8 @@ def hidden_field(name: str, value: str) -> Markup:
 
 def password_field(name: str, label: str, autocomplete: str) -> Markup:
     """Return a field for a password under its label."""
-    field = element(
-        "input",
-        type="password",
-        id=name,
-        name=name,
-        autocomplete=autocomplete,
-        maxlength=str(LONGEST_PASSWORD),
-        required="",
-    )
-    return join(element("label", label, for_=name), field)
+    given = {"type": "password", "autocomplete": autocomplete, "required": ""}
+    return text_field(name, label, None, LONGEST_PASSWORD, **given)
 
 
 def mistake_line(text: str) -> Markup:

@@ -12,13 +12,12 @@ from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.application import application
 from dashboard.application.people import People
 from dashboard.application.text import PAGES
-from dashboard.domain.markup import element
 from dashboard.domain.people.sign_in import PROXY, SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
@@ -26,7 +25,7 @@ from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
 from dashboard.web.account import SIGN_IN, answer_account, is_about_accounts
 from dashboard.web.issuers import PREFIX, Issuers
-from dashboard.web.plain_page import plain_page, starting_page
+from dashboard.web.plain_page import starting_page, store_trouble
 from dashboard.web.proxy import ProxyHeaders, Visitor, sign_in_by_proxy, without_headers_of
 from dashboard.web.session_cookie import COOKIE, cookie_of, without_quoted_cookies
 
@@ -94,7 +93,7 @@ class SignInGate:
             response = await self._own_answer(people, visitor, Request(scope, receive))
         except StoreError as trouble:
             _log.error("nobody can be let in", why=str(trouble))
-            response = _NO_STORE
+            response = store_trouble("Nobody can sign in now")
         if response is None:
             scope = without_headers_of(people.policy.proxy, scope)
             await self._app(_identified(scope, session), receive, send)
@@ -128,7 +127,7 @@ class SignInGate:
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not application.is_registered():
-            await _refuse(scope, send)
+            await _refuse(scope, receive, send)
             return
         people = application.current().people
         if people.policy is None:
@@ -140,7 +139,7 @@ class SignInGate:
                 scope = without_headers_of(people.policy.proxy, scope)
                 await self._converse_until_the_end(session, scope, receive, send)
                 return
-        await _refuse(scope, send)
+        await _refuse(scope, receive, send)
 
     async def _converse_until_the_end(
         self, session: Session, scope: Scope, receive: Receive, send: Send
@@ -230,24 +229,9 @@ def _identified(scope: Scope, session: Session | None) -> Scope:
     return {**scope, "headers": headers}
 
 
-async def _refuse(scope: Scope, send: Send) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a WebSocket with 401; a server that cannot say so says 403."""
-    if "websocket.http.response" not in scope.get("extensions", {}):
+    if "websocket.http.response" in scope.get("extensions", {}):
+        await PlainTextResponse(_REFUSAL, 401)(scope, receive, send)
+    else:
         await send({"type": "websocket.close"})
-        return
-    body = _REFUSAL.encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", b"%d" % len(body)),
-    ]
-    await send({"type": "websocket.http.response.start", "status": 401, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})
-
-
-_NO_STORE: Final = HTMLResponse(
-    plain_page(
-        "Nobody can sign in now",
-        element("p", "The store cannot be used now. Try again in a moment."),
-    ),
-    503,
-)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 from urllib.parse import quote, unquote
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
 from dashboard.application.incident_words import severity_style
@@ -26,9 +26,17 @@ from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLi
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME, parse_name
-from dashboard.errors import InputError, StoreError
-from dashboard.logs import get_logger
-from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, starting_page, text_field
+from dashboard.errors import InputError
+from dashboard.web.plain_page import (
+    OWN_FORM,
+    LinkPages,
+    notice,
+    plain_page,
+    post_form,
+    read_form,
+    submit,
+    text_field,
+)
 from dashboard.web.session_cookie import cookie_of
 
 _QUESTIONS: Final = {
@@ -152,15 +160,12 @@ def _form(subject: LinkSubject, length: str, name: str) -> Markup:
     usual = name or visible(link.recipient.address, LONGEST_NAME)
     is_of_incident = link.incident_id is not None
     note = text_field("note", "Note", "", LONGEST_NOTE)
-    return element(
-        "form",
+    return post_form(
         text_field("name", "Your name", usual, LONGEST_NAME),
         _length_field(length) if link.purpose is LinkPurpose.SILENCE else Markup(),
-        element("button", button, type="submit"),
+        submit(button),
         element("p", consequence, class_="quiet") if is_of_incident else Markup(),
         element("details", element("summary", "Add a note"), note) if is_of_incident else Markup(),
-        method="post",
-        action="",
         class_="act",
     )
 
@@ -188,49 +193,32 @@ PATH: Final = "/link/"
 """What the path of every signed link begins with; the signed text follows."""
 
 _STATUSES: Final = {LinkFault.FORGED: 404, LinkFault.EXPIRED: 410}
-_log = get_logger("links")
 
 
-class SignedLinks:
-    """ASGI middleware that answers the signed links of messages, and passes all else on."""
+class SignedLinks(LinkPages):
+    """Answers the signed links of messages."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    path = PATH
+    methods: ClassVar[Sequence[str]] = ("GET", "HEAD", "POST")
+    use = "A link is opened, or its form sent."
+    without_store = "Nothing was changed"
+    headers: ClassVar[Mapping[str, str]] = OWN_FORM
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a link, or pass on."""
-        if scope["type"] != "http" or not scope["path"].startswith(PATH):
-            await self._app(scope, receive, send)
-            return
-        response = await _answer(Request(scope, receive))
-        response.headers.update(OWN_FORM)
-        await response(scope, receive, send)
-
-
-async def _answer(request: Request) -> Response:
-    if request.method not in {"GET", "HEAD", "POST"}:
-        page = plain_page("Not possible", element("p", "A link is opened, or its form sent."))
-        return HTMLResponse(page, 405, {"Allow": "GET, HEAD, POST"})
-    if not application.is_registered():
-        return starting_page()
-    text = request.url.path.removeprefix(PATH)
-    try:
+    async def answer(self, request: Request) -> Response:
+        """Ask for confirmation, or do what the link is for."""
         links = application.current().links
-        link = await run_in_threadpool(links.read, text)
+        link = await run_in_threadpool(links.read, request.url.path.removeprefix(PATH))
         if isinstance(link, LinkFault):  # a stranger's body is not read
             return HTMLResponse(fault_page(link), _STATUSES[link])
-        form = await read_form(request)
-        length = request.query_params.get("for", "")
-        response = await run_in_threadpool(_respond, links, link, form, (length, _name_of(request)))
+        known = (request.query_params.get("for", ""), _name_of(request))
+        try:
+            form = await read_form(request)
+            response = await run_in_threadpool(_respond, links, link, form, known)
+        except InputError as mistake:
+            said = sentence(str(mistake))
+            return notice(400, "Nothing was changed", said, " Go back and correct it.")
         _remember(response, request, "" if form is None else form.get("name", ""), link)
         return response
-    except InputError as mistake:
-        said = element("p", sentence(str(mistake)), " Go back and correct it.")
-        return HTMLResponse(plain_page("Nothing was changed", said), 400)
-    except StoreError as trouble:
-        _log.error("a link could not be answered", why=str(trouble))
-        said = element("p", "The store cannot be used now. Try again in a moment.")
-        return HTMLResponse(plain_page("Nothing was changed", said), 503)
 
 
 def _respond(

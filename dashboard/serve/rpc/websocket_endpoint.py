@@ -11,6 +11,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Final
 
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.domain.people.access import ApiKey
@@ -355,13 +356,10 @@ async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> N
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close"})
         return
+    headers: dict[str, str] = {}
     status, error = HTTPStatus.UNAUTHORIZED, INVALID_PROJECT_ID
-    headers = [(b"content-type", b"application/json")]
     if wait:
         status, error = HTTPStatus.TOO_MANY_REQUESTS, RpcError.rate_exceeded(wait, None)
-        headers.append((b"retry-after", b"%d" % wait))
+        headers["Retry-After"] = str(wait)
     body = error_reply(NULL_ID, error)
-    headers.append((b"content-length", b"%d" % len(body)))
-    start = {"status": status.value, "headers": headers}
-    await send({"type": "websocket.http.response.start", **start})
-    await send({"type": "websocket.http.response.body", "body": body})
+    await Response(body, status.value, headers, "application/json")(scope, receive, send)
