@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final
 from uuid import UUID, uuid4
 
@@ -209,48 +210,32 @@ def _end(asked: Asked, kind: SilenceKind) -> Reply:
     return Reply(ask.listing(kind).form(ask.end(kind, asked.number, asked.by)))
 
 
-_PLAN: Final = "number state startsAt endsAt matchers"
+def _offer(
+    path: str, name: str, kind: SilenceKind, plan: Action, end: Action, does: tuple[str, str]
+) -> None:
+    """Let silences, or windows, be listed at a path, planned and ended."""
+    answers = "number state startsAt endsAt matchers"
+    endpoints.listed(path, name)(partial(_silences, kind=kind))
+    endpoints.at(f"POST {path}", does[0], answers, plan, Planned)(partial(_plan, kind=kind))
+    endpoints.at(f"DELETE {path}/{{number}}", does[1], answers, end)(partial(_end, kind=kind))
 
 
-@endpoints.listed("/silences", "Silences")
-def silences(asked: Asked) -> Found:
-    return _silences(asked, SilenceKind.SILENCE)
-
-
-@endpoints.at("POST /silences", "Silence what matchers fit", _PLAN, Action.SILENCE, Planned)
-def silence(asked: Asked) -> Reply:
-    return _plan(asked, SilenceKind.SILENCE)
-
-
-@endpoints.at("DELETE /silences/{number}", "End a silence", _PLAN, Action.END_SILENCE)
-def end_silence(asked: Asked) -> Reply:
-    return _end(asked, SilenceKind.SILENCE)
-
-
-@endpoints.listed("/maintenance-windows", "Maintenance windows")
-def windows(asked: Asked) -> Found:
-    return _silences(asked, SilenceKind.MAINTENANCE)
-
-
-@endpoints.at(
-    "POST /maintenance-windows",
-    "Hold notifications of what matchers fit",
-    _PLAN,
+_offer(
+    "/silences",
+    "Silences",
+    SilenceKind.SILENCE,
+    Action.SILENCE,
+    Action.END_SILENCE,
+    ("Silence what matchers fit", "End a silence"),
+)
+_offer(
+    "/maintenance-windows",
+    "Maintenance windows",
+    SilenceKind.MAINTENANCE,
     Action.PLAN_MAINTENANCE,
-    Planned,
-)
-def plan_window(asked: Asked) -> Reply:
-    return _plan(asked, SilenceKind.MAINTENANCE)
-
-
-@endpoints.at(
-    "DELETE /maintenance-windows/{number}",
-    "End a maintenance window",
-    _PLAN,
     Action.END_MAINTENANCE,
+    ("Hold notifications of what matchers fit", "End a maintenance window"),
 )
-def end_window(asked: Asked) -> Reply:
-    return _end(asked, SilenceKind.MAINTENANCE)
 
 
 class RuleSet(Fields):
