@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -24,37 +24,21 @@ from dashboard.store.rejections.counts import counted_on
 from dashboard.store.tracking.follow_ups import count_ends
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter, count_tracked
 
-
-def by_one(counts: Mapping[Any, int]) -> Iterator[tuple[tuple[str, ...], float]]:
-    return (((str(label),), count) for label, count in counts.items())
-
-
-def gauge(name: str, about: str, value: float, **labels: str) -> Metric:
-    return gauges(name, about, tuple(labels), [(tuple(labels.values()), value)])
+Values: TypeAlias = float | Mapping[Any, float]
+"""One value, or one for each label: a text, or several of them as a tuple."""
 
 
-def gauges(
-    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
+def gauge(name: str, about: str, values: Values, *labels: str) -> Metric:
     return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
 
 
-def counter(name: str, about: str, value: int) -> Metric:
-    return counters(name, about, (), [((), value)])
-
-
-def counters(
-    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
+def counter(name: str, about: str, values: Values, *labels: str) -> Metric:
     return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
 
 
-def _filled(
-    family: GaugeMetricFamily | CounterMetricFamily,
-    values: Iterable[tuple[tuple[str, ...], float]],
-) -> Metric:
-    for label_values, value in values:
-        family.add_metric(label_values, value)
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Values) -> Metric:
+    for at, value in values.items() if isinstance(values, Mapping) else (((), values),):
+        family.add_metric((at,) if isinstance(at, str) else at, value)
     return family
 
 
@@ -127,30 +111,27 @@ class DomainMetrics(Collector):
         if figures is None:
             return
         about = "The base fee of the next block, as it was last estimated."
-        fees = [((names[each],), float(fee)) for each, fee in figures.base_fees.items()]
-        yield gauges("base_fee_wei", about, ("network",), fees)
-        busy = [((names[each],), is_busy) for each, is_busy in figures.busy.items()]
-        yield gauges("network_busy", "Whether a busy spell lasts.", ("network",), busy)
+        fees = {names[each]: float(fee) for each, fee in figures.base_fees.items()}
+        yield gauge("base_fee_wei", about, fees, "network")
+        busy = {names[each]: is_busy for each, is_busy in figures.busy.items()}
+        yield gauge("network_busy", "Whether a busy spell lasts.", busy, "network")
         about = "Rejections that arrived, counted from midnight in UTC."
-        rejected = [
-            ((names[network_id], module, stage), many)
+        rejected = {
+            (names[network_id], module, stage): many
             for (network_id, module, stage), many in figures.rejections.items()
             if network_id in names
-        ]
-        yield counters("rejections", about, ("network", "module", "stage"), rejected)
+        }
+        yield counter("rejections", about, rejected, "network", "module", "stage")
         about = (
             "Tracked transactions by what is known of them; an included one may be rejected too."
         )
-        tracked = [((verdict,), many) for verdict, many in self._tracked.items()]
-        yield gauges("tracked_transactions", about, ("verdict",), tracked)
+        yield gauge("tracked_transactions", about, self._tracked, "verdict")
         about = "Notifications made since midnight in UTC that were sent, or are dead."
-        ended = [
-            ((name, state), n) for (name, state), n in figures.deliveries.items() if state in _ENDED
-        ]
-        yield counters("deliveries", about, ("channel", "state"), ended)
+        ended = {at: many for at, many in figures.deliveries.items() if at[1] in _ENDED}
+        yield counter("deliveries", about, ended, "channel", "state")
         about = "Credits spent upstream, counted from midnight in UTC."
-        spent = [((name,), figures.credits.get(each, 0)) for each, name in names.items()]
-        yield counters("credits", about, ("network",), spent)
+        spent = {name: figures.credits.get(each, 0) for each, name in names.items()}
+        yield counter("credits", about, spent, "network")
 
 
 def _count_tracked(connection: Connection) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from itertools import accumulate
@@ -26,14 +26,7 @@ from dashboard.errors import StoreError
 from dashboard.serve.counters import BOUNDS, Counters
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import FollowedNetwork
-from dashboard.serve.monitoring.domain_metrics import (
-    DomainMetrics,
-    by_one,
-    counter,
-    counters,
-    gauge,
-    gauges,
-)
+from dashboard.serve.monitoring.domain_metrics import DomainMetrics, counter, gauge
 from dashboard.store.health import WorkState, work_state
 from dashboard.transport.http_connection import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
@@ -150,11 +143,10 @@ class MetricsCollector(Collector):
         self._counters = counters
         self._fees = fees
         self._clock = clock
-        self._version = version("linewatch")
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric, in the order of docs/serve.md."""
-        yield gauge("build_info", "The version that runs.", 1, version=self._version)
+        yield gauge("build_info", "The version that runs.", {version("linewatch"): 1}, "version")
         yield from self._requests()
         yield from self._calls()
         yield from self._keys()
@@ -174,7 +166,7 @@ class MetricsCollector(Collector):
             for status, count in counts.statuses.items()
         }
         about = "HTTP requests answered, by route and status."
-        yield counters("http_requests", about, ("route", "status"), statuses.items())
+        yield counter("http_requests", about, statuses, "route", "status")
         durations = HistogramMetricFamily(
             "linewatch_http_request_duration_seconds",
             "From the whole head of a request to the end of its reply.",
@@ -194,45 +186,38 @@ class MetricsCollector(Collector):
             outcomes[method, "result"] = calls - errors
             outcomes[method, "error"] = errors
         about = "JSON-RPC calls answered, over HTTP and WebSocket; unserved are unknown methods."
-        yield counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
+        yield counter("rpc_calls", about, outcomes, "method", "outcome")
         about = "Calls refused because they came faster than their key allows."
         yield counter("rpc_calls_limited", about, counted.limited)
         about = "Requests refused: wrong key, method not allowed, rate, or size."
-        yield counters("refusals", about, ("reason",), by_one(counted.refusals))
-        about = "Reports of rejections, by outcome."
-        yield counters("reports", about, ("outcome",), by_one(counted.reports))
+        yield counter("refusals", about, counted.refusals, "reason")
+        yield counter("reports", "Reports of rejections, by outcome.", counted.reports, "outcome")
         about = "Lookups of hashes, by what was found."
-        yield counters("lookups", about, ("outcome",), by_one(counted.lookups))
+        yield counter("lookups", about, counted.lookups, "outcome")
 
     def _keys(self) -> Iterator[Metric]:
         call_counts = self._counters.call_counts()
-        calls = [((name,), counts.calls) for name, counts in call_counts.items()]
-        yield counters("key_calls", "Calls admitted, by the name of the key.", ("key",), calls)
-        refusals = [((name,), counts.refusals) for name, counts in call_counts.items()]
+        calls = {name: counts.calls for name, counts in call_counts.items()}
+        yield counter("key_calls", "Calls admitted, by the name of the key.", calls, "key")
+        refusals = {name: counts.refusals for name, counts in call_counts.items()}
         about = "Calls refused for the rate or the rights of their key, by its name."
-        yield counters("key_refusals", about, ("key",), refusals)
+        yield counter("key_refusals", about, refusals, "key")
 
     def _connections(self) -> Iterator[Metric]:
-        connection_limiter = self._counters.connection_limiter
-        if connection_limiter is None:
+        limiter = self._counters.connection_limiter
+        if limiter is None:
             return
-        yield gauge(
-            "connections",
-            "Open connections, WebSockets among them.",
-            connection_limiter.open_connections,
-        )
-        most = connection_limiter.limits.largest_connections
+        about = "Open connections, WebSockets among them."
+        yield gauge("connections", about, limiter.open_connections)
+        most = limiter.limits.largest_connections
         yield gauge("connections_limit", "How many may be open.", most)
         about = "Connections accepted by the server."
-        yield counter("connections_accepted", about, connection_limiter.accepted)
+        yield counter("connections_accepted", about, limiter.accepted)
         about = "Connections refused because too many were open."
-        yield counter("connections_refused", about, connection_limiter.refused)
+        yield counter("connections_refused", about, limiter.refused)
         about = "Connections dropped because one phase took too long."
-        dropped = {
-            (phase.value,): connection_limiter.dropped[phase]
-            for phase in connection_limiter.limits.seconds
-        }
-        yield counters("connections_dropped", about, ("phase",), dropped.items())
+        dropped = {phase.value: limiter.dropped[phase] for phase in limiter.limits.seconds}
+        yield counter("connections_dropped", about, dropped, "phase")
 
     def _sockets(self) -> Iterator[Metric]:
         counted = self._counters
@@ -254,70 +239,59 @@ class MetricsCollector(Collector):
     def _networks(self) -> Iterator[Metric]:
         now = self._clock()
         replies_of = {each.name: each.replies for each in self._fees}
-        heads = {(name,): replies.fees.head for name, replies in replies_of.items() if replies}
-        answers = {(name,): replies.read_at for name, replies in replies_of.items() if replies}
-        numbers = {labels: head.number for labels, head in heads.items()}
-        yield gauges("network_head_number", "The newest block.", ("network",), numbers.items())
-        about = "Age of the newest block."
-        ages = {labels: (now - head.timestamp).total_seconds() for labels, head in heads.items()}
-        yield gauges("network_head_age_seconds", about, ("network",), ages.items())
+        heads = {name: replies.fees.head for name, replies in replies_of.items() if replies}
+        numbers = {name: head.number for name, head in heads.items()}
+        yield gauge("network_head_number", "The newest block.", numbers, "network")
+        ages = {name: (now - head.timestamp).total_seconds() for name, head in heads.items()}
+        yield gauge("network_head_age_seconds", "Age of the newest block.", ages, "network")
         about = "Time since the node last answered: the age of served fees."
-        ages = {labels: (now - at).total_seconds() for labels, at in answers.items()}
-        yield gauges("network_fees_age_seconds", about, ("network",), ages.items())
-        nodes: dict[str, tuple[str, Callable[[FollowedNetwork], int]]] = {
-            "node_requests": (
-                "Requests to the nodes of a network.",
-                lambda each: each.follower.requests,
-            ),
-            "node_failures": (
-                "Times that no node of a network answered as it should.",
-                lambda each: each.failures_total,
-            ),
-            "node_changes": (
-                "Times that another node of a network was asked instead.",
-                lambda each: each.follower.changes,
-            ),
-        }
-        for name, (about, count) in nodes.items():
-            counts = [((each.name,), count(each)) for each in self._fees]
-            yield counters(name, about, ("network",), counts)
+        answers = {name: replies.read_at for name, replies in replies_of.items() if replies}
+        ages = {name: (now - at).total_seconds() for name, at in answers.items()}
+        yield gauge("network_fees_age_seconds", about, ages, "network")
+        about = "Requests to the nodes of a network."
+        asked = {each.name: each.follower.requests for each in self._fees}
+        yield counter("node_requests", about, asked, "network")
+        about = "Times that no node of a network answered as it should."
+        failures = {each.name: each.failures_total for each in self._fees}
+        yield counter("node_failures", about, failures, "network")
+        about = "Times that another node of a network was asked instead."
+        changes = {each.name: each.follower.changes for each in self._fees}
+        yield counter("node_changes", about, changes, "network")
         about = "Blocks held of those behind percentile, threshold and congestion."
-        held = [((each.name,), each.follower.blocks_held) for each in self._fees]
-        yield gauges("network_window_blocks", about, ("network",), held)
+        held = {each.name: each.follower.blocks_held for each in self._fees}
+        yield gauge("network_window_blocks", about, held, "network")
         about = "Blocks wanted behind percentile, threshold and congestion."
-        wanted = [((each.name,), each.follower.window_blocks) for each in self._fees]
-        yield gauges("network_window_wanted_blocks", about, ("network",), wanted)
+        wanted = {each.name: each.follower.window_blocks for each in self._fees}
+        yield gauge("network_window_wanted_blocks", about, wanted, "network")
 
     def _worker(self, work: WorkState) -> Iterator[Metric]:
         about = "Whether a worker is running: 0 where it ended, is paused or is cut off."
         yield gauge("worker_up", about, work.has_worker)
-        labels = ("network", "operation")
         now = self._clock()
         ages = {
             (self._names[network_id], str(operation)): (now - at).total_seconds()
             for (network_id, operation), at in work.answered_at.items()
         }
         about = "Time since a question of the worker was last answered."
-        yield gauges("source_answer_age_seconds", about, labels, ages.items())
-        asked = sorted({*work.answered_at, *work.failing})
-        failing = [
-            ((self._names[network_id], str(operation)), (network_id, operation) in work.failing)
-            for network_id, operation in asked
-        ]
+        yield gauge("source_answer_age_seconds", about, ages, "network", "operation")
+        failing = {
+            (self._names[network_id], str(operation)): (network_id, operation) in work.failing
+            for network_id, operation in sorted({*work.answered_at, *work.failing})
+        }
         about = "Whether a question of the worker failed and was not answered since."
-        yield gauges("source_failing", about, labels, failing)
+        yield gauge("source_failing", about, failing, "network", "operation")
         if work.free_on_disk is not None:
-            about = "Room on the disk of the store."
-            yield gauge("store_disk_free_bytes", about, work.free_on_disk)
+            room = work.free_on_disk
+            yield gauge("store_disk_free_bytes", "Room on the disk of the store.", room)
 
     def _alerts(self, work: WorkState) -> Iterator[Metric]:
         counts, now = work.notifications, self._clock()
-        incidents = [
-            ((severity, state), work.incidents[severity, state])
+        incidents = {
+            (severity.value, state.value): work.incidents[severity, state]
             for severity in Severity
             for state in _OPEN_STATES
-        ]
-        yield gauges("incidents", "Open incidents.", ("severity", "state"), incidents)
+        }
+        yield gauge("incidents", "Open incidents.", incidents, "severity", "state")
         about = "Changes that are not turned into notifications yet."
         yield gauge("changes_pending", about, counts.pending_changes)
         of_states = {
@@ -326,9 +300,8 @@ class MetricsCollector(Collector):
             NotificationState.SENT: counts.sent,
             NotificationState.DEAD: counts.dead,
         }
-        states = [((state,), many) for state, many in of_states.items()]
         about = "Notifications pending and held now, sent and dead of those of the last 30 days."
-        yield gauges("notifications", about, ("state",), states)
+        yield gauge("notifications", about, of_states, "state")
         about = "Pending notifications that wait neither for their time nor for the cap."
         yield gauge("notifications_in_delivery", about, counts.in_delivery)
         began = counts.in_delivery_since
