@@ -87,7 +87,7 @@ def main(door: str) -> None:
 
 
 def _modules_of_commands() -> set[str]:
-    return {f"dashboard.cli.{each.module}" for each in linewatch.lazy.values()}
+    return {f"dashboard.cli.{linewatch.module_of(each)}" for each in linewatch.lazy}
 
 
 def _orders(wake: int, clients: socket.socket, running: set[int]) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ from dashboard.application.listing import Json
 from dashboard.application.recipients import Recipients, TriedRecipient
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.main import LazyCommand, LazyGroup
+from dashboard.cli.main import LazyGroup
 from dashboard.cli.options import as_json
 from dashboard.cli.output import (
     FAILED,
@@ -45,34 +45,20 @@ from dashboard.wiring.store import in_force
 from dashboard.wiring.trials import recipients_to_try, send_trial
 
 _COMMANDS: Final = {
-    "incidents": LazyCommand(
-        "alerts", "List open incidents: state, since when, how many changes, who owns it."
-    ),
-    "acknowledge": LazyCommand(
-        "alerts", "Say that you work on INCIDENT; the first digits of its id suffice."
-    ),
-    "unacknowledge": LazyCommand(
-        "alerts",
-        "Take back your acknowledgement of INCIDENT, or of several; then nobody owns it.",
-    ),
-    "hand-over": LazyCommand(
-        "alerts",
-        "Make another person the owner of INCIDENT; a recipient of that name is notified.",
-    ),
-    "resolve": LazyCommand(
-        "alerts", "Resolve INCIDENT; what happens afterwards is a new incident."
-    ),
-    "test-send": LazyCommand(
-        "alerts", "Send a test message now, and show what the server answers, step by step."
-    ),
-    "rehearse": LazyCommand(
-        "rehearse", "Play a storm of rejections, and show who would get which message when."
-    ),
+    "incidents": "List open incidents: state, since when, how many changes, who owns it.",
+    "acknowledge": "Say that you work on INCIDENT; the first digits of its id suffice.",
+    "unacknowledge": "Take back that you own INCIDENT, or several; then nobody does.",
+    "hand-over": "Let another person own INCIDENT; a recipient of that name is notified.",
+    "resolve": "Resolve INCIDENT; what happens afterwards is a new incident.",
+    "test-send": "Send a test message now, and show what the server answers, step by step.",
+    "rehearse": "Play a storm of rejections, and show who would get which message when.",
 }
-"""Every command below `linewatch alerts`."""
+"""Every command below `linewatch alerts`, as in its help."""
+
+_MODULES: Final = {"alerts": "incidents acknowledge unacknowledge hand-over resolve test-send"}
 
 
-@click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True)
+@click.group(cls=LazyGroup, lazy=_COMMANDS, modules=_MODULES, invoke_without_command=True)
 @options.network
 @click.option(
     "--state",
@@ -271,7 +257,7 @@ def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json
 @options.by
 @as_json
 def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
-    """Take back your acknowledgement of INCIDENT, or of several; then nobody owns it."""
+    """Take back that you own INCIDENT, or several; then nobody does."""
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
         if len(ids) > 1:
@@ -293,7 +279,7 @@ def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_js
 @options.by
 @as_json
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
-    """Make another person the owner of INCIDENT; a recipient of that name is notified."""
+    """Let another person own INCIDENT; a recipient of that name is notified."""
     _respond(
         [incident],
         name,

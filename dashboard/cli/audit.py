@@ -41,7 +41,7 @@ def audit(
     limit: int,
     output: Output,
 ) -> None:
-    """List who did what from where: to people, keys, rules, transactions, the store itself.
+    """List who did what from where: to people, keys, rules, transactions, or the store.
 
     Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
     name that a person gave, else the user of the system for a command, and pages for the pages.

@@ -71,7 +71,7 @@ _PASSWORD: Final = "mail.password"  # noqa: S105 - the name of a setting
 
 @click.group(cls=Group)
 def config() -> None:
-    """Check the configuration, show it, try its endpoints, and take what people made elsewhere."""
+    """Check the configuration, show and try it, and take what people made elsewhere."""
 
 
 @config.command()

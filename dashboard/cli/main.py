@@ -8,21 +8,11 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 import click
 
 from dashboard.errors import LinewatchError
-
-
-class LazyCommand(NamedTuple):
-    """Which module of this package holds a command, and the first sentence of its help.
-
-    The command is the module's value of the same name, with `_` for `-`.
-    """
-
-    module: str
-    help: str
 
 
 class Group(click.Group):
@@ -43,24 +33,35 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """Imports a command when it is called; its own help says what it knows without that."""
+    """Imports a command when it is called; its own help says what it knows without that.
+
+    `lazy` holds the first sentence of the help of each, `modules` the commands of a module of this
+    package, with blanks between; others have a module of their own name. A command is the value of
+    its name there, with `_` for `-`.
+    """
 
     def __init__(
         self,
         *args: Any,  # noqa: ANN401 - click's own
-        lazy: Mapping[str, LazyCommand],
+        lazy: Mapping[str, str],
+        modules: Mapping[str, str],
         **attributes: Any,  # noqa: ANN401 - click's own
     ) -> None:
         super().__init__(*args, **attributes)
         self.lazy = lazy
+        self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - named by click
         return list(self.lazy)
 
+    def module_of(self, name: str) -> str:
+        held = (module for module, names in self._modules.items() if name in names.split())
+        return next(held, name)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
         if cmd_name not in self.lazy:
             return None
-        held = import_module(f"dashboard.cli.{self.lazy[cmd_name].module}")
+        held = import_module(f"dashboard.cli.{self.module_of(cmd_name)}")
         return cast("click.Command", getattr(held, cmd_name.replace("-", "_")))
 
     def format_commands(
@@ -69,119 +70,70 @@ class LazyGroup(Group):
         formatter: click.HelpFormatter,
     ) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help) for name, command in self.lazy.items()])
+            formatter.write_dl([*self.lazy.items()])
 
 
 _COMMANDS: Final = {
-    "setup": LazyCommand(
-        "setup",
-        "Ask what to watch and who is notified, try each answer at once, and write the settings.",
-    ),
-    "up": LazyCommand(
-        "run", "Run everything on this machine; without configuration, on a simulated chain."
-    ),
-    "worker": LazyCommand("run", "Poll the networks and send alerts; a second worker stands by."),
-    "serve": LazyCommand("run", "Serve the exclusion RPC and the gas API."),
-    "devnet": LazyCommand("run", "Run the embedded simulated chain."),
-    "pages": LazyCommand("run", "Serve the pages."),
-    "doctor": LazyCommand(
-        "doctor", "Name what is wrong with this installation, each with its remedy."
-    ),
-    "ready": LazyCommand(
-        "ready",
-        "Say whether ROLES of this machine answer, for health checks; status 1 if one does not.",
-    ),
-    "reload": LazyCommand(
-        "ready", "Make `linewatch up` read its settings again, and fail if it cannot take them."
-    ),
-    "migrate": LazyCommand(
-        "store", "Bring the store's schema to this version; creates the store where there is none."
-    ),
-    "join": LazyCommand(
-        "store", "Let this machine's state folder belong to the installation of the store."
-    ),
-    "backup": LazyCommand("store", "Copy the store into FILE while everything goes on."),
-    "verify": LazyCommand(
-        "store",
-        "Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.",
-    ),
-    "rebuild": LazyCommand(
-        "store", "Rebuild what the store derives from other data, where it is wrong."
-    ),
-    "restore": LazyCommand(
-        "store", "Replace the store by the backup FILE; stop all of Linewatch first."
-    ),
-    "release": LazyCommand("store", "Send the notifications that a restore holds, all of them."),
-    "move": LazyCommand(
-        "store", "Move the store to another database; stop all of Linewatch first."
-    ),
-    "lookup": LazyCommand("lookup", "Say what happened to transactions."),
-    "answers": LazyCommand(
-        "lookup", "Show and change the templates of the texts for customers and engineers."
-    ),
-    "track": LazyCommand("track", "Watch transactions for rejections."),
-    "senders": LazyCommand(
-        "track", "Watch every rejection of an address that nodes report to our own serve."
-    ),
-    "rejections": LazyCommand("rejections", "List the rejections that are stored."),
-    "fees": LazyCommand(
-        "fees",
-        "Show the fees of the networks: those of now, or with --since the base fee over a time.",
-    ),
-    "alerts": LazyCommand(
-        "alerts", "List open incidents and notifications, or do what a command below says."
-    ),
-    "resend": LazyCommand(
-        "alerts", "Send the dead notification NOTIFICATION_ID again, or all to an address."
-    ),
-    "rules": LazyCommand(
-        "rules", "Say which changes people are notified of, who gets them and how urgent they are."
-    ),
-    "recipients": LazyCommand(
-        "recipients",
-        "See who gets messages, verify addresses, turn them off and on, say at which hours.",
-    ),
-    "silences": LazyCommand(
-        "silences", "Notify nobody of what is known: for a time, with a reason, on record."
-    ),
-    "maintenance": LazyCommand(
-        "silences", "Hold notifications during planned work: people get one summary when it ends."
-    ),
-    "keys": LazyCommand(
-        "keys", "Make, limit, renew and revoke the API keys with which clients call our own APIs."
-    ),
-    "people": LazyCommand(
-        "people", "Invite people to sign in to the pages, give them roles, and end their sessions."
-    ),
-    "shares": LazyCommand(
-        "lookup",
-        "Share what became of one transaction by a link, list the links, and revoke one.",
-    ),
-    "tokens": LazyCommand(
-        "tokens", "Make, list and revoke the tokens with which programs use the management API."
-    ),
-    "audit": LazyCommand(
-        "audit",
-        "List who did what from where: to people, keys, rules, transactions, the store itself.",
-    ),
-    "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
-    "store": LazyCommand(
-        "store",
-        "Measure the store: how large it is, how much it grows a day, and when its disk is full.",
-    ),
-    "demo-history": LazyCommand("store", "Fill a store with a simulated year."),
-    "config": LazyCommand(
-        "config",
-        "Check the configuration, show it, try its endpoints, and take what people made elsewhere.",
-    ),
+    "setup": "Ask what to watch and whom to notify, try each answer, and write the settings.",
+    "up": "Run everything on this machine; without configuration, on a simulated chain.",
+    "worker": "Poll the networks and send alerts; a second worker stands by.",
+    "serve": "Serve the exclusion RPC and the gas API.",
+    "devnet": "Run the embedded simulated chain.",
+    "pages": "Serve the pages.",
+    "doctor": "Name what is wrong with this installation, each with its remedy.",
+    "ready": "Say whether ROLES of this machine answer, for health checks; status 1 where not.",
+    "reload": "Make `linewatch up` read its settings again, and fail if it cannot take them.",
+    "migrate": "Bring the store's schema to this version; creates the store where there is none.",
+    "join": "Let this machine's state folder belong to the installation of the store.",
+    "backup": "Copy the store into FILE while everything goes on.",
+    "verify": "Verify that the store, or backup FILE, is whole; status 1 and the remedy if not.",
+    "rebuild": "Rebuild what the store derives from other data, where it is wrong.",
+    "restore": "Replace the store by the backup FILE; stop all of Linewatch first.",
+    "release": "Send the notifications that a restore holds, all of them.",
+    "move": "Move the store to another database; stop all of Linewatch first.",
+    "lookup": "Say what happened to transactions.",
+    "answers": "Show and change the templates of the texts for customers and engineers.",
+    "track": "Watch transactions for rejections.",
+    "senders": "Watch every rejection of an address that nodes report to our own serve.",
+    "rejections": "List the rejections that are stored.",
+    "fees": "Show the fees of the networks: those of now, or with --since the base fee over time.",
+    "alerts": "List open incidents and notifications, or do what a command below says.",
+    "resend": "Send the dead notification NOTIFICATION_ID again, or all to an address.",
+    "rules": "Say which changes people are notified of, who gets them and how urgent they are.",
+    "recipients": "See who gets messages, verify addresses, turn them off and on, and say when.",
+    "silences": "Notify nobody of what is known: for a time, with a reason, on record.",
+    "maintenance": "Hold notifications during planned work: people get one summary when it ends.",
+    "keys": "Make, limit, renew and revoke the API keys with which clients call our own APIs.",
+    "people": "Invite people to sign in to the pages, give them roles, and end their sessions.",
+    "shares": "Share what became of one transaction by a link, list the links, and revoke one.",
+    "tokens": "Make, list and revoke the tokens with which programs use the management API.",
+    "audit": "List who did what from where: to people, keys, rules, transactions, or the store.",
+    "export": "Write all that is stored of one kind into a file.",
+    "store": "Measure the store: how large it is, how much it grows a day, when its disk is full.",
+    "demo-history": "Fill a store with a simulated year.",
+    "config": "Check the configuration, show and try it, and take what people made elsewhere.",
 }
-"""Every command, in the order of the help."""
+"""The first sentence of the help of every command, in the order of the help."""
 
-_ROLES: Final = frozenset(name for name, command in _COMMANDS.items() if command.module == "run")
+_MODULES: Final = {
+    "run": "up worker serve devnet pages",
+    "ready": "reload",
+    "store": "migrate join backup verify rebuild restore release move demo-history",
+    "lookup": "answers shares",
+    "track": "senders",
+    "alerts": "resend",
+    "silences": "maintenance",
+}
+"""The commands of a module, besides that of its own name."""
+
+_ROLES: Final = frozenset(_MODULES["run"].split())
 
 
 @click.group(
-    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    modules=_MODULES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="linewatch")
 @click.option(

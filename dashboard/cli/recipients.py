@@ -31,7 +31,7 @@ _channel = click.option(
 
 @click.group()
 def recipients() -> None:
-    """See who gets messages, verify addresses, turn them off and on, say at which hours."""
+    """See who gets messages, verify addresses, turn them off and on, and say when."""
 
 
 @recipients.command("list")

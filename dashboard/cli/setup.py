@@ -158,7 +158,7 @@ class Step:
 @click.option("--replace", is_flag=True, help="Replace the settings that exist, without asking.")
 @click.option("--anyway", is_flag=True, help="Write them even if a server does not answer.")
 def setup(*, replace: bool, anyway: bool, **given: Any) -> None:  # noqa: ANN401 - one for each option
-    """Ask what to watch and who is notified, try each answer at once, and write the settings.
+    """Ask what to watch and whom to notify, try each answer, and write the settings.
 
     Without a terminal, options answer; what no option says keeps its default. The settings are
     linewatch.toml in LINEWATCH_HOME, or the file that LINEWATCH_CONFIG names.

@@ -103,7 +103,7 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 @click.argument("file", type=_FILE, required=False)
 @options.as_json
 def verify(*, file: Path | None, as_json: bool) -> None:
-    """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
+    """Verify that the store, or backup FILE, is whole; status 1 and the remedy if not.
 
     It checks pages and indexes, the form of each value, references between rows, that nothing
     pending is lost, derived data against its sources, and every rejection against the digest that
@@ -166,7 +166,7 @@ def settings_of_command() -> Settings:
 @click.command()
 @options.as_json
 def store(*, as_json: bool) -> None:
-    """Measure the store: how large it is, how much it grows a day, and when its disk is full."""
+    """Measure the store: how large it is, how much it grows a day, when its disk is full."""
     with open_installation() as here:
         measured = measure_store(here.source)
     answer(size_form(measured), *size_sentences(measured), as_json=as_json)
