@@ -9,9 +9,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from dashboard.application.context import ApplicationSubject
-from dashboard.application.text import moment
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
-from dashboard.domain.formatting import listed
+from dashboard.domain.formatting import listed, moment
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import TxHash

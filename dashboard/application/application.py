@@ -10,11 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.application.answers import AnswerTexts
-from dashboard.application.attention import (
-    Attention,
-    absent_worker,
-    health_troubles,
-)
+from dashboard.application.attention import Attention, absent_worker, health_troubles
 from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import (
     NO_SETTINGS,

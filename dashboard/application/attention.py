@@ -38,11 +38,11 @@ from dashboard.application.source_health import (
     OperationState,
     plan_in_words,
 )
-from dashboard.application.text import age, moment, moment_near, names_of, sentence, size, span
+from dashboard.application.text import age, moment_near, names_of, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.formatting import capitalized, counted, moment, size, span
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.markup import visible
 from dashboard.errors import StoreError

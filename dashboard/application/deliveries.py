@@ -12,11 +12,7 @@ from uuid import UUID
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.closing_plan import expected_at
-from dashboard.domain.alerts.notification import (
-    DeliveryAttempt,
-    Notification,
-    NotificationState,
-)
+from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.alerts.pace import Pace, RecipientTraffic
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
@@ -32,10 +28,7 @@ from dashboard.store.alerts.alert_status import (
     notification_counts,
     open_incidents,
 )
-from dashboard.store.alerts.closings import (
-    open_notifications,
-    traffic_to,
-)
+from dashboard.store.alerts.closings import open_notifications, traffic_to
 from dashboard.store.alerts.incident_list import incidents_beginning
 from dashboard.store.alerts.notification_search import (
     DeadNotifications,

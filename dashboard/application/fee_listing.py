@@ -12,18 +12,12 @@ from typing import Final, NamedTuple
 from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import FeeTimeline
 from dashboard.application.fees import CurrentFees
-from dashboard.application.listing import (
-    Column,
-    Json,
-    Listing,
-    for_programs,
-    instant,
-    time_column,
-)
+from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.network_status import NetworkProfile, PolledValue
-from dashboard.application.text import age, exact_fee, fee, share
+from dashboard.application.text import age, exact_fee
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import Spell
+from dashboard.domain.formatting import fee, share
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.histograms import Integers

@@ -11,9 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.application.text import share
 from dashboard.domain.fees.spells import BusyTime
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, share
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.quantity import Wei
 from dashboard.store.fees.histograms import Integers

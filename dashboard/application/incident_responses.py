@@ -12,10 +12,7 @@ from zoneinfo import ZoneInfo
 from dashboard.application.context import ApplicationContext
 from dashboard.application.recipients import recipients_called
 from dashboard.detect.routing import quiet_hours_of, quiet_until
-from dashboard.domain.alerts.incident import (
-    Incident,
-    IncidentResponse,
-)
+from dashboard.domain.alerts.incident import Incident, IncidentResponse
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL

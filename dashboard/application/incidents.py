@@ -14,7 +14,6 @@ from dashboard.application.incident_responses import respond_to
 from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
-from dashboard.application.text import short_hash
 from dashboard.detect.routing import timers_of
 from dashboard.domain.alerts.incident import (
     Incident,
@@ -28,14 +27,11 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import Precedence, Recipient
-from dashboard.domain.alerts.route import (
-    SourceOutage,
-    inhibited_rules,
-    outage_behind,
-)
+from dashboard.domain.alerts.route import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
+from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.reasons import explain

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from dashboard.application.listing import Json
-from dashboard.application.text import age, fee, moment_near, period, sentence, since_when
+from dashboard.application.text import age, moment_near, sentence, since_when
 from dashboard.detect.conclusions import (
     FLAT_FOR,
     PRIORITY_WINDOW,
@@ -24,6 +24,7 @@ from dashboard.domain.alerts.condition import Condition, Signal, State, Subject,
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.formatting import fee, period
 from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits

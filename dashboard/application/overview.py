@@ -10,12 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.application.attention import (
-    Attention,
-    Remedy,
-    down_in_words,
-    most_urgent_first,
-)
+from dashboard.application.attention import Attention, Remedy, down_in_words, most_urgent_first
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_shares
 from dashboard.application.line_limits import LineLimitEnds

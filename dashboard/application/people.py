@@ -14,13 +14,7 @@ from argon2.exceptions import VerificationError
 from dashboard.application.accounts import Accounts
 from dashboard.application.context import ApplicationContext
 from dashboard.application.factors import CodeAsked, Factors, PasskeyAsked
-from dashboard.application.sessions import (
-    SECRET_BYTES,
-    Device,
-    NewSession,
-    Sessions,
-    acting,
-)
+from dashboard.application.sessions import SECRET_BYTES, Device, NewSession, Sessions, acting
 from dashboard.domain.people.access import LONGEST_NAME, Action, Role, digest
 from dashboard.domain.people.sign_in import Identity, Issuer, refuse_weak_password
 from dashboard.domain.secret import Secret

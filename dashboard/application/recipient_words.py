@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.application.listing import (
-    Column,
-    Json,
-    Listing,
-    for_programs,
-    instant,
-    time_column,
-)
+from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.recipients import ListedRecipient, UnreachedRule
 from dashboard.domain.formatting import moment
 from dashboard.domain.markup import visible

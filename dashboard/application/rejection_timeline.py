@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from dashboard.application.text import span
 from dashboard.application.time_ranges import Zoom
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.formatting import capitalized, counted, span
 from dashboard.domain.health.coverage import WatchedTime, seen_rejections
 from dashboard.domain.rejections.reasons import ReasonKind, overrun, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter

@@ -25,7 +25,7 @@ from dashboard.application.rejection_timeline import (
     sort_overruns,
     window_of,
 )
-from dashboard.application.text import moment
+from dashboard.domain.formatting import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown

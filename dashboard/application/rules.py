@@ -9,13 +9,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
-from dashboard.application.listing import (
-    Column,
-    Json,
-    Listing,
-    for_programs,
-    instant,
-)
+from dashboard.application.listing import Column, Json, Listing, for_programs, instant
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind

@@ -13,7 +13,6 @@ from dashboard.application.incident_words import owner_words
 from dashboard.application.incidents import Incidents
 from dashboard.application.recipients import Recipients
 from dashboard.application.silences import Silences, matchers_of
-from dashboard.application.text import moment
 from dashboard.domain.alerts.incident import Incident, IncidentEventKind
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link
@@ -24,7 +23,7 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
 )
-from dashboard.domain.formatting import moment_in
+from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Actor, Role, parse_name
 from dashboard.errors import InputError

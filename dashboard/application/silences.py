@@ -18,7 +18,6 @@ from dashboard.application.listing import (
     time_column,
     time_for_programs,
 )
-from dashboard.application.text import moment
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -35,7 +34,7 @@ from dashboard.domain.alerts.matcher import (
 from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import fits as takes
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan

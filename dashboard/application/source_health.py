@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.application.network_status import NetworkProfile, PolledValue
-from dashboard.application.text import age, moment, moment_near
+from dashboard.application.text import age, moment_near
 from dashboard.domain.fees.gas import GasSource
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import (
     FEE_OPERATIONS,
@@ -26,11 +26,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import LatestGas, latest_gas_of
-from dashboard.store.monitoring.answer_counts import (
-    StandingFailure,
-    last_answers_of,
-    transports_of,
-)
+from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of, transports_of
 from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
 from dashboard.store.tracking.statements import EndpointState, endpoint_states

@@ -8,16 +8,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import Condition, State
 from dashboard.domain.fees.spells import HoldPeriods
-from dashboard.domain.formatting import (
-    fee,
-    moment,
-    period,
-    share,
-    short_hash,
-    size,
-    span,
-    unit_of,
-)
+from dashboard.domain.formatting import span
 from dashboard.domain.quantity import Wei, format_gwei
 
 PAGES: Final[Mapping[str, str]] = {
@@ -33,21 +24,6 @@ PAGES: Final[Mapping[str, str]] = {
 """The title of each page by its path, in the order of the menu."""
 
 _FEW: Final = 2
-
-__all__ = [
-    "age",
-    "exact_fee",
-    "fee",
-    "moment",
-    "moment_near",
-    "names_of",
-    "period",
-    "share",
-    "short_hash",
-    "size",
-    "span",
-    "unit_of",
-]
 
 
 def age(since: datetime, now: datetime) -> str:

@@ -11,15 +11,7 @@ from typing import Final
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, limit_column, time_column
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import (
-    Action,
-    Actor,
-    Detail,
-    Role,
-    Way,
-    digest,
-    parse_key_name,
-)
+from dashboard.domain.people.access import Action, Actor, Detail, Role, Way, digest, parse_key_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound

@@ -6,11 +6,7 @@ import secrets
 
 import click
 
-from dashboard.application.recipient_words import (
-    RECIPIENTS,
-    hours_words,
-    unreached_words,
-)
+from dashboard.application.recipient_words import RECIPIENTS, hours_words, unreached_words
 from dashboard.application.recipients import Recipients
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation

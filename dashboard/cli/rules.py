@@ -14,13 +14,7 @@ from dashboard.application.listing import Json, instant
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.recipients import Recipients
 from dashboard.application.rule_preview import LONGEST_PREVIEW, firing_listing
-from dashboard.application.rules import (
-    AlertRules,
-    rule_file,
-    rule_form,
-    rule_listing,
-    zone_of,
-)
+from dashboard.application.rules import AlertRules, rule_file, rule_form, rule_listing, zone_of
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.options import FILE, as_json, duration_up_to
 from dashboard.cli.output import (
@@ -47,10 +41,7 @@ from dashboard.domain.alerts.rule_table import (
     replaced_by,
     write_rule,
 )
-from dashboard.domain.alerts.rule_text import (
-    differences_in_words,
-    preview_in_words,
-)
+from dashboard.domain.alerts.rule_text import differences_in_words, preview_in_words
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake

@@ -11,12 +11,12 @@ import click
 
 from dashboard.application.listing import instant
 from dashboard.application.silences import Silences, until_words
-from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.alerts.silence import LONGEST_SILENCE, Silence, SilenceKind, SilenceRequest
+from dashboard.domain.formatting import moment
 from dashboard.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -15,14 +15,7 @@ from dashboard.application.health import measure_store, size_form, size_sentence
 from dashboard.application.listing import Json
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import (
-    FAILED,
-    answer,
-    print_json,
-    print_table,
-    say,
-    warn,
-)
+from dashboard.cli.output import FAILED, answer, print_json, print_table, say, warn
 from dashboard.devnet.demo import YEAR
 from dashboard.devnet.genesis import SIMULATED
 from dashboard.domain.formatting import counted

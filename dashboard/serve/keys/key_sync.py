@@ -14,13 +14,7 @@ from dashboard.domain.quantity import Clock
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing, UsageDelta
-from dashboard.store.access.api_keys import (
-    KeyUse,
-    StoredKey,
-    add_uses,
-    keys_in_use,
-    keys_version,
-)
+from dashboard.store.access.api_keys import KeyUse, StoredKey, add_uses, keys_in_use, keys_version
 from dashboard.store.engine.engine import Store
 
 _log = get_logger(__name__)

@@ -30,11 +30,7 @@ from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.wire.exclusion import method_name
 from dashboard.wire.jsonrpc import RpcError
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED, named_arguments
-from dashboard.wire.rejection_query import (
-    SubscribeQuery,
-    decode_subscribe,
-    decode_unsubscribe,
-)
+from dashboard.wire.rejection_query import SubscribeQuery, decode_subscribe, decode_unsubscribe
 
 
 def served_methods(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dashboard.application.fee_timeline import NO_MARKS, Booleans, Counts, FeeMarks, FeeTimeline
 from dashboard.application.fees import FeeView
-from dashboard.application.text import fee, share, unit_of
+from dashboard.domain.formatting import fee, share, unit_of
 from dashboard.show.charts.figure import (
     BUSY,
     GAP,

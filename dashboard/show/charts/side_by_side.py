@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from dashboard.application.fees import FeeLines, NetworkLine
-from dashboard.application.text import span, unit_of
+from dashboard.domain.formatting import span, unit_of
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei

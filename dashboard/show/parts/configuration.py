@@ -18,8 +18,7 @@ from dashboard.application.context import (
     ShownSetting,
 )
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import moment
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.domain.secret import MASK
 from dashboard.show.parts.frame import section

@@ -14,11 +14,11 @@ from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
 from dashboard.application.overview import UsualNow
-from dashboard.application.text import age, fee, share, span
+from dashboard.application.text import age
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import USUAL_DAYS
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.formatting import capitalized, counted, fee, share, span
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId, Wei

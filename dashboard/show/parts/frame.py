@@ -15,7 +15,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.text import PAGES, moment
+from dashboard.application.text import PAGES
+from dashboard.domain.formatting import moment
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.list_page import RANGE

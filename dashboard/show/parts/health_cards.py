@@ -16,9 +16,9 @@ from dashboard.application.health import (
     is_mail_late,
     until_full,
 )
-from dashboard.application.text import age, moment, moment_near, sentence, size, span
+from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment, size, span
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join, visible

@@ -24,8 +24,8 @@ from dashboard.application.source_health import (
     endpoint_words,
     spending_in_words,
 )
-from dashboard.application.text import age, moment, period, span
-from dashboard.domain.formatting import counted
+from dashboard.application.text import age
+from dashboard.domain.formatting import counted, moment, period, span
 from dashboard.domain.health.budgets import BudgetState, factor
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts

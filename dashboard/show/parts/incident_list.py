@@ -18,11 +18,11 @@ from dashboard.application.incident_words import (
     upcoming_words,
 )
 from dashboard.application.silences import matchers_of
-from dashboard.application.text import moment, moment_near, span
+from dashboard.application.text import moment_near
 from dashboard.domain.alerts.incident import LONGEST_NOTE, Incident, IncidentResponse, IncidentState
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId

@@ -20,13 +20,13 @@ from dashboard.application.incident_words import (
     withheld_words,
 )
 from dashboard.application.source_health import OPERATION_NAMES
-from dashboard.application.text import moment, moment_near, span
+from dashboard.application.text import moment_near
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
-from dashboard.domain.formatting import capitalized, size
+from dashboard.domain.formatting import capitalized, moment, size, span
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of

@@ -14,9 +14,9 @@ from dashboard.application.answers import FindingGroup
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
 from dashboard.application.lookup import AT_ONCE, LookedUp
-from dashboard.application.text import moment_near, sentence, short_hash
+from dashboard.application.text import moment_near, sentence
 from dashboard.application.transaction_summary import TransactionSummary
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, short_hash
 from dashboard.domain.markup import Markup, breakable, element, join
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import parse_case_id

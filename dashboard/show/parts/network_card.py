@@ -14,19 +14,10 @@ from dashboard.application.network_status import (
     PolledValue,
 )
 from dashboard.application.overview import UsualNow, above_usual, verdict_in_words
-from dashboard.application.text import (
-    age,
-    exact_fee,
-    fee,
-    moment,
-    moment_near,
-    period,
-    sentence,
-    share,
-)
+from dashboard.application.text import age, exact_fee, moment_near, sentence
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import USUAL_DAYS, UsualFee, difference_in_words
-from dashboard.domain.formatting import capitalized
+from dashboard.domain.formatting import capitalized, fee, moment, period, share
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money

@@ -11,10 +11,11 @@ import streamlit as st
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, above_usual, lasting
-from dashboard.application.text import age, exact_fee, fee, moment, share
+from dashboard.application.text import age, exact_fee
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.formatting import fee, moment, share
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.show.parts.badges import network_badges, severity_sign
 from dashboard.show.parts.list_page import open_button

@@ -22,7 +22,7 @@ from dashboard.application.deliveries import (
     verification_words,
 )
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import moment, since_when
+from dashboard.application.text import since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
@@ -30,7 +30,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId

@@ -11,8 +11,8 @@ import streamlit as st
 
 from dashboard.application.accounts import INVITED_FOR, Account
 from dashboard.application.application import Application
-from dashboard.application.text import age, moment
-from dashboard.domain.formatting import capitalized, counted
+from dashboard.application.text import age
+from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
 from dashboard.show.parts.acting import IDENTITY, UNCHANGED, Done, act, act_button, may

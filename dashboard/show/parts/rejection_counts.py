@@ -15,9 +15,8 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
 from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
-from dashboard.application.text import moment, share
 from dashboard.application.time_ranges import Zoom, zoomed
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment, share
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES

@@ -11,7 +11,8 @@ import streamlit as st
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.text import age, moment, short_hash, span
+from dashboard.application.text import age
+from dashboard.domain.formatting import moment, short_hash, span
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,

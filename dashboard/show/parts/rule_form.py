@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard.application.application import Application
 from dashboard.application.rule_preview import firing_listing
 from dashboard.application.rules import LATELY, zone_of
-from dashboard.application.text import sentence, span
+from dashboard.application.text import sentence
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.rule import Rule
@@ -33,7 +33,7 @@ from dashboard.domain.alerts.rule_text import (
     preview_in_words,
     rule_in_words,
 )
-from dashboard.domain.formatting import capitalized
+from dashboard.domain.formatting import capitalized, span
 from dashboard.domain.markup import element, join, visible
 from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError

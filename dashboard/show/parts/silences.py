@@ -12,7 +12,7 @@ from uuid import uuid4
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.text import moment, moment_near, span
+from dashboard.application.text import moment_near
 from dashboard.domain.alerts.matcher import MatchedProperty, split_matchers
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.silence import (
@@ -22,6 +22,7 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
 )
+from dashboard.domain.formatting import moment, span
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.rejections.exclusion import RejectionStage

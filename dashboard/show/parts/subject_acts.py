@@ -25,15 +25,7 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.markup import plain_label
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.show.parts.acting import (
-    UNCHANGED,
-    Done,
-    act,
-    act_button,
-    first_name,
-    may,
-    undone,
-)
+from dashboard.show.parts.acting import UNCHANGED, Done, act, act_button, first_name, may, undone
 from dashboard.show.parts.fee_summary import zone_named
 from dashboard.show.parts.frame import OPEN, link
 

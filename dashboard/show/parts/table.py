@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from dashboard.application.listing import Cell, Item, Listing
-from dashboard.application.text import age, moment, short_hash
-from dashboard.domain.formatting import capitalized
+from dashboard.application.text import age
+from dashboard.domain.formatting import capitalized, moment, short_hash
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import TxHash
 from dashboard.show.charts.figure import Columns

@@ -12,10 +12,9 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
-from dashboard.application.text import moment, short_hash, span
 from dashboard.application.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.application.transaction_summary import NetworkFinding
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment, short_hash, span
 from dashboard.domain.markup import Markup, breakable, element, plain_label, visible
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash

@@ -20,9 +20,10 @@ from dashboard.application.answers import (
 )
 from dashboard.application.application import Application
 from dashboard.application.sharing import Sharing
-from dashboard.application.text import moment, sentence, short_hash
+from dashboard.application.text import sentence
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.formatting import moment, short_hash
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import TxHash

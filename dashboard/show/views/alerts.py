@@ -18,9 +18,9 @@ from dashboard.application.deliveries import (
     pending_changes_words,
 )
 from dashboard.application.incident_words import withheld_words
-from dashboard.application.text import age, moment, moment_near, sentence
+from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import Notification, NotificationState
-from dashboard.domain.formatting import capitalized
+from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.markup import join, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
@@ -42,18 +42,8 @@ from dashboard.show.parts.incident_list import (
     open_incidents_part,
 )
 from dashboard.show.parts.incident_story import incident_story_part
-from dashboard.show.parts.list_page import (
-    choice_filter,
-    filter_bar,
-    page_of_rows,
-    search_filter,
-)
-from dashboard.show.parts.notices import (
-    empty,
-    missing_links_shown,
-    notice,
-    store_errors_shown,
-)
+from dashboard.show.parts.list_page import choice_filter, filter_bar, page_of_rows, search_filter
+from dashboard.show.parts.notices import empty, missing_links_shown, notice, store_errors_shown
 from dashboard.show.parts.notification_table import (
     dead_part,
     incident_row,

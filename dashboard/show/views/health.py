@@ -35,11 +35,7 @@ from dashboard.show.parts.health_sources import (
     source_table,
 )
 from dashboard.show.parts.list_page import opened
-from dashboard.show.parts.notices import (
-    missing_links_shown,
-    no_network,
-    store_errors_shown,
-)
+from dashboard.show.parts.notices import missing_links_shown, no_network, store_errors_shown
 from dashboard.show.parts.notification_table import incident_row
 
 REFRESH: Final = timedelta(seconds=4)

@@ -17,12 +17,7 @@ from dashboard.application.context import TtlCache
 from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
-from dashboard.application.overview import (
-    RejectedAgain,
-    network_summary,
-    severities,
-    worst_first,
-)
+from dashboard.application.overview import RejectedAgain, network_summary, severities, worst_first
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
@@ -49,19 +44,9 @@ from dashboard.show.parts.list_page import (
     opened,
 )
 from dashboard.show.parts.network_card import verdict
-from dashboard.show.parts.network_rows import (
-    NetworkRow,
-    network_row,
-    network_rows_head,
-    row_markup,
-)
+from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
-from dashboard.show.parts.rejection_table import (
-    LineContext,
-    coverage,
-    line_markup,
-    rejection_line,
-)
+from dashboard.show.parts.rejection_table import LineContext, coverage, line_markup, rejection_line
 from dashboard.show.parts.wall import WALL, wall, wall_button
 
 REFRESH: Final = timedelta(seconds=4)

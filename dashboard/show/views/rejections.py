@@ -15,11 +15,7 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejection_timeline import PERIODS, Shown, many_rejections, trend_words
-from dashboard.application.rejections import (
-    MOST_EXPORTED,
-    RejectionSummary,
-    rejection_filter,
-)
+from dashboard.application.rejections import MOST_EXPORTED, RejectionSummary, rejection_filter
 from dashboard.application.time_ranges import Zoom
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.markup import element
@@ -70,11 +66,7 @@ from dashboard.show.parts.rejection_table import (
     rejection_row,
     unknown_reasons,
 )
-from dashboard.show.parts.subject_acts import (
-    subject_acts,
-    subject_of,
-    watch_sender_button,
-)
+from dashboard.show.parts.subject_acts import subject_acts, subject_of, watch_sender_button
 from dashboard.show.parts.table import list_table
 
 REFRESH: Final = timedelta(seconds=10)

@@ -12,15 +12,10 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.text import age, moment
-from dashboard.application.tracked import (
-    MOST_AT_ONCE,
-    TrackedCounts,
-    TrackedEntry,
-    tracked_filter,
-)
+from dashboard.application.text import age
+from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, TrackedEntry, tracked_filter
 from dashboard.domain.alerts.matcher import MatchedProperty
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Address, NetworkId
@@ -46,13 +41,7 @@ from dashboard.show.parts.frame import (
     live,
     section,
 )
-from dashboard.show.parts.notices import (
-    empty,
-    limits_notes,
-    no_network,
-    notice,
-    store_errors_shown,
-)
+from dashboard.show.parts.notices import empty, limits_notes, no_network, notice, store_errors_shown
 from dashboard.show.parts.subject_acts import subject_acts, subject_of
 from dashboard.show.parts.table import entry, entry_markup
 from dashboard.show.parts.track_form import track_list_form

@@ -33,14 +33,7 @@ from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
 from dashboard.tracing import tracing
 from dashboard.web.api import access, alerts, commands, installation, transactions
-from dashboard.web.api.endpoint import (
-    PREFIX,
-    Asked,
-    Changed,
-    Endpoint,
-    Reply,
-    require_subject,
-)
+from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Reply, require_subject
 from dashboard.web.api.openapi import openapi
 from dashboard.wire.decoding import in_plain_words
 

@@ -6,12 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.application.text import (
-    age,
-    exact_fee,
-    moment_near,
-    short_hash,
-)
+from dashboard.application.text import age, exact_fee, moment_near
+from dashboard.domain.formatting import short_hash
 from dashboard.domain.quantity import TxHash, Wei
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.application.text import short_hash
+from dashboard.domain.formatting import short_hash
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import in_brief, name_of, parse_reason
