@@ -40,9 +40,9 @@ browser has of the old one, a refresh would empty the name."""
 
 _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
+_UNCHANGED: Final = "Nothing was changed."
 _SAID_FOR: Final = timedelta(minutes=5)
 _LONGEST: Final = 400
-UNCHANGED: Final = "Nothing was changed."
 
 _Result = TypeVar("_Result")
 
@@ -166,8 +166,8 @@ def _unsigned(queries: Application) -> Actor:
 
 
 @contextmanager
-def trouble_shown(failed: str) -> Iterator[None]:
-    """Say why an act cannot be done; `failed` is the headline, such as "Nothing was saved."."""
+def trouble_shown(failed: str = _UNCHANGED) -> Iterator[None]:
+    """Say why an act cannot be done; `failed` is the headline."""
     try:
         yield
     except InputError as mistake:
@@ -177,17 +177,17 @@ def trouble_shown(failed: str) -> Iterator[None]:
 
 
 def act(
-    change: Callable[[Actor], _Result],
     queries: Application,
-    failed: str,
+    change: Callable[[Actor], _Result],
     done: Callable[[_Result], Done] | Done | None = None,
     *,
+    failed: str = _UNCHANGED,
     needs_name: bool = True,
 ) -> None:
     """Do what a person asked for, and draw the page anew; say why where it cannot be done.
 
-    `failed` is as in `trouble_shown`; `done` says what was done. Unless it `needs_name`, nobody is
-    asked who they are where nobody signs in.
+    `done` says what was done, `failed` that it was not. Unless it `needs_name`, nobody is asked who
+    they are where nobody signs in.
     """
     with trouble_shown(failed):
         who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
@@ -212,7 +212,7 @@ def act_button(
 ) -> None:
     """Offer an act to who may do it; a press does it, and `note` is its hint."""
     if may(queries, action) and st.button(label, key=key, help=note, width=width):
-        act(change, queries, UNCHANGED, done)
+        act(queries, change, done)
 
 
 def done_shown(queries: Application) -> None:
@@ -230,7 +230,12 @@ def done_shown(queries: Application) -> None:
             return
         st.button("Undo", key="undo", on_click=_note_undo)
         if st.session_state.pop(_UNDO_PRESSED, False):
-            act(done.undo, queries, "Nothing was undone.", lambda _: Done("It is as it was before"))
+            act(
+                queries,
+                done.undo,
+                lambda _: Done("It is as it was before"),
+                failed="Nothing was undone.",
+            )
 
 
 def _note_undo() -> None:

@@ -26,7 +26,6 @@ Wanted: TypeAlias = Mapping[str, str | int | list[str] | None]
 """Values by the names of settings; None lets one be as the files say, or the default."""
 
 _PRICE: Final = ".coin_price"
-_UNCHANGED: Final = "Nothing was changed."
 _TRIED: Final = "test_mail_tried"
 _SECURITY: Final = {
     "starttls": "STARTTLS (587)",
@@ -197,7 +196,7 @@ def _save(queries: Application, shown: list[ChoosableSetting], wanted: Wanted, s
             return Done("Nothing had to change")
         return Done(said, None if has_password else partial(change, before, held=new))
 
-    act(partial(change, new), queries, _UNCHANGED, done)
+    act(queries, partial(change, new), done)
 
 
 def _sources(queries: Application, shown: list[ChoosableSetting]) -> None:
@@ -231,7 +230,11 @@ def _test(queries: Application, recipients: ChoosableSetting) -> None:
         if st.form_submit_button("Send test"):
             st.session_state.pop(_TRIED, None)
             with st.spinner("The mail server is asked"):
-                act(partial(_try, queries, (address or "").strip()), queries, "Nothing was sent.")
+                act(
+                    queries,
+                    partial(_try, queries, (address or "").strip()),
+                    failed="Nothing was sent.",
+                )
     tried: TriedRecipient | None = st.session_state.get(_TRIED)
     if tried is not None:
         answer = sentence(visible(capitalized(tried.answer), _LONGEST))

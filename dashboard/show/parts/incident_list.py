@@ -26,7 +26,7 @@ from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.acting import UNCHANGED, Done, act, is_named, may, take_name
+from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
 from dashboard.show.parts.frame import OPEN, in_line, link, section
 from dashboard.show.parts.list_page import (
@@ -263,9 +263,8 @@ def _pressed(key: str) -> str:
 
 def _acknowledge(queries: Application, ids: Sequence[UUID], note: str) -> None:
     act(
-        lambda by: queries.incidents.acknowledge_all(ids, by, note),
         queries,
-        UNCHANGED,
+        lambda by: queries.incidents.acknowledge_all(ids, by, note),
         partial(_acknowledged, queries),
     )
 
@@ -288,12 +287,8 @@ def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -
 def _unacknowledge(queries: Application, incident: Incident) -> None:
     ask, incident_id = queries.incidents, incident.incident_id
     if st.button("Unacknowledge", key=f"unacknowledge-{incident_id}", help="Nobody owns it then"):
-        act(
-            lambda by: ask.unacknowledge(incident_id, by),
-            queries,
-            UNCHANGED,
-            _said(queries, "is unassigned", incident.owner),
-        )
+        said = _said(queries, "is unassigned", incident.owner)
+        act(queries, lambda by: ask.unacknowledge(incident_id, by), said)
 
 
 def _more(queries: Application, incident: Incident) -> None:
@@ -307,19 +302,14 @@ def _more(queries: Application, incident: Incident) -> None:
         "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
     )
     if st.button("Hand over", key=f"hand-over-{key}"):
-        act(
-            lambda by: ask.hand_over(incident_id, to or "", by, note),
-            queries,
-            UNCHANGED,
-            _said(queries, "is handed over to {owner}", owner),
-        )
+        said = _said(queries, "is handed over to {owner}", owner)
+        act(queries, lambda by: ask.hand_over(incident_id, to or "", by, note), said)
     if st.button(
         "Resolve", key=f"resolve-{key}", help="Permanently: what follows is a new incident"
     ):
         act(
-            lambda by: ask.resolve(incident_id, by, note),
             queries,
-            UNCHANGED,
+            lambda by: ask.resolve(incident_id, by, note),
             _said(queries, "is resolved", None),
         )
 

@@ -309,4 +309,4 @@ def _send_again(queries: Application, which: Sequence[DeadNotifications]) -> Non
     def change(by: Actor) -> list[UUID]:
         return [sent for each in which for sent in ask.send_again(each, by)]
 
-    act(change, queries, "Nothing is sent again.", done)
+    act(queries, change, done, failed="Nothing is sent again.")

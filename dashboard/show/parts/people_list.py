@@ -15,7 +15,7 @@ from dashboard.application.text import age
 from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
-from dashboard.show.parts.acting import IDENTITY, UNCHANGED, Done, act, act_button, may
+from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
@@ -175,7 +175,7 @@ def _role(queries: Application, each: Account) -> None:
         people = queries.people
         back = partial(people.change_role, person.name, person.role)
         done = Done(f"{person.name} is {chosen.with_article} now", back)
-        act(partial(people.change_role, person.name, chosen), queries, UNCHANGED, done)
+        act(queries, partial(people.change_role, person.name, chosen), done)
 
 
 def _signed_out(name: str, ended: int) -> Done:
@@ -225,7 +225,7 @@ def _make_link(queries: Application, name: str, role: Role) -> None:
         link = queries.people.invitation(name, role, by, _here())
         st.session_state[_INVITED] = (" ".join(name.split()), link)
 
-    act(invite, queries, "Nobody was invited.")
+    act(queries, invite, failed="Nobody was invited.")
 
 
 def _here() -> str:

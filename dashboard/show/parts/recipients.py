@@ -19,7 +19,7 @@ from dashboard.domain.markup import Markup, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
-from dashboard.show.parts.acting import UNCHANGED, Done, act, act_button, may
+from dashboard.show.parts.acting import Done, act, act_button, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
@@ -137,9 +137,8 @@ def _hours_form(queries: Application, listed: Sequence[ListedRecipient]) -> None
     if is_saved and chosen is not None:
         recipient = listed[chosen].recipient
         act(
-            lambda by: queries.recipients.change(recipient, wanted(), by),
             queries,
-            UNCHANGED,
+            lambda by: queries.recipients.change(recipient, wanted(), by),
             Done(f"The hours of {recipient.address} are saved"),
         )
 

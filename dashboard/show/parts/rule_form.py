@@ -233,7 +233,7 @@ def _buttons(
         _leave()
         return differences
 
-    act(save, queries, "Nothing was saved.", lambda each: undone(queries, each))
+    act(queries, save, lambda each: undone(queries, each))
 
 
 def _remove(queries: Application, before: Rule, prefix: str) -> None:
@@ -251,7 +251,7 @@ def _remove(queries: Application, before: Rule, prefix: str) -> None:
                 _leave()
                 return differences
 
-            act(remove, queries, "Nothing was removed.", lambda each: undone(queries, each))
+            act(queries, remove, lambda each: undone(queries, each))
 
 
 def _leave() -> Done | None:

@@ -133,12 +133,7 @@ def _file(queries: Application) -> None:
     if is_shown:
         _show_changes(queries, text or "")
     if is_saved:
-        act(
-            partial(_save, queries, text or ""),
-            queries,
-            "Nothing was saved.",
-            partial(undone, queries),
-        )
+        act(queries, partial(_save, queries, text or ""), partial(undone, queries))
 
 
 def _edited(queries: Application) -> None:

@@ -206,7 +206,7 @@ def _form(queries: Application) -> None:
     if is_previewed:
         _preview(queries, form)
     if is_pressed:
-        act(lambda by: _save(queries, form, by), queries, "Nothing was saved.", _saved(queries))
+        act(queries, lambda by: _save(queries, form, by), _saved(queries))
 
 
 def _preview(queries: Application, form: _SilenceForm) -> None:

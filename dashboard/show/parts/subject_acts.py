@@ -25,7 +25,7 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.markup import plain_label
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.show.parts.acting import UNCHANGED, Done, act, act_button, first_name, may, undone
+from dashboard.show.parts.acting import Done, act, act_button, first_name, may, undone
 from dashboard.show.parts.fee_summary import zone_named
 from dashboard.show.parts.frame import OPEN, link
 
@@ -120,7 +120,7 @@ def _silence(queries: Application, subject: Subject, ends_at: datetime, reason: 
         undo = partial(queries.silences.end, silence.request.kind, silence.silence_id)
         return Done(f"“{subject.title}” is silenced until {until}", undo)
 
-    act(change, queries, "Nothing was silenced.", done)
+    act(queries, change, done)
 
 
 def watch_button(queries: Application, key: str, *subjects: Subject) -> None:
@@ -154,9 +154,8 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
         is_for_good = st.button("For good", key=f"watch-{key}-good", help="Until somebody stops it")
     if is_for_good or until is not None:
         act(
-            lambda by: queries.watches.begin(matchers, until, by),
             queries,
-            UNCHANGED,
+            lambda by: queries.watches.begin(matchers, until, by),
             lambda found: replace(undone(queries, found), said=_watched(queries, subject)),
         )
     rule = queries.watches.lasting(matchers)
@@ -165,9 +164,8 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     link("alerts", f"{OPEN} its rule", {"section": "Rules", "rule": rule.name})
     if st.button("Stop watching", key=f"watch-{key}-stop"):
         act(
-            partial(queries.watches.end, matchers),
             queries,
-            UNCHANGED,
+            partial(queries.watches.end, matchers),
             lambda found: replace(undone(queries, found), said=f"“{subject.title}” is left alone"),
         )
 

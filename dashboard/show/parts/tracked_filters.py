@@ -226,9 +226,8 @@ def _save_form(queries: Application) -> None:
             if NETWORK in parameters:
                 parameters[NETWORK] = str(chosen_network_id(queries.networks))
             act(
-                lambda by: queries.tracked.save_filter(name, parameters, by),
                 queries,
-                "Nothing was saved.",
+                lambda by: queries.tracked.save_filter(name, parameters, by),
                 lambda kept: Done(f"The filter “{kept}” is saved for everybody"),
             )
 
@@ -241,8 +240,7 @@ def _remove_form(queries: Application, saved: tuple[SavedFilter, ...]) -> None:
         )
         if st.form_submit_button("Remove", type="primary") and name is not None:
             act(
-                lambda by: queries.tracked.remove_filter(name, by),
                 queries,
-                "Nothing was removed.",
+                lambda by: queries.tracked.remove_filter(name, by),
                 lambda _: Done(f"The filter “{name}” is removed"),
             )

@@ -31,7 +31,7 @@ from dashboard.domain.tracking.paste import (
 )
 from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
 from dashboard.domain.tracking.verdict import Need, VerdictKind
-from dashboard.show.parts.acting import UNCHANGED, Done, act, trouble_shown
+from dashboard.show.parts.acting import Done, act, trouble_shown
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
@@ -287,14 +287,13 @@ def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
     if not is_saved or is_future(attempted_at, queries.now()):
         return
     texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
-    with trouble_shown(UNCHANGED):
+    with trouble_shown():
         remarks = Remarks(attempted_at, *texts, tags=written_tags(typed_tags(tags)))
         after = replace(remarks, tags=written_tags(remarks.all_tags))
         undo = partial(queries.tracked.take_back, (ChangedRemarks(tracked.tx_hash, said, after),))
         act(
-            partial(queries.tracked.edit, tracked.tx_hash, remarks),
             queries,
-            UNCHANGED,
+            partial(queries.tracked.edit, tracked.tx_hash, remarks),
             lambda is_done: _done("changed", int(is_done), undo),
         )
 
@@ -332,9 +331,8 @@ def _edit_many(queries: Application, chosen: Chosen) -> None:
         return queries.tracked.change(chosen, wanted, by)
 
     act(
-        change,
         queries,
-        UNCHANGED,
+        change,
         lambda changed: _done("changed", len(changed), partial(queries.tracked.take_back, changed)),
     )
 
@@ -352,9 +350,8 @@ def _stop(queries: Application, chosen: Chosen, whom: str) -> None:
     )
     if st.button("Stop tracking", key="stop-tracking", type="primary"):
         act(
-            partial(queries.tracked.stop, chosen),
             queries,
-            UNCHANGED,
+            partial(queries.tracked.stop, chosen),
             lambda many: _done("no longer tracked", many),
         )
 

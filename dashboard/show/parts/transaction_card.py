@@ -176,7 +176,7 @@ def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
         if may(queries, Action.END_SHARE) and st.button("Revoke", key=f"unshare-{link.link_id}"):
             st.session_state.pop(_MADE, None)
             revoke = partial(sharing.revoke, link.link_id)
-            act(revoke, queries, "The link still works.", needs_name=False)
+            act(queries, revoke, failed="The link still works.", needs_name=False)
 
 
 _FILE: Final = "answer_file"
@@ -254,9 +254,7 @@ def _change(queries: Application, text: str | None, state: AnswerFileState, said
     """
     seen: AnswerFileState = st.session_state[_SEEN]
     st.session_state[_SEEN] = state
-    act(
-        lambda by: queries.answers.change(text, by, seen), queries, "Nothing was saved.", Done(said)
-    )
+    act(queries, lambda by: queries.answers.change(text, by, seen), Done(said))
     if state.text != seen.text:
         section("Texts saved by somebody else")
         st.code(state.editable(), language="toml", wrap_lines=True)

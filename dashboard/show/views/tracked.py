@@ -23,7 +23,6 @@ from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import (
-    UNCHANGED,
     act,
     done_shown,
     known_actor,
@@ -336,7 +335,7 @@ def _row(queries: Application, each: WatchedSender) -> None:
             "Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"
         ):
             unwatch = partial(queries.senders.unwatch, each.sender)
-            act(unwatch, queries, UNCHANGED, needs_name=False)
+            act(queries, unwatch, needs_name=False)
 
 
 def _sender_markup(queries: Application, each: WatchedSender) -> Markup:

@@ -220,7 +220,7 @@ def test_silence_that_nobody_can_have_meant_is_not_saved(
 ) -> None:
     words = words_of(fill(visit("alerts", queries, section="Silences"), **given))
 
-    assert "Nothing was saved." in words
+    assert "Nothing was changed." in words
     assert said in words
     assert not queries.silences.stored().unfinished
 
