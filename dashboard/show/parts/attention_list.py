@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -42,31 +41,32 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         return
     worst, others = needed[0], needed[MOST:]
     if len(needed) == 1:
-        attention_acts(queries, needed)
+        attention_list(queries, needed)
         return
     said = plain_label(worst.title, _LONGEST_LABEL)
     label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
     with expander(label, _ALL):
         if st.session_state[_ALL]:
-            attention_acts(queries, needed[:MOST])
+            attention_list(queries, needed[:MOST])
             if others:
                 link("alerts", f"{len(others):,} more on Alerts")
 
 
 def attention_list(
-    needed: Sequence[Attention], *, here: str = "", with_advice: bool = False
+    queries: Application, needed: Sequence[Attention], here: str = "", *, with_acts: bool = True
 ) -> None:
-    """Show each in a line with a link to the page that helps, if that is not `here`."""
-    for place, each in enumerate(needed):
-        with _line(place, each, here, with_advice=with_advice):
-            pass
+    """Show each in a line with a link to the page that helps, if that is not `here`.
 
-
-def attention_acts(queries: Application, needed: Sequence[Attention], *, here: str = "") -> None:
-    """Show each likewise, with what can be done about it at once."""
+    With what can be done about it at once, or with advice instead.
+    """
     for place, each in enumerate(needed):
-        with _line(place, each, here, with_advice=False):
-            _acts(queries, each)
+        with in_line(f"attention-{place}"):
+            advice = Markup() if with_acts and each.text else _with_code(each.advice)
+            sign, headline = severity_sign(each.severity), element("strong", each.headline)
+            st.html(element("p", sign, " ", headline, " ", each.text, " ", advice))
+            if with_acts:
+                _acts(queries, each)
+            _link(each, here)
 
 
 def _acts(queries: Application, needed: Attention) -> None:
@@ -83,22 +83,15 @@ def _acts(queries: Application, needed: Attention) -> None:
         send_all_again(queries)
 
 
-@contextmanager
-def _line(place: int, needed: Attention, here: str, *, with_advice: bool) -> Iterator[None]:
-    """Show what needs attention, what is drawn meanwhile, and a link to the page that helps."""
+def _link(needed: Attention, here: str) -> None:
     page = "alerts" if needed.remedy.is_on_alerts else "health"
-    with in_line(f"attention-{place}"):
-        advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
-        sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
-        st.html(element("p", sign, " ", headline, " ", needed.text, " ", advice))
-        yield
-        if page == here:
-            return
-        address = dict(_ADDRESSES.get(needed.remedy, {}))
-        address |= {} if needed.network is None else {NETWORK: needed.network.name}
-        if needed.incident_id is not None:
-            address[INCIDENT] = str(needed.incident_id)
-        link(page, OPEN, address)
+    if page == here:
+        return
+    address = dict(_ADDRESSES.get(needed.remedy, {}))
+    address |= {} if needed.network is None else {NETWORK: needed.network.name}
+    if needed.incident_id is not None:
+        address[INCIDENT] = str(needed.incident_id)
+    link(page, OPEN, address)
 
 
 def _with_code(advice: str) -> Markup:

@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 import streamlit as st
 
+from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
+from dashboard.application.fees import FeeView
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
 from dashboard.application.overview import UsualNow
@@ -116,6 +118,12 @@ def timeline_in_words(
     rest = element("p", " ".join(about), class_="lw-quiet")
     folded = element("details", summary, rest, class_="lw-more") if about else Markup()
     return join(element("p", " ".join(said), class_="lw-quiet"), folded)
+
+
+def fee_file(view: FeeView, network_id: NetworkId, name: str) -> None:
+    """Offer the figures of a chart in a file of this name."""
+    note = "The figures of this chart, in whole wei."
+    file_button(lambda: fee_csv(view.timeline, network_id), f"{name}.csv", f"csv-{name}", note=note)
 
 
 def caveats_in_words(timeline: FeeTimeline) -> str:

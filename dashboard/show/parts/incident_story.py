@@ -9,8 +9,6 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.fee_listing import fee_csv
-from dashboard.application.fees import FeeView
 from dashboard.application.incident_words import (
     TimelineEntry,
     owner_words,
@@ -32,10 +30,10 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
+from dashboard.show.parts.fee_summary import fee_file
 from dashboard.show.parts.frame import heading, in_line, link, section
 from dashboard.show.parts.health_sources import share_words
 from dashboard.show.parts.incident_list import incident_acts
-from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.pictures import answer_strip, bars, cell_state, strip_legend
 from dashboard.show.parts.table import table
 from dashboard.store.alerts.incident_list import IncidentStory
@@ -129,7 +127,7 @@ def _fees(queries: Application, incident: Incident, network_id: NetworkId, until
     section("The fee at that time")
     key, name = f"chart-{incident.incident_id}", f"incident-{incident.incident_id}"
     chart(drawing_of(view), key, _CHART_HEIGHT, name)
-    _csv(view, network_id, name)
+    fee_file(view, network_id, name)
 
 
 def _sources(queries: Application, network_id: NetworkId, until: datetime) -> None:
@@ -167,15 +165,6 @@ def _disk(queries: Application, until: datetime) -> None:
     if len(measured) > 1:
         drawn = [(f"{when:%d %b %H:%M}", amount) for when, amount in measured]
         st.html(bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
-
-
-def _csv(view: FeeView, network_id: NetworkId, name: str) -> None:
-    file_button(
-        lambda: fee_csv(view.timeline, network_id),
-        f"{name}.csv",
-        f"csv-{name}",
-        note="The figures of this chart, in whole wei.",
-    )
 
 
 def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup:

@@ -26,7 +26,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.attention_list import attention_acts
+from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
@@ -159,7 +159,7 @@ def _together(queries: Application) -> None:
     chosen = chosen_networks(queries.networks)
     statuses = [each for each in known if each.profile in chosen]
     needed = queries.needed_attention(statuses, now)
-    attention_acts(queries, [each for each in needed if len(each.incidents) > 1], here="alerts")
+    attention_list(queries, [each for each in needed if len(each.incidents) > 1], here="alerts")
 
 
 @live(REFRESH)

@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import network_summary
@@ -31,6 +30,7 @@ from dashboard.show.parts.fee_summary import (
     cheapest_figure,
     chosen_zone,
     costs,
+    fee_file,
     timeline_in_words,
 )
 from dashboard.show.parts.frame import (
@@ -145,16 +145,8 @@ def _fees(
         _chart(view, profile, zoom, now)
     with in_line(f"beside-{profile.network_id}"):
         st.html(timeline_in_words(view.timeline, view.name, view.step, is_table=is_table))
-        _download(view, profile, time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}")
-
-
-def _download(view: FeeView, profile: NetworkProfile, shown: str) -> None:
-    file_button(
-        lambda: fee_csv(view.timeline, profile.network_id),
-        f"{_file_name(view, profile, shown)}.csv",
-        f"csv-{profile.network_id}",
-        note="The figures of this chart, in whole wei.",
-    )
+        range_name = time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}"
+        fee_file(view, profile.network_id, _file_name(view, profile, range_name))
 
 
 def _file_name(view: FeeView, profile: NetworkProfile, shown: str) -> str:

@@ -51,7 +51,7 @@ def page() -> None:
         health = queries.health.health()
         troubles = health_troubles(health, now)
         heading("Health", headline(troubles), now)
-        _attention(troubles)
+        _attention(queries, troubles)
         if not queries.networks:
             no_network()
         _sources(queries, now)
@@ -67,12 +67,12 @@ def headline(troubles: Sequence[Attention]) -> str:
     return f"{counted(len(troubles), 'thing is', 'things are')} wrong"
 
 
-def _attention(troubles: Sequence[Attention]) -> None:
+def _attention(queries: Application, troubles: Sequence[Attention]) -> None:
     """Show what is wrong with what helps, before everything else."""
     if troubles:
         with st.container(key="card-attention", gap="small"):
             section("What is wrong")
-            attention_list(troubles, here="health", with_advice=True)
+            attention_list(queries, troubles, here="health", with_acts=False)
 
 
 def _sources(queries: Application, now: datetime) -> None:

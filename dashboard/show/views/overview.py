@@ -14,7 +14,6 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention
 from dashboard.application.context import TtlCache
-from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.application.overview import RejectedAgain, network_summary, severities, worst_first
@@ -25,7 +24,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.attention_list import attention_line, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
-from dashboard.show.parts.fee_summary import caveats_in_words
+from dashboard.show.parts.fee_summary import caveats_in_words, fee_file
 from dashboard.show.parts.frame import (
     NETWORK,
     chosen_networks,
@@ -40,7 +39,6 @@ from dashboard.show.parts.list_page import (
     RANGE,
     USUAL_PERIOD,
     choice_filter,
-    file_button,
     opened,
 )
 from dashboard.show.parts.network_card import verdict
@@ -210,12 +208,7 @@ def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> N
         link("fees", "Fees: longer times, cheap hours", here)
         link("health", "Health: sources, and what fails", here)
         if view is not None:
-            file_button(
-                lambda: fee_csv(view.timeline, profile.network_id),
-                f"fees-{profile.network_id}.csv",
-                f"csv-{profile.network_id}",
-                note="The figures of this chart, in whole wei.",
-            )
+            fee_file(view, profile.network_id, f"fees-{profile.network_id}")
 
 
 def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> FeeView | None:
