@@ -85,7 +85,7 @@ def _answer(
         return [response]
     ids = [each.incident_id for each in within if each.incident_id not in asked]
     others = [respond(connection, each, change) for each in ids]
-    return [response, *(each for each in others if each is not None)]
+    return [response, *(each for each in others if each is not None and each.event is not None)]
 
 
 def _report(

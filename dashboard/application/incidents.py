@@ -246,19 +246,20 @@ class Incidents(ApplicationSubject):
     ) -> tuple[IncidentResponse, ...]:
         """Give incidents the owner again whom they had before somebody acted, empty for none.
 
-        All or none: InputError where one has got another owner since. One that is over stays so.
+        All or none: InputError where one has got another owner since. One that is over stays so,
+        and so does what was not changed then.
         """
         known = {each.incident.owner for each in done}
+        ids = [one.incident_id for each in done for one in (each.incident, *each.others)]
 
         def change(each: Incident) -> IncidentResponse:
-            if not each.is_open:
+            if not each.is_open or each.incident_id not in ids:
                 return IncidentResponse(each)
             if each.owner not in known:
                 now = f"{each.owner} owns" if each.owner else "nobody owns"
                 raise InputError(f"{now} “{self.title_of(each)}” now: change that instead")
             return hand_over(each, owner, by) if owner else unacknowledge(each, by)
 
-        ids = [each.incident.incident_id for each in done]
         action = Action.HAND_OVER if owner else Action.UNACKNOWLEDGE
         return respond_to(self._context, ids, change, by, action)
 

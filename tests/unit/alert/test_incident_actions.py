@@ -13,7 +13,6 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.application.signed_links import LinkActions
-from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -21,14 +20,12 @@ from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
-from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
-from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.access import Action
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.errors import DeliveryBlocked, InputError, NotFound
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import BUSY, HOUR, PLAIN, REMINDING, Watch
 from tests.builders import (
@@ -235,6 +232,20 @@ def test_news_of_several_that_waits_is_of_those_alone_of_which_it_is_still_so(wa
     ]
 
 
+def test_what_was_done_is_taken_back_and_nothing_else(watch: Watch) -> None:
+    ids, ask, ann = two_rules(watch), Incidents(watch.context), watch.person("Ann")
+    ask.acknowledge(ids["rejections"], ann)  # which everybody who owns the other one would free
+    before = ask.acknowledge(ids["payouts"], ann)
+    ask.take_back([before], "", ann)
+    left = owners(watch)
+    both = ask.unacknowledge(ids["rejections"], ann), ask.acknowledge(ids["payouts"], ann)
+    ask.take_back(both[1:], "", ann)
+
+    assert left == {"payouts": "", "rejections": "Ann"}
+    assert [each.rule for each in both[1].others] == ["rejections"]
+    assert owners(watch) == {"payouts": "", "rejections": ""}
+
+
 def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> None:
     links, incident_id = LinkActions(watch.context), two_rules(watch)["payouts"]
     until = watch.clock.now() + HOUR
@@ -319,24 +330,6 @@ def test_who_heard_of_an_escalation_beside_other_changes_hears_of_the_end(watch:
     assert "escalation" not in watch.kinds(OTHERS)
     [*_, end] = [each for each in watch.sent() if each.recipient == OTHERS]
     assert end.transition.after is State.CALM
-
-
-def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:
-    reject(watch.store, 1, reason_message="Internal Error: do not know what to do with result")
-    watch.wait()
-    incident = watch.incident()
-    now = watch.clock.now()
-    request = SilenceRequest(
-        an_id(7), SilenceKind.SILENCE, matchers_of(incident), now, now + HOUR, "known"
-    )
-    with watch.store.write() as connection:
-        add_silence(connection, request, Actor("Ann", now))
-    reject(watch.store, 2, reason_message="Internal Error: another one")
-    reject(watch.store, 3)
-    watch.wait(timedelta(minutes=1))
-
-    told = [each.transition.subject.tx_hash for each in watch.sent()]
-    assert told == [a_hash(1), a_hash(3)]
 
 
 def test_incident_that_grows_stays_acknowledged(watch: Watch) -> None:

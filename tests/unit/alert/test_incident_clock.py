@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
+from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState, acknowledge
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -20,13 +21,13 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
-from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
-from dashboard.store.alerts.silences import end_silence
+from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.schema import notification_members
 from tests.alert_watch import ANN, BUSY, HOUR, REMINDING, Watch
-from tests.builders import seconds
+from tests.builders import a_hash, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -187,3 +188,21 @@ def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch)
     assert before == 0
     [counts] = [each["counts"] for each in lines if each["subject"] == "delivery"]
     assert counts == {"sent": 1, "deferred": 0, "refused": 0}
+
+
+def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:
+    reject(watch.store, 1, reason_message="Internal Error: do not know what to do with result")
+    watch.wait()
+    incident = watch.incident()
+    now = watch.clock.now()
+    request = SilenceRequest(
+        an_id(7), SilenceKind.SILENCE, matchers_of(incident), now, now + HOUR, "known"
+    )
+    with watch.store.write() as connection:
+        add_silence(connection, request, watch.person("Ann"))
+    reject(watch.store, 2, reason_message="Internal Error: another one")
+    reject(watch.store, 3)
+    watch.wait(timedelta(minutes=1))
+
+    told = [each.transition.subject.tx_hash for each in watch.sent()]
+    assert told == [a_hash(1), a_hash(3)]
