@@ -17,6 +17,7 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, removed
+from dashboard.domain.alerts.silence import Silence, silenced_by
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import Address, NetworkId
@@ -24,6 +25,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silences import unfinished_silences
 
 _NAMED: Final = (
     MatchedProperty.MODULE,
@@ -85,6 +87,16 @@ class Watches(ApplicationSubject):
     def lasting(self, matchers: Sequence[Matcher]) -> Rule | None:
         """Return the rule that watches what matchers name now; None where none does."""
         return _lasting(self._rules(), watched_scope(matchers), self._context.now())
+
+    def silence_of(self, matchers: Sequence[Matcher]) -> Silence | None:
+        """Return the silence that keeps the notifications of a watch from everybody, if any."""
+        now, rule = self._context.now(), self.lasting(matchers)
+        if rule is None:
+            return None
+        labels = {each.about: each.value for each in matchers}
+        labels |= {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity.value}
+        with self._context.store.read() as connection:
+            return silenced_by(unfinished_silences(connection, now), labels, now)
 
     def begin(
         self, matchers: Sequence[Matcher], until: datetime | None, by: Actor

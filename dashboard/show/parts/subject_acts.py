@@ -161,6 +161,8 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     rule = queries.watches.lasting(matchers)
     if rule is None:
         return
+    if said := _silenced(queries, subject):
+        st.caption(f"It is{said}.")
     link("alerts", f"{OPEN} its rule", {"section": "Rules", "rule": rule.name})
     if st.button("Stop watching", key=f"watch-{key}-stop"):
         act(
@@ -175,7 +177,16 @@ def _watched(queries: Application, subject: Subject) -> str:
     rule = queries.watches.lasting(subject.matchers)
     end = None if rule is None else rule.until
     until = "" if end is None else f" until {moment_near(end, queries.now())}"
-    return f"“{subject.title}” is watched{until}"
+    silenced = _silenced(queries, subject)
+    return f"“{subject.title}” is watched{until}{', but' if silenced else ''}{silenced}"
+
+
+def _silenced(queries: Application, subject: Subject) -> str:
+    """Say until when a silence keeps the watch from notifying anybody; empty where none does."""
+    silence = queries.watches.silence_of(subject.matchers)
+    if silence is None:
+        return ""
+    return f" silenced until {moment_near(silence.over_at, queries.now())}: nobody is notified"
 
 
 def watch_sender_button(queries: Application, sender: Address) -> None:

@@ -12,6 +12,7 @@ from dashboard.application.silences import matchers_of
 from dashboard.application.watches import Watches, watched_scope
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher, fits, labels_of_group
 from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
+from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError, NotFound
 from tests.alert_watch import HOUR, Watch
@@ -109,3 +110,18 @@ def test_others_who_watch_the_same_still_do(watch: Watch) -> None:
         ((OTHERS, ONCALL), now + 2 * HOUR),
         ((OTHERS, ONCALL), None),
     ]
+
+
+def test_watch_says_which_silence_is_stronger(watch: Watch) -> None:
+    watches, by = Watches(watch.context), watch.person(OTHERS.address)
+    watches.begin(HUB, None, by)
+    before = watches.silence_of(HUB)
+    watch.silence(SilenceKind.SILENCE, HOUR, HUB[0])
+    reject(watch.store, 1, is_tracked=False, reason_message=OVER_HUB)
+    watch.wait()
+
+    assert (before, watch.kinds(OTHERS)) == (None, [])
+    silence = watches.silence_of(HUB)
+    assert silence is not None
+    assert silence.over_at == watch.clock.now() + HOUR
+    assert watches.silence_of((Matcher(MatchedProperty.MODULE, "ADD"),)) is None
