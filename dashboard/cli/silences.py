@@ -137,9 +137,9 @@ def maintenance() -> None:
     """Hold notifications during planned work: people get one summary when it ends."""
 
 
-_MATCHERS = """A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or
-!=, then the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind
-are alternatives.
+_MATCHERS = """A MATCHER is network, rule, module, stage, sender, label, tag, severity or cause,
+then = or !=, then the value; with =~ or !~ each * of the value is any text. Several with = or =~ of
+one kind are alternatives.
 """
 
 

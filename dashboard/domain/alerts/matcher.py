@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -11,9 +11,10 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.kinds.kind import Dimension
-from dashboard.domain.alerts.rule import ObservedChange, Severity
+from dashboard.domain.alerts.rule import CAUSE, ObservedChange, Severity
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
 from dashboard.errors import InputError
 
@@ -50,6 +51,7 @@ class MatchedProperty(StrEnum):
     LABEL = "label"
     TAG = "tag"
     SEVERITY = "severity"
+    CAUSE = CAUSE
 
 
 ChangeLabels: TypeAlias = Mapping[MatchedProperty, str]
@@ -68,12 +70,20 @@ _WITH_PATTERNS: Final = {
     MatchedProperty.LABEL,
     MatchedProperty.TAG,
 }
+_WORDS: Final[Mapping[MatchedProperty, Iterable[str]]] = {
+    MatchedProperty.STAGE: RejectionStage,
+    MatchedProperty.SEVERITY: Severity,
+    MatchedProperty.CAUSE: [ReasonKind.MODULE_UNDEFINED],
+}
+"""The only values of some properties."""
+
 _MAY_LACK: Final = {
     MatchedProperty.MODULE,
     MatchedProperty.STAGE,
     MatchedProperty.SENDER,
     MatchedProperty.LABEL,
     MatchedProperty.TAG,
+    MatchedProperty.CAUSE,
 }
 
 
@@ -202,23 +212,23 @@ def _pattern(about: MatchedProperty, text: str) -> str:
 
 def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
     """Return the value as it is compared; InputError if there cannot be such a one."""
+    if about in _WORDS:
+        return _word(about, text)
     match about:
         case MatchedProperty.NETWORK:
             return str(_network_id(text, networks))
         case MatchedProperty.MODULE:
             return _one_that(_MODULE.fullmatch(text) is not None, text, "prover module").upper()
-        case MatchedProperty.STAGE:
-            stages = {each.upper(): each for each in RejectionStage}
-            known = text.upper() in stages
-            return stages[_one_that(known, text, f"stage ({', '.join(RejectionStage)})").upper()]
         case MatchedProperty.SENDER:
             return str(Address.parse(text))
-        case MatchedProperty.SEVERITY:
-            severities = ", ".join(Severity)
-            known = text.lower() in {*Severity}
-            return _one_that(known, text, f"severity ({severities})").lower()
         case _:
             return _one_that(len(text) <= LONGEST_LABEL, text, f"{about}: it is too long")
+
+
+def _word(about: MatchedProperty, text: str) -> str:
+    words = {each.casefold(): str(each) for each in _WORDS[about]}
+    name = _one_that(text.casefold() in words, text, f"{about} ({', '.join(words.values())})")
+    return words[name.casefold()]
 
 
 def _one_that(is_right: bool, text: str, what: str) -> str:  # noqa: FBT001 - read where it is called
@@ -243,10 +253,13 @@ def _network_id(text: str, networks: NetworkNames) -> NetworkId:
 def labels_of(change: ObservedChange, rule: str = "", severity: str = "") -> ChangeLabels:
     """Return what matchers compare of a change that fits a rule; empty if none is known."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
-    return of_change | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}
+    of_rule = {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}
+    return of_change | of_rule | {MatchedProperty.CAUSE: change.cause}
 
 
 def labels_of_group(group: Sequence[tuple[str, str]], rule: str, severity: str) -> ChangeLabels:
     """Return what all changes of a group share; another property is missing."""
     of_group = {MatchedProperty(name): value for name, value in group if name in _NAMES}
+    if MatchedProperty.MODULE in of_group:  # what lacks the module is a group of its own
+        of_group.setdefault(MatchedProperty.CAUSE, "")
     return of_group | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}

@@ -63,6 +63,13 @@ class ObservedChange:
         return None if record is None else parse_reason(record.reason_message)
 
     @property
+    def cause(self) -> str:
+        """The kind of its reason if the limits file lacks the module; else empty."""
+        reason = self.reason
+        is_undefined = reason is not None and reason.kind is ReasonKind.MODULE_UNDEFINED
+        return ReasonKind.MODULE_UNDEFINED if is_undefined else ""
+
+    @property
     def module(self) -> str:
         """The prover module that the reason names; empty if it names none."""
         reason = self.reason
@@ -179,9 +186,8 @@ class Rule:
         A module that is unknown to the limits file is apart from the same one over its limit.
         """
         group = tuple((each, change.value_of(each)) for each in self.group_by)
-        kind = None if change.reason is None else change.reason.kind
-        if kind is ReasonKind.MODULE_UNDEFINED and Dimension.MODULE in self.group_by:
-            return (*group, (CAUSE, kind))
+        if Dimension.MODULE in self.group_by and (cause := change.cause):
+            return (*group, (CAUSE, cause))
         return group
 
 

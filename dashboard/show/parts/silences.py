@@ -263,7 +263,7 @@ def _matcher_inputs(queries: Application) -> tuple[tuple[str, ...], str]:
     }
     given: list[str] = []
     with st.container(horizontal=True, gap="small"):
-        for about in MatchedProperty:
+        for about in (each for each in MatchedProperty if each is not MatchedProperty.CAUSE):
             label, key = about.capitalize(), f"silence_{about}"
             if about in known:
                 value = st.selectbox(label, [_ANY, *known[about]], key=key, width=_NARROW)

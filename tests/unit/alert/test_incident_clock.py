@@ -190,8 +190,18 @@ def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch)
     assert counts == {"sent": 1, "deferred": 0, "refused": 0}
 
 
-def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:
-    reject(watch.store, 1, reason_message="Internal Error: do not know what to do with result")
+@pytest.mark.parametrize(
+    "reasons",
+    [
+        ("Internal Error: do not know what to do with result", "Internal Error: another one"),
+        ("Module ADD does not exist in the limits file.",) * 2,
+    ],
+    ids=["without module", "unknown module"],
+)
+def test_silence_of_an_incident_keeps_no_module_over_its_limit_from_anybody(
+    watch: Watch, reasons: tuple[str, str]
+) -> None:
+    reject(watch.store, 1, reason_message=reasons[0])
     watch.wait()
     incident = watch.incident()
     now = watch.clock.now()
@@ -200,7 +210,7 @@ def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watc
     )
     with watch.store.write() as connection:
         add_silence(connection, request, watch.person("Ann"))
-    reject(watch.store, 2, reason_message="Internal Error: another one")
+    reject(watch.store, 2, reason_message=reasons[1])
     reject(watch.store, 3)
     watch.wait(timedelta(minutes=1))
 

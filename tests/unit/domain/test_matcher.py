@@ -68,6 +68,7 @@ ADD_ON_RPC = labels_of(
             Matcher(MatchedProperty.LABEL, "x" * 79 + "*", is_pattern=True),
         ),
         ("severity=Critical", Matcher(MatchedProperty.SEVERITY, "critical")),
+        ("cause=module_undefined", Matcher(MatchedProperty.CAUSE, "module_undefined")),
     ],
 )
 def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None:
@@ -92,6 +93,7 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
         ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P, unknown)"),
         ("severity=high", "is no severity (info, warning, critical)"),
         ("sender=0x12", "is no address"),
+        ("cause=over_limit", "is no cause (module_undefined)"),
         ("label=" + "x" * 81, "it is too long"),
         ("network=Moon", "is no network of this installation: Devnet (424242), Linea (59144)"),
     ],
@@ -209,6 +211,8 @@ def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
         ('tag=""', None, True),
         ('module=""', "no idea", True),
         ('module=""', a_record().reason_message, False),
+        ('cause=""', a_record().reason_message, True),
+        ('cause=""', "Module ADD does not exist in the limits file.", False),
     ],
 )
 def test_change_without_a_property_differs_from_every_value_but_none(
@@ -234,6 +238,7 @@ def test_group_names_what_its_changes_share_and_nothing_else() -> None:
         MatchedProperty.MODULE: "HUB",
         MatchedProperty.RULE: "night",
         MatchedProperty.SEVERITY: "warning",
+        MatchedProperty.CAUSE: "",  # or it would be another group
     }
 
 
