@@ -18,6 +18,7 @@ from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import Recipients, TriedRecipient
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten
@@ -38,6 +39,7 @@ LONGEST_VALUE: Final = 2_000
 """Characters of one value."""
 
 _MOST_RECIPIENTS: Final = 200
+_LONGEST_NAME: Final = 100
 _DIGITS_OF_PORT: Final = 5
 
 
@@ -161,7 +163,8 @@ class ChosenSettings(ApplicationSubject):
 
 def _refuse_unreadable(wanted: Mapping[str, ChosenValue | None]) -> None:
     """Raise InputError for what no person types, which is kept out of lists and mails."""
-    for name, value in wanted.items():
+    for given, value in wanted.items():
+        name = visible(given, _LONGEST_NAME)
         text = value.reveal() if isinstance(value, Secret) else value
         if isinstance(text, list) and len(text) > _MOST_RECIPIENTS:
             raise InputError(
