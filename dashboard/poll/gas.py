@@ -177,7 +177,6 @@ class GasPoll:
         clocks: Clocks,
         node: GasAsker | None = None,
     ) -> None:
-        """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
         self._slack = periods.gas_period / 2  # ticks come a little early or late
@@ -226,14 +225,10 @@ def _counts(answer: GasAnswer, took: timedelta) -> AnswerCounts:
 def _observation(
     network_id: NetworkId, asked_at: datetime, answers: Sequence[GasAnswer]
 ) -> GasObservation:
-    values = {each.operation: each.value for each in answers}
     return GasObservation(
         network_id,
         asked_at,
-        suggested_gas_fees=values.get(Operation.SUGGESTED_GAS_FEES),
-        base_fee_history=values.get(Operation.BASE_FEE_HISTORY),
-        base_fee_percentile=values.get(Operation.BASE_FEE_PERCENTILE),
-        busy_threshold=values.get(Operation.BUSY_THRESHOLD),
+        **{each.operation.name.lower(): each.value for each in answers},
         failures=tuple((each.operation, each.failure) for each in answers if each.failure),
         sources={each.operation: each.source for each in answers},
     )
@@ -269,7 +264,6 @@ class GasFromNode:
     def __init__(
         self, follower: ChainReader, clocks: Clocks, stalled_after: timedelta | None = None
     ) -> None:
-        """Ask the node nothing before a caller asks here."""
         self._follower = follower
         self._clocks = clocks
         self._stalled_after = stalled_after

@@ -66,13 +66,7 @@ class ChainFees:
 
     def answer(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
         """Return the answer to a gas operation."""
-        answers: dict[Operation, Any] = {
-            Operation.SUGGESTED_GAS_FEES: self.suggested_gas_fees,
-            Operation.BASE_FEE_HISTORY: self.base_fee_history,
-            Operation.BASE_FEE_PERCENTILE: self.base_fee_percentile,
-            Operation.BUSY_THRESHOLD: self.busy_threshold,
-        }
-        return answers[operation]
+        return getattr(self, operation.name.lower())
 
 
 class ChainFollower:

@@ -17,43 +17,22 @@ from dashboard.domain.fees.spells import Spell
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.fees.stored_fees import PLACES
 from dashboard.store.schema import busy_spells
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import columns_of, milliseconds_of
 
 _FAR: Final = 10
 """A window that moves by more than this part of its length is read again: that costs less."""
 
 
-class _FeeColumn(NamedTuple):
-    """Where the fees of a series stand."""
-
-    table: str
-    at: str
-    fee: str
-
-
-_FEE_COLUMNS: Final = {
-    FeeSeries.ESTIMATED_BASE_FEE: (
-        _FeeColumn("suggested_gas_fees", "asked_at", "estimated_base_fee"),
-        _FeeColumn("estimated_base_fees", "at", "base_fee"),
-    ),
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (
-        _FeeColumn("suggested_gas_fees", "asked_at", "medium_max_priority_fee"),
-    ),
-}
-"""What is estimated stands in the second place."""
-
-_OLDEST: Final = (
-    "(SELECT min({0.at}) FROM {0.table} WHERE network_id = ? AND {0.at} BETWEEN ? AND ?)"
-)
+_WITHIN: Final = "{0.at} BETWEEN ? AND ?"
 _SIGNS_OF: Final = "SELECT last_token, {} FROM installation"
 _SIGNS: Final = {
-    series: _SIGNS_OF.format(", ".join(map(_OLDEST.format, places)))
-    for series, places in _FEE_COLUMNS.items()
+    series: _SIGNS_OF.format(
+        ", ".join(f"({place.select('min({0.at})', _WITHIN)})" for place in places)
+    )
+    for series, places in PLACES.items()
 }
-_VALUES: Final = (
-    "SELECT {0.at}, {0.fee} FROM {0.table} WHERE network_id = ? AND {0.at} BETWEEN ? AND ?"
-)
 
 
 class _Held(NamedTuple):
@@ -82,7 +61,7 @@ class RollingFees:
         """
         until = milliseconds_of(now)
         since = until - self._length
-        values = [self._network_id, since, until] * len(_FEE_COLUMNS[self._series])
+        values = [self._network_id, since, until] * len(PLACES[self._series])
         [(last_token, *oldest)] = read_rows(connection, _SIGNS[self._series], values)
         held = self._held
         if held is not None and _can_advance(held, since, until):
@@ -111,9 +90,9 @@ class RollingFees:
         """Read all, and as far ahead of `until`, for a clock that was set back since."""
         horizon, ranked = until + self._length, RankedFees()
         parts = []
-        for is_estimated, place in enumerate(_FEE_COLUMNS[self._series]):
-            span = (self._network_id, since, horizon)
-            rows = read_rows(connection, _VALUES.format(place), span)
+        for is_estimated, place in enumerate(PLACES[self._series]):
+            query = place.select("{0.at}, {0.fee}", _WITHIN)
+            rows = read_rows(connection, query, (self._network_id, since, horizon))
             values = [TimedFee(at, fee, bool(is_estimated)) for at, fee in rows]
             parts.append(TimedFees(ranked, values, since, until))
         return _Held(last_token, horizon, ranked, tuple(parts))
@@ -144,7 +123,6 @@ class BusyWindow:
     def __init__(
         self, network_id: NetworkId, base_fees: timedelta, priority_fees: timedelta
     ) -> None:
-        """Hold them over these lengths; read nothing yet."""
         self._one_at_a_time = Lock()
         self._base_fees = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, base_fees)
         self._priority_fees = RollingFees(
@@ -192,15 +170,7 @@ def save_spell(connection: Connection, transition: Transition) -> None:
 
 def save_spells(connection: Connection, network_id: NetworkId, spells: Iterable[Spell]) -> None:
     """Save spells of a network; one that begins when another does is left out."""
-    rows = [
-        {
-            "network_id": network_id,
-            "begins_at": each.begins_at,
-            "ends_at": each.ends_at,
-            "is_end_known": each.is_end_known,
-        }
-        for each in spells
-    ]
+    rows = [columns_of(busy_spells, each, network_id=network_id) for each in spells]
     insert_all_new(connection, busy_spells, rows)
 
 

@@ -18,7 +18,7 @@ from dashboard.domain.fees.gas import (
     SuggestedGasFees,
     TimedFee,
 )
-from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert
@@ -73,16 +73,11 @@ def save_gas(
 
 def _answered(observation: GasObservation) -> list[Operation]:
     """Return the operations that were answered, without those for which a node stood in."""
-    values = {
-        Operation.SUGGESTED_GAS_FEES: observation.suggested_gas_fees,
-        Operation.BASE_FEE_HISTORY: observation.base_fee_history,
-        Operation.BASE_FEE_PERCENTILE: observation.base_fee_percentile,
-        Operation.BUSY_THRESHOLD: observation.busy_threshold,
-    }
     return [
         each
-        for each, value in values.items()
-        if value is not None and observation.source_of(each) is not GasSource.NODE_INSTEAD
+        for each in FEE_OPERATIONS
+        if getattr(observation, each.name.lower()) is not None
+        and observation.source_of(each) is not GasSource.NODE_INSTEAD
     ]
 
 
@@ -162,22 +157,13 @@ def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
 
 def percentile_rows(observation: GasObservation) -> Iterator[tuple[Operation, dict[str, Any]]]:
     """Yield percentile and threshold of an observation as rows, by operation."""
-    percentiles: dict[Operation, Wei | None] = {
-        Operation.BASE_FEE_PERCENTILE: observation.base_fee_percentile,
-        Operation.BUSY_THRESHOLD: observation.busy_threshold,
-    }
-    for operation, fee in percentiles.items():
+    for operation in PERCENTILES:
+        fee = getattr(observation, operation.name.lower())
         if fee is not None:
-            yield (
-                operation,
-                {
-                    "network_id": observation.network_id,
-                    "operation": operation,
-                    "asked_at": observation.asked_at,
-                    "fee": fee,
-                    "source": observation.source_of(operation),
-                },
-            )
+            row: dict[str, Any] = {"network_id": observation.network_id}
+            row |= {"operation": operation, "asked_at": observation.asked_at, "fee": fee}
+            row["source"] = observation.source_of(operation)
+            yield operation, row
 
 
 def _insert_or_replace(

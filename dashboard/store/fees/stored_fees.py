@@ -30,17 +30,21 @@ SAME_NAMES: Final = (
 )
 """The columns of `suggestedGasFees` that are named as on the wire."""
 
-_SEEN: Final = (
-    "SELECT asked_at AS at, {}, 0 AS is_estimated FROM suggested_gas_fees "
-    "WHERE network_id = ? AND asked_at >= ? AND asked_at < ?"
-)
-_ESTIMATED: Final = (
-    "SELECT at, {}, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
-)
-_PERCENTILES: Final = (
-    "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_percentiles "
-    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
-)
+
+class FeePlace(NamedTuple):
+    """Where fees stand: of which table, at which times; `also` narrows its rows."""
+
+    table: str
+    at: str
+    fee: str
+    also: str = ""
+
+    def select(self, what: str, when: str) -> str:
+        """Select of one network; in `what` and `when`, ``{0.at}`` and ``{0.fee}`` are columns."""
+        query = f"SELECT {what} FROM {{0.table}} WHERE network_id = ?{{0.also}} AND {when}"  # noqa: S608 - names of ours
+        return query.format(self)
+
+
 PERCENTILES: Final = {
     Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
     Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
@@ -48,21 +52,31 @@ PERCENTILES: Final = {
 """The operations that answer one percentile of base fees; the threshold is the 90th."""
 
 _OPERATIONS: Final = {series: operation for operation, series in PERCENTILES.items()}
-_PARTS: Final = {
+PLACES: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (
-        _SEEN.format("estimated_base_fee"),
-        _ESTIMATED.format("base_fee"),
+        FeePlace("suggested_gas_fees", "asked_at", "estimated_base_fee"),
+        FeePlace("estimated_base_fees", "at", "base_fee"),
     ),
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_SEEN.format("medium_max_priority_fee"),),
-    **{series: (_PERCENTILES.format(operation),) for series, operation in _OPERATIONS.items()},
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (
+        FeePlace("suggested_gas_fees", "asked_at", "medium_max_priority_fee"),
+    ),
+    **{
+        series: (FeePlace("fee_percentiles", "asked_at", "fee", f" AND operation = '{operation}'"),)
+        for series, operation in _OPERATIONS.items()
+    },
 }
-_POLLED: Final = {
-    FeeSeries.ESTIMATED_BASE_FEE: "estimated_base_fee",
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: "medium_max_priority_fee",
-}
+"""The places of each series; what is only estimated stands in the second one."""
+
 _QUERIES: Final = {
-    series: f"{' UNION ALL '.join(parts)} ORDER BY at, is_estimated LIMIT ?"
-    for series, parts in _PARTS.items()
+    series: " UNION ALL ".join(
+        place.select(
+            f"{{0.at}} AS at, {{0.fee}} AS fee, {-number} AS is_estimated",
+            "{0.at} >= ? AND {0.at} < ?",
+        )
+        for number, place in enumerate(places)
+    )
+    + " ORDER BY at, is_estimated LIMIT ?"
+    for series, places in PLACES.items()
 }
 _LAST: Final = (
     "SELECT asked_at, fee FROM fee_percentiles "
@@ -78,26 +92,14 @@ _LAST_ASKED: Final = (
     "SELECT * FROM (SELECT network_id, asked_at FROM suggested_gas_fees "
     "WHERE network_id = ? AND asked_at <= ? ORDER BY asked_at DESC LIMIT 1) AS of_{}"
 )
-_FIRST_SEEN: Final = (
-    "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ? AND asked_at >= ?"
-)
-_FIRST_ESTIMATED: Final = "SELECT min(at) FROM estimated_base_fees WHERE network_id = ? AND at >= ?"
-_FIRST_PERCENTILE: Final = (
-    "SELECT min(asked_at) FROM fee_percentiles "
-    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ?"
-)
 _FIRSTS: Final = {
-    FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
-    **{series: (_FIRST_PERCENTILE.format(operation),) for series, operation in _OPERATIONS.items()},
+    series: " UNION ALL ".join(place.select("min({0.at})", "{0.at} >= ?") for place in places)
+    for series, places in PLACES.items()
 }
 _ALL: Final = 2**62
 _BASE_FEES: Final = " UNION ALL ".join(
-    f"SELECT {column} AS fee FROM {table} WHERE network_id = ? AND {time} BETWEEN ? AND ?"  # noqa: S608 - names of ours
-    for column, table, time in (
-        ("estimated_base_fee", "suggested_gas_fees", "asked_at"),
-        ("base_fee", "estimated_base_fees", "at"),
-    )
+    place.select("{0.fee} AS fee", "{0.at} BETWEEN ? AND ?")
+    for place in PLACES[FeeSeries.ESTIMATED_BASE_FEE]
 )
 _BOUNDS: Final = f"SELECT count(*), min(fee), max(fee) FROM ({_BASE_FEES}) AS of_time"  # noqa: S608 - names of ours
 
@@ -131,7 +133,7 @@ def fee_values(
 
     Of one moment, what is estimated comes first.
     """
-    values: list[Any] = [key.network_id, since, until] * len(_PARTS[key.series])
+    values: list[Any] = [key.network_id, since, until] * len(PLACES[key.series])
     return [
         TimedFee(at, fee, is_estimated < 0)
         for at, fee, is_estimated in read_rows(connection, _QUERIES[key.series], [*values, limit])
@@ -177,7 +179,7 @@ def fees_beside_limit(
     These are the first and the last one, each on another side of a limit than the one before, and
     each more than `pause` after it. The database compares them: a month has 200,000 or more.
     """
-    column = _POLLED[key.series]
+    column = PLACES[key.series][0].fee
     since, until = map(milliseconds_of, between)
     bound = min(limit.limit, _LARGEST)
     longest = pause // timedelta(milliseconds=1)
@@ -243,8 +245,8 @@ def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> T
 
 def first_value_at(connection: Connection, key: SeriesKey, since: int = -_ALL) -> int | None:
     """Return the time of the oldest single value that is kept from a time on."""
-    values = [key.network_id, since] * len(_FIRSTS[key.series])
-    found = read_rows(connection, " UNION ALL ".join(_FIRSTS[key.series]), values)
+    values = [key.network_id, since] * len(PLACES[key.series])
+    found = read_rows(connection, _FIRSTS[key.series], values)
     return min((at for (at,) in found if at is not None), default=None)
 
 
