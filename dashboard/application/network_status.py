@@ -33,7 +33,7 @@ from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.stored_fees import NO_FEES, FeeBounds, priority_fee_window
-from dashboard.store.gas import Dated, LatestFigures, latest_figures
+from dashboard.store.gas import Dated, LatestGas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure
 
 T = TypeVar("T")
@@ -232,7 +232,7 @@ def read_all_figures(
     ids = [each.network_id for each in profiles]
     if not ids:
         return []
-    latest = latest_figures(connection, ids, now, FLAT_FOR)
+    latest = latest_gas_of(connection, ids, now, FLAT_FOR)
     held = current_conditions(connection, [_busyness(each) for each in ids])
     return [
         _figures(
@@ -249,7 +249,7 @@ def _busyness(network_id: NetworkId) -> Subject:
 def _figures(
     connection: Connection,
     profile: NetworkProfile,
-    latest: LatestFigures,
+    latest: LatestGas,
     busyness: Condition | None,
 ) -> NetworkFigures:
     if not profile.has_gas:

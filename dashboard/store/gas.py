@@ -13,6 +13,7 @@ from dashboard.domain.fees.gas import FeeSuggestion, GasSource, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.stored_fees import (
+    NO_FEES,
     PERCENTILES,
     SAME_NAMES,
     FeeBounds,
@@ -45,27 +46,17 @@ class Dated(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class LatestGas:
-    """The last answer to each question, None if there never was one, and what fails now."""
+    """The last answer to each question, None if there never was one, and what fails now.
+
+    `recent` are the bounds of the base fees of a time that ends with the last answer.
+    """
 
     suggested_gas_fees: Dated[SuggestedGasFees] | None = None
     base_fee_history: Dated[tuple[Wei, ...]] | None = None
     base_fee_percentile: Dated[Wei] | None = None
     busy_threshold: Dated[Wei] | None = None
     failures: tuple[StandingFailure, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LatestFigures:
-    """What a page shows of a network: last answers, None if there never was one, and failures.
-
-    `recent` are the bounds of the base fees of a time that ends with the last answer.
-    """
-
-    suggested_gas_fees: Dated[SuggestedGasFees] | None
-    base_fee_percentile: Dated[Wei] | None
-    busy_threshold: Dated[Wei] | None
-    recent: FeeBounds
-    failures: Sequence[StandingFailure]
+    recent: FeeBounds = NO_FEES
 
 
 def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:
@@ -78,35 +69,27 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
 
 
 def latest_gas_of(
-    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+    connection: Connection,
+    network_ids: Sequence[NetworkId],
+    now: datetime,
+    window: timedelta | None = None,
 ) -> dict[NetworkId, LatestGas]:
-    """Return the same of several networks, in few statements, however many these are."""
+    """Return the same of several networks, in few statements, however many these are.
+
+    With a `window`, `recent` covers that time, and histories, which are long, are left out.
+    """
     if not network_ids:
         return {}
     fees = _latest_fees_of(connection, network_ids, now)
-    histories = _latest_histories(connection, network_ids, now)
-    percentiles = latest_percentiles(connection, network_ids, now)
-    failures = standing_failures_of(connection, network_ids)
-    found = {}
-    for each in network_ids:
-        known = fees.get(each), histories.get(each), *_latest_two(percentiles, each)
-        found[each] = LatestGas(*known, tuple(failures[each]))
-    return found
-
-
-def latest_figures(
-    connection: Connection, network_ids: Sequence[NetworkId], now: datetime, window: timedelta
-) -> dict[NetworkId, LatestFigures]:
-    """Return what pages show of several networks, in few statements, however many these are."""
-    fees = _latest_fees_of(connection, network_ids, now)
+    histories = _latest_histories(connection, network_ids, now) if window is None else {}
     percentiles = latest_percentiles(connection, network_ids, now)
     failures = standing_failures_of(connection, network_ids)
     found = {}
     for each in network_ids:
         last = fees[each].asked_at if each in fees else now  # a flat fee stays one when it is old
-        percentile, threshold = _latest_two(percentiles, each)
-        recent = base_fee_bounds(connection, each, last - window, last)
-        found[each] = LatestFigures(fees.get(each), percentile, threshold, recent, failures[each])
+        recent = window and base_fee_bounds(connection, each, last - window, last)
+        known = fees.get(each), histories.get(each), *_latest_two(percentiles, each)
+        found[each] = LatestGas(*known, tuple(failures[each]), recent or NO_FEES)
     return found
 
 

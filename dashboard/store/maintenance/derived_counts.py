@@ -7,11 +7,10 @@ poll group is asked.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby, zip_longest
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -30,7 +29,6 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.maintenance.findings import Finding, first_of, rebuildable
 from dashboard.store.rejections.counts import recounted_days
@@ -45,7 +43,8 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.schema.columns import moment_of
-from dashboard.store.tracking.cohorts import split_cohort
+from dashboard.store.tracking.cohorts import mark_rejected
+from dashboard.store.tracking.poll_results import rejected_in
 from dashboard.store.tracking.transactions import index_tags
 
 _NONE: Final = literal(0, BigInteger)
@@ -156,13 +155,6 @@ _LOST: Final = select(*poll_groups.c["group_id", "within_id"]).where(
 """Groups whose cohorts nobody would ask: they are within one that is gone, or not asked itself."""
 
 
-class _Marks(NamedTuple):
-    """Whether a record is held, and of which of the watched networks."""
-
-    is_rejected: bool
-    networks: frozenset[int]
-
-
 def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
     """Yield which cohorts are wrong; a million hashes take some seconds."""
     sizes = (
@@ -210,37 +202,16 @@ def rebuild_cohorts(connection: Connection) -> None:
 
 
 def _mark(connection: Connection, cohort_id: int) -> None:
-    """Let the hashes of a cohort stay together only if the same networks hold records."""
-    column = tracked_hashes.c
-    query = select(column.tx_hash, rejections.c.network_id).distinct()
-    query = query.join_from(
-        tracked_hashes, rejections, rejections.c.tx_hash == column.tx_hash, isouter=True
-    )
-    networks: defaultdict[TxHash, set[int]] = defaultdict(set)
-    for tx_hash, network_id in connection.execute(query.where(column.cohort_id == cohort_id)):
-        networks[tx_hash].update([] if network_id is None else [network_id])
-    watched = set(
-        connection.scalars(
-            select(watched_cohorts.c.network_id).where(watched_cohorts.c.cohort_id == cohort_id)
-        )
-    )
-    alike: defaultdict[_Marks, list[TxHash]] = defaultdict(list)
-    for tx_hash, found in networks.items():
-        alike[_Marks(bool(found), frozenset(found & watched))].append(tx_hash)
-    (stays, _), *others = alike.items()
-    for marks, hashes in others:
-        new_id = split_cohort(connection, cohort_id, hashes)
-        assert new_id is not None  # noqa: S101 - this transaction has just found them there
-        _set_marks(connection, new_id, marks)
-    _set_marks(connection, cohort_id, stays)
-
-
-def _set_marks(connection: Connection, cohort_id: int, marks: _Marks) -> None:
-    of_cohort = update(cohorts).where(cohorts.c.cohort_id == cohort_id)
-    connection.execute(of_cohort.values(is_rejected=marks.is_rejected))
+    """Mark the hashes of a cohort anew, which part if records of different networks are held."""
+    for table in (cohorts, watched_cohorts):
+        unmarked = update(table).where(table.c.cohort_id == cohort_id).values(is_rejected=False)
+        connection.execute(unmarked)
     column = watched_cohorts.c
-    of_watched = update(watched_cohorts).where(column.cohort_id == cohort_id)
-    connection.execute(of_watched.values(is_rejected=column.network_id.in_(marks.networks)))
+    on_networks = select(column.network_id).where(column.cohort_id == cohort_id)
+    watched = set(connection.scalars(on_networks))
+    found = rejected_in(connection, [cohort_id])
+    for network_id in sorted(found, key=lambda each: (each not in watched, each)):
+        mark_rejected(connection, network_id, found[network_id])
 
 
 def _miscounted() -> Select[Any]:

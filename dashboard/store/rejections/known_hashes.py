@@ -13,6 +13,7 @@ from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
     RejectionStage,
 )
+from dashboard.store.engine.driver import placeholders
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
@@ -113,11 +114,8 @@ _LEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1)
 _VERSIONS: Final = (
     "SELECT network_id, timestamp, rejection_id, tx_hash, sender, nonce, tx_rejection_stage, "
     "reason_message, block_number, first_seen_at FROM rejections "
-    "WHERE tx_hash = ? AND coalesce(timestamp, first_seen_at) >= ? "
+    "WHERE tx_hash IN {} AND coalesce(timestamp, first_seen_at) >= ? "
     "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
-)
-_VERSIONS_OF_MANY: Final = (
-    _VERSIONS.replace("tx_hash = ?", "tx_hash = ANY(%s)").replace("?", "%s")  # only for PostgreSQL
 )
 _MOST_VERSIONS: Final = 100
 """Versions of one hash that are compared here: SQLite takes longer to sort a few rows."""
@@ -133,9 +131,7 @@ class RejectionReader:
     def __init__(self, store: Store) -> None:
         """Take a connection of its own at the first question."""
         self._reader = store.driver_reader()
-        mark = self._reader.parameter
-        self._arrivals = _ARRIVALS.replace("?", mark)
-        self._versions = _VERSIONS.replace("?", mark)
+        self._arrivals = _ARRIVALS.replace("?", self._reader.parameter)
         self.is_near = self._reader.is_near
 
     def newest(self) -> int:
@@ -159,25 +155,16 @@ class RejectionReader:
         self, networks: Collection[NetworkId], tx_hash: TxHash, now: datetime
     ) -> RejectedTransaction | None:
         """Answer as `read.queryable_record` does, or raise TooManyVersions."""
-        since = milliseconds_of(now - QUERYABLE_WINDOW)
-        rows = self._reader.rows(
-            self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS)
-        )
-        if len(rows) == _MOST_VERSIONS:
-            raise TooManyVersions
-        own = [row for row in rows if row[0] in networks]
-        return record_of(max(own, key=_rank)) if own else None
+        return self.queryable_records(networks, [tx_hash], now).get(tx_hash)
 
     def queryable_records(
         self, networks: Collection[NetworkId], hashes: Collection[TxHash], now: datetime
     ) -> dict[TxHash, RejectedTransaction]:
-        """Return what `queryable_record` finds of each; one query where the database is remote."""
-        if self.is_near:
-            found = ((each, self.queryable_record(networks, each, now)) for each in hashes)
-            return {tx_hash: record for tx_hash, record in found if record is not None}
-        since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
-        wanted = [bytes(tx_hash) for tx_hash in set(hashes)]
-        rows = self._reader.rows(_VERSIONS_OF_MANY, (wanted, since, _LEAD, since, limit))
+        """Return the same of several, by one query; what has no record is left out."""
+        since, wanted = milliseconds_of(now - QUERYABLE_WINDOW), set(map(bytes, hashes))
+        limit = _MOST_VERSIONS * len(wanted)
+        query = _VERSIONS.format(placeholders(wanted)).replace("?", self._reader.parameter)
+        rows = self._reader.rows(query, (*wanted, since, _LEAD, since, limit))
         if len(rows) == limit:
             raise TooManyVersions
         last: dict[TxHash, tuple[Any, ...]] = {}

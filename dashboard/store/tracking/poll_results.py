@@ -113,7 +113,7 @@ def record_untracked_results(
 def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
     """Give new cohorts the results, and the blocks, that are known from before the tracking."""
     for some in portions(cohort_ids):
-        rejected, included = _rejected_in(connection, some), _included_in(connection, some)
+        rejected, included = rejected_in(connection, some), _included_in(connection, some)
         for (cohort_id, results), hashes in _earlier_results(connection, some).items():
             new_id = split_cohort(connection, cohort_id, hashes)
             for network_id, values in results:
@@ -222,9 +222,7 @@ def _earlier_results(
     return groups
 
 
-def _rejected_in(
-    connection: Connection, cohort_ids: Sequence[int]
-) -> dict[NetworkId, list[TxHash]]:
+def rejected_in(connection: Connection, cohort_ids: Sequence[int]) -> dict[NetworkId, list[TxHash]]:
     """Return the hashes of cohorts that have rejections, by the networks of these."""
     query = (
         select(rejections.c.network_id, tracked_hashes.c.tx_hash)

@@ -11,13 +11,12 @@ from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import (
-    NO_FEES,
     FeeBounds,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import Dated, LatestFigures, LatestGas, latest_figures, latest_gas
+from dashboard.store.gas import Dated, LatestGas, latest_gas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure
 from tests.builders import (
     A_MOMENT,
@@ -151,13 +150,13 @@ def test_figures_of_several_networks_are_what_is_known_of_each(store: Store) -> 
     observe(store, 8, failures=((Operation.BASE_FEE_HISTORY, SILENCE),))
 
     with store.read() as connection:
-        found = latest_figures(connection, [ANOTHER_NETWORK, A_NETWORK], A_MOMENT + DAY, DAY)
+        found = latest_gas_of(connection, [ANOTHER_NETWORK, A_NETWORK], A_MOMENT + DAY, DAY)
         known = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
 
     nothing, figures = found[ANOTHER_NETWORK], found[A_NETWORK]
-    assert nothing == LatestFigures(None, None, None, NO_FEES, [])
+    assert nothing == LatestGas()
     assert figures.suggested_gas_fees == known.suggested_gas_fees
     assert figures.base_fee_percentile == known.base_fee_percentile
     assert figures.busy_threshold == known.busy_threshold
-    assert tuple(figures.failures) == known.failures
+    assert figures.failures == known.failures
     assert figures.recent == FeeBounds(2, Wei(9), Wei(12))

@@ -54,7 +54,7 @@ from dashboard.store.fees.stored_fees import (
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import latest_figures, latest_gas_of
+from dashboard.store.gas import latest_gas_of
 from dashboard.store.monitoring.answer_counts import (
     last_answers_of,
     read_standing_failures,
@@ -174,7 +174,7 @@ READS: dict[str, Read] = {
     ).read(it, A_MOMENT),
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas_of(it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT),
-    "latest_figures": lambda it: latest_figures(
+    "latest_figures": lambda it: latest_gas_of(
         it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT, seconds(60)
     ),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
