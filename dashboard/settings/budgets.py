@@ -14,7 +14,7 @@ from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import METHODS, NODE_READING, bare_method
 from dashboard.domain.quantity import shorten
-from dashboard.settings.layers import Remark
+from dashboard.settings.layers import Remark, SettingPath
 
 if TYPE_CHECKING:
     from dashboard.settings.schema import (
@@ -54,7 +54,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def check_budgets(settings: Settings) -> Iterator[Remark]:
     """Yield budgets that are named and not there, or that could not be kept."""
     for name, network in settings.networks.items():
-        for path, endpoint in _endpoints(network):
+        for path, endpoint in endpoints_of(network):
             if endpoint.budget and endpoint.budget not in settings.budgets:
                 known = ", ".join(settings.budgets) or "none"
                 message = f"is {shorten(endpoint.budget)}, which is no table of [budgets]: there "
@@ -72,7 +72,7 @@ def check_budgets(settings: Settings) -> Iterator[Remark]:
             yield from _check_plan(settings, each.budget(name))
 
 
-def _endpoints(network: NetworkSettings) -> Iterator[tuple[tuple[str, ...], EndpointSettings]]:
+def endpoints_of(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
     """Yield each endpoint with its path in the table of the network."""
     for key in ("exclusion", "gas", "node"):
         if (endpoint := getattr(network, key)) is not None:

@@ -15,9 +15,9 @@ from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
-from dashboard.settings.budgets import check_budgets
+from dashboard.settings.budgets import check_budgets, endpoints_of
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
-from dashboard.settings.check_addresses import check_addresses, check_clear_text, endpoints_of
+from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import (

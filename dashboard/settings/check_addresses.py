@@ -13,6 +13,7 @@ from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret, holds_login
 from dashboard.errors import StoreError
+from dashboard.settings.budgets import endpoints_of
 from dashboard.settings.layers import Remark, SettingPath, quoted
 from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
@@ -217,16 +218,6 @@ def _check_websocket(endpoint: EndpointSettings, url: str, path: SettingPath) ->
         yield own, "is no whole address that begins with wss:// or ws://: write one"
     elif endpoint.url.reveal().startswith(_WEBSOCKET_SCHEME):
         yield own, "stands beside a url that is one itself: leave it out, or give url an https one"
-
-
-def endpoints_of(network: NetworkSettings) -> Iterator[tuple[SettingPath, EndpointSettings]]:
-    """Yield the endpoints of a network, as far as they can be read, and where they stand."""
-    for role in ("exclusion", "gas", "node"):
-        if (endpoint := getattr(network, role)) is not None:
-            yield (role,), endpoint
-    for role, several in (("exclusions", network.exclusions), ("nodes", network.nodes)):
-        for place, endpoint in enumerate(several):
-            yield (role, str(place)), endpoint
 
 
 _CLEAR: Final = ("http://", "ws://")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dashboard.application.context import ChoosableSetting
 from dashboard.domain.secret import MASK, Secret
+from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import InputError
 from dashboard.settings.check import check_together
 from dashboard.settings.layers import (
@@ -22,7 +23,7 @@ from dashboard.settings.layers import (
 )
 from dashboard.settings.load import choosable_paths
 from dashboard.settings.schema import Settings
-from dashboard.settings.values import PriceOfCoin, parse_price
+from dashboard.settings.values import parse_price
 from dashboard.store.chosen_settings import LOGIN, PASSWORD, ChosenValue
 
 Chosen = Mapping[str, ChosenValue]
@@ -134,6 +135,6 @@ def _plain(value: object) -> str | int | list[str]:
     """Write a value as TOML has it; empty for none, a mask for a password."""
     if isinstance(value, Secret):
         return MASK if value else ""
-    if isinstance(value, PriceOfCoin):
-        return str(value.price)
+    if isinstance(value, CoinPrice):
+        return str(value)
     return "" if value is None else cast("str | int | list[str]", value)

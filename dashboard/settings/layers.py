@@ -7,7 +7,7 @@ import errno
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -26,6 +26,7 @@ from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret, holds_login
+from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.wire.decoding import TooDeep, in_plain_words, read_toml
 
 Table: TypeAlias = dict[str, Any]
@@ -113,7 +114,6 @@ class Unreadable(Exception):
     """A file cannot be read; `mistake` says why."""
 
     def __init__(self, mistake: Mistake) -> None:
-        """Keep the mistake."""
         super().__init__(str(mistake))
         self.mistake = mistake
 
@@ -237,8 +237,8 @@ def _holds(table: object, path: SettingPath) -> bool:
 FIXED: Final = "fixed"
 """The field of the settings that no file says: it follows from the others."""
 
-OURS: Final = (timedelta, Wei)
-"""Types that msgspec knows too, and would read from another text than people write."""
+OURS: Final = (timedelta, datetime, Wei, CoinPrice)
+"""Types that msgspec knows too, and would read from something else than people write."""
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "websocket_url", "key", "secret", "secrets", "password"})

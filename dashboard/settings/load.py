@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
@@ -14,6 +14,7 @@ import platformdirs
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
 from dashboard.settings.layers import (
@@ -36,8 +37,6 @@ from dashboard.settings.values import (
     ByteSize,
     FreeSpace,
     KeptFor,
-    PointInTime,
-    PriceOfCoin,
     Rate,
     parse_duration,
     parse_fee,
@@ -69,8 +68,8 @@ _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     Wei: parse_fee,
     Rate: parse_rate_setting,
     KeptFor: parse_kept_for,
-    PointInTime: parse_point_in_time,
-    PriceOfCoin: parse_price,
+    datetime: parse_point_in_time,
+    CoinPrice: parse_price,
 }
 _LISTS: Final = (
     ("serve", "method_prefixes"),

@@ -106,8 +106,7 @@ def line_limits_of(network: NetworkSettings) -> LineLimits:
     """
     end = None
     if network.ends_limits:
-        written = network.line_limits_end
-        end = LimitsEnd(None if written is None else written.at, network.line_limits_end_block)
+        end = LimitsEnd(network.line_limits_end, network.line_limits_end_block)
     usual = usual_limits_of(network)
     tables = (*_periods(network), *([] if usual is None else [usual]))
     return LineLimits(tables, end, is_asked_after=network.after_limits == "seldom")
@@ -116,7 +115,7 @@ def line_limits_of(network: NetworkSettings) -> LineLimits:
 def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
     last: datetime | None = None
     for number, each in enumerate(sorted(network.limit_periods, key=_begin)):
-        since, until = (None if at is None else at.at for at in (each.since, each.until))
+        since, until = each.since, each.until
         if since is not None and until is not None and until <= since:
             raise SettingsError(f"the period of {shorten(each.table)} ends before it begins")
         if number and (last is None or since is None or since < last):
@@ -128,7 +127,7 @@ def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
 
 
 def _begin(period: LimitPeriodSettings) -> datetime:
-    return datetime.min.replace(tzinfo=UTC) if period.since is None else period.since.at
+    return period.since or datetime.min.replace(tzinfo=UTC)
 
 
 def usual_limits_of(network: NetworkSettings) -> ModuleLimits | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
@@ -14,7 +14,7 @@ from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.transaction_cost import USUAL_COIN
+from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.settings.budgets import BudgetSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.mail import BounceSettings, MailSettings, RecipientSettings
@@ -23,8 +23,6 @@ from dashboard.settings.values import (
     ByteSize,
     FreeSpace,
     KeptFor,
-    PointInTime,
-    PriceOfCoin,
     Rate,
 )
 
@@ -188,7 +186,7 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     networks: Annotated[int, Meta(ge=1, le=3)]
     key: Secret
-    line_limits_end: PointInTime | None = None
+    line_limits_end: datetime | None = None
 
 
 FEWEST_CALLS: Final = 10
@@ -274,8 +272,8 @@ class LimitPeriodSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     table: Annotated[str, Meta(min_length=1)]
-    since: PointInTime | None = None
-    until: PointInTime | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -311,11 +309,11 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     serve_fees: bool = True
     module_limits: str = ""
     limit_periods: list[LimitPeriodSettings] = []
-    line_limits_end: PointInTime | None = None
+    line_limits_end: datetime | None = None
     line_limits_end_block: BlockNumber | None = None
     after_limits: Literal["seldom", "never"] = "seldom"
     coin: Coin = USUAL_COIN
-    coin_price: PriceOfCoin | None = None
+    coin_price: CoinPrice | None = None
     fees: FeePolicy | None = None
 
     @property

@@ -35,7 +35,6 @@ class KeptFor:
     """
 
     def __init__(self, length: timedelta | None) -> None:
-        """Take the length; None is forever."""
         self.length: Final = length
 
 
@@ -51,28 +50,6 @@ class FreeSpace(ByteSize):
     """How many bytes should be free; 0B: none need be."""
 
 
-class PointInTime:
-    """A moment, written as a date-time with its offset, as a date, or in Unix seconds.
-
-    No dataclass, as `KeptFor`.
-    """
-
-    def __init__(self, at: datetime) -> None:
-        """Take the moment, in UTC."""
-        self.at: Final = at
-
-
-class PriceOfCoin:
-    """What one coin costs, written as an amount and a currency: 3150 USD.
-
-    No dataclass, as `KeptFor`.
-    """
-
-    def __init__(self, price: CoinPrice) -> None:
-        """Take the price."""
-        self.price: Final = price
-
-
 def parse_fee(text: object) -> Wei:
     """Read a fee exactly, zero included; ValueError says what is expected."""
     try:
@@ -81,10 +58,10 @@ def parse_fee(text: object) -> Wei:
         raise ValueError(str(error)) from error
 
 
-def parse_price(text: object) -> PriceOfCoin:
+def parse_price(text: object) -> CoinPrice:
     """Read the price of a coin; ValueError says what is expected."""
     try:
-        return PriceOfCoin(read_coin_price(text))
+        return read_coin_price(text)
     except InputError as error:
         raise ValueError(str(error)) from error
 
@@ -92,16 +69,16 @@ def parse_price(text: object) -> PriceOfCoin:
 _UNIX_SECONDS: Final = range(10**9, 10**10)
 
 
-def parse_point_in_time(written: object) -> PointInTime:
+def parse_point_in_time(written: object) -> datetime:
     """Read a moment; ValueError says what is expected."""
     if isinstance(written, str):
         written = _moment_of_text(written)
     if isinstance(written, int) and written in _UNIX_SECONDS:
-        return PointInTime(datetime.fromtimestamp(written, UTC))
+        return datetime.fromtimestamp(written, UTC)
     if isinstance(written, datetime) and written.tzinfo is not None:
-        return PointInTime(written.astimezone(UTC))
+        return written.astimezone(UTC)
     if isinstance(written, date) and not isinstance(written, datetime):
-        return PointInTime(datetime(written.year, written.month, written.day, tzinfo=UTC))
+        return datetime(written.year, written.month, written.day, tzinfo=UTC)
     raise ValueError(_no_moment(written))
 
 

@@ -274,7 +274,6 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         cost=cost_of(network, settings),
         cadence=cadence_of(network, settings),
         rules=condition_rules(settings),
-        coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
         price_setting=_price_setting(network, settings),
     )
 

@@ -54,7 +54,7 @@ def test_choice_holds_below_what_the_file_says(tmp_path: Path) -> None:
     assert (mail.smtp_host, mail.smtp_port, mail.security) == ("mail.example", 2525, Security.TLS)
     assert mail.sender == "linewatch@example.org"
     assert mail.password.reveal() == "file:/etc/passwd"  # as it is typed: no file is read
-    prices = {name: each.coin_price and each.coin_price.price for name, each in networks.items()}
+    prices = {name: each.coin_price for name, each in networks.items()}
     assert prices == {
         "linea": CoinPrice(3_150_000_000, "USD"),
         "mine.too": CoinPrice(2_500_000, "EUR"),

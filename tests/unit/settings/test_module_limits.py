@@ -12,7 +12,6 @@ from dashboard.errors import SettingsError
 from dashboard.settings import NetworkSettings
 from dashboard.settings.presets import line_limits_of, table_names, usual_limits_of
 from dashboard.settings.schema import LimitPeriodSettings
-from dashboard.settings.values import PointInTime
 from tests.builders import A_MOMENT
 
 LINEA = 59144
@@ -89,7 +88,7 @@ def periods(*bounds: tuple[int, int]) -> list[LimitPeriodSettings]:
     return [
         LimitPeriodSettings(
             f"linea-{name}",
-            *(PointInTime(A_MOMENT + timedelta(hours=hour)) if hour else None for hour in hours),
+            *(A_MOMENT + timedelta(hours=hour) if hour else None for hour in hours),
         )
         for name, hours in zip(("sepolia", "limitless"), bounds, strict=True)
     ]

@@ -336,9 +336,7 @@ def test_end_of_line_limits_is_written_as_sequencers_or_people_write_it(
 ) -> None:
     settings = loaded(tmp_path, f"{NETWORK}line_limits_end = {written}\n")
 
-    end = settings.networks["mine"].line_limits_end
-    assert end is not None
-    assert end.at == datetime(2027, 1, 15, 8, tzinfo=UTC)
+    assert settings.networks["mine"].line_limits_end == datetime(2027, 1, 15, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
