@@ -25,6 +25,7 @@ from dashboard.store.access.people import (
     add_subject,
     change_role,
     confirm_session,
+    drop_invitation,
     end_sessions_at,
     end_sessions_of,
     find_person,
@@ -32,7 +33,6 @@ from dashboard.store.access.people import (
     invited_person,
     note_second_factor,
     save_password,
-    use_invitation,
 )
 from dashboard.store.engine.connection import Connection
 
@@ -63,7 +63,7 @@ class People(Sessions, Accounts):
             now = self._context.now()
             if invited_person(connection, digest(token), now) is None:
                 raise InputError("this invitation was used in this moment: sign in")
-            use_invitation(connection, person)
+            drop_invitation(connection, person)
             by = acting(person, now, device)
             note_action(connection, by, Action.SET_PASSWORD, person.name)
             save_password(connection, person, hashed)

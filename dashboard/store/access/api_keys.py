@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
 
 from dashboard.domain.people.access import KeyLimits
-from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import insert_new, upsert_sums
 from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, installation
+from dashboard.store.schema.columns import columns_of, read_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +120,14 @@ def keys_version(connection: Connection) -> int:
 
 def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
     """Add to the use of credentials, by the digests of their keys."""
-    rows = [
-        {
-            "key_digest": digest,
-            "last_used_at": use.last_used_at,
-            "calls": use.calls,
-            "refusals": use.refusals,
-        }
-        for digest, use in uses.items()
-    ]
+    rows = [columns_of(api_key_uses, use, key_digest=digest) for digest, use in uses.items()]
     upsert_sums(connection, api_key_uses, rows, latest="last_used_at")
 
 
 def key_uses(connection: Connection) -> dict[bytes, KeyUse]:
     """Return the use of each credential, by the digest of its key."""
     return {
-        row.key_digest: KeyUse(row.last_used_at, row.calls, row.refusals)
+        row.key_digest: read_as(KeyUse, row, api_key_uses)
         for row in connection.execute(select(api_key_uses))
     }
 
@@ -149,16 +141,14 @@ def _keys(connection: Connection, name: str | None) -> list[StoredKey]:
         credentials = credentials.where(api_key_credentials.c.api_key_id.in_(_id_of(name)))
     of_key: dict[int, list[Credential]] = defaultdict(list)
     for row in connection.execute(credentials):
-        of_key[row.api_key_id].append(
-            Credential(row.key_digest, row.secret_digest, row.created_at, row.ends_at)
-        )
+        of_key[row.api_key_id].append(read_as(Credential, row, api_key_credentials))
     return [
-        StoredKey(
-            row.name,
-            _limits(row),
-            row.created_at,
-            row.revoked_at,
-            tuple(of_key[row.api_key_id]),
+        read_as(
+            StoredKey,
+            row,
+            api_keys,
+            limits=_limits(row),
+            credentials=tuple(of_key[row.api_key_id]),
         )
         for row in connection.execute(query)
     ]
@@ -166,24 +156,19 @@ def _keys(connection: Connection, name: str | None) -> list[StoredKey]:
 
 def _limit_columns(limits: KeyLimits) -> dict[str, Any]:
     network_ids, methods = limits.network_ids, limits.methods
-    return {
-        "network_ids": None if network_ids is None else sorted(network_ids),
-        "methods": None if methods is None else sorted(methods),
-        "requests_per_second": limits.requests_per_second,
-        "burst": limits.burst,
-        "may_report": limits.may_report,
-    }
+    return columns_of(
+        api_keys,
+        limits,
+        network_ids=None if network_ids is None else sorted(network_ids),
+        methods=None if methods is None else sorted(methods),
+    )
 
 
 def _limits(row: Row[Any]) -> KeyLimits:
-    limits = KeyLimits(
-        requests_per_second=row.requests_per_second, burst=row.burst, may_report=row.may_report
+    networks, methods = (
+        None if each is None else frozenset(each) for each in (row.network_ids, row.methods)
     )
-    if row.network_ids is not None:
-        limits = replace(limits, network_ids=frozenset(map(NetworkId, row.network_ids)))
-    if row.methods is not None:
-        limits = replace(limits, methods=frozenset(row.methods))
-    return limits
+    return read_as(KeyLimits, row, api_keys, network_ids=networks, methods=methods)
 
 
 def _in_use(name: str) -> tuple[Any, ...]:
@@ -210,13 +195,7 @@ def _end_credentials(connection: Connection, name: str, at: datetime) -> None:
 
 
 def _add_credential(connection: Connection, name: str, credential: Credential) -> None:
-    row = {
-        "key_digest": credential.key_digest,
-        "secret_digest": credential.secret_digest,
-        "api_key_id": _id_of(name),
-        "created_at": credential.created_at,
-        "ends_at": credential.ends_at,
-    }
+    row = columns_of(api_key_credentials, credential, api_key_id=_id_of(name))
     connection.execute(api_key_credentials.insert().values(**row))
 
 

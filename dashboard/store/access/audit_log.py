@@ -12,8 +12,10 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select,
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.errors import NotAllowed
 from dashboard.store.access.tokens import token_of_id
+from dashboard.store.engine.batching import within
 from dashboard.store.engine.upsert import holds_text
 from dashboard.store.schema import audit_log, installation
+from dashboard.store.schema.columns import read_as
 
 _LOOKED_BACK: Final = 10_000
 """Latest actions among which the last of a kind is searched."""
@@ -86,15 +88,7 @@ def audit_entries(
         query = query.where(tuple_(column.at, column.audit_id) < before)
     rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
     return [
-        AuditEntry(
-            row.at,
-            row.actor,
-            Action(row.action),
-            row.subject,
-            row.details or {},
-            row.origin or "",
-            row.audit_id,
-        )
+        read_as(AuditEntry, row, audit_log, details=row.details or {}, origin=row.origin or "")
         for row in rows
     ]
 
@@ -136,10 +130,7 @@ def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:
     column = audit_log.c
     if wanted.action is not None:
         yield column.action == wanted.action.value
-    if wanted.since is not None:
-        yield column.at >= wanted.since
-    if wanted.until is not None:
-        yield column.at <= wanted.until
+    yield from within(column.at, wanted.since, wanted.until)
     if wanted.actor:
         yield holds_text(column.actor, wanted.actor)
     if wanted.origin:

@@ -14,6 +14,7 @@ from dashboard.domain.secret import Secret
 from dashboard.store.access.people import Person, drop_steps, find_person_by_id
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import passkeys, people, recovery_codes, sign_in_steps
+from dashboard.store.schema.columns import columns_of, read_as
 
 STEP_LASTS: Final = timedelta(minutes=5)
 """How long the second half of a sign-in is waited for."""
@@ -89,9 +90,8 @@ def use_recovery_code(connection: Connection, person: Person, code_digest: bytes
 def passkeys_of(connection: Connection, person: Person) -> list[Passkey]:
     """Return the passkeys of a person, the oldest first."""
     theirs = passkeys.c.person_id == person.person_id
-    columns = [each for each in passkeys.c if each.name != "person_id"]
-    rows = connection.execute(select(*columns).where(theirs).order_by(passkeys.c.passkey_id))
-    return [Passkey(**row) for row in rows.mappings()]
+    rows = connection.execute(select(passkeys).where(theirs).order_by(passkeys.c.passkey_id))
+    return [read_as(Passkey, row, passkeys) for row in rows]
 
 
 def owner_of(connection: Connection, credential_id: bytes) -> Person | None:
@@ -103,14 +103,7 @@ def owner_of(connection: Connection, credential_id: bytes) -> Person | None:
 
 def add_passkey(connection: Connection, person: Person, passkey: Passkey) -> bool:
     """Let a person sign in with a passkey, which gets an id; False if its key is known already."""
-    row = {
-        "credential_id": passkey.credential_id,
-        "person_id": person.person_id,
-        "name": passkey.name,
-        "public_key": passkey.public_key,
-        "sign_count": passkey.sign_count,
-        "created_at": passkey.created_at,
-    }
+    row = columns_of(passkeys, passkey, person_id=person.person_id)
     return insert_new(connection, passkeys, row)
 
 

@@ -30,6 +30,7 @@ from dashboard.store.schema import (
     sessions,
     sign_in_steps,
 )
+from dashboard.store.schema.columns import columns_of, read_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def disable_person(connection: Connection, person: Person, at: datetime | None) 
     """Keep a person out from a moment on, all sessions and invitations ended; None lets them in."""
     connection.execute(_this(person).values(disabled_at=at))
     if at is not None:
-        _drop_invitations(connection, person)
+        drop_invitation(connection, person)
         drop_steps(connection, person)
         end_sessions_of(connection, person, at)
 
@@ -153,16 +154,21 @@ def drop_steps(connection: Connection, person: Person) -> None:
 def remove_person(connection: Connection, person: Person, at: datetime) -> None:
     """End all sessions and invitations of a person, for good; the name is free again."""
     connection.execute(_this(person).values(removed_at=at, password_hash=None))
-    _drop_invitations(connection, person)
+    drop_invitation(connection, person)
     drop_steps(connection, person)
     end_sessions_of(connection, person, at)
+
+
+def drop_invitation(connection: Connection, person: Person) -> None:
+    """Let the invitation of a person be valid no more."""
+    connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
 
 
 def save_invitation(
     connection: Connection, person: Person, token_digest: bytes, ends_at: datetime
 ) -> None:
     """Keep the one invitation of a person that is valid from now on."""
-    _drop_invitations(connection, person)
+    drop_invitation(connection, person)
     row = {"token_digest": token_digest, "person_id": person.person_id, "ends_at": ends_at}
     connection.execute(invitations.insert().values(**row))
 
@@ -188,11 +194,6 @@ def last_uses(connection: Connection) -> dict[int, datetime]:
     return {row.person_id: row.at for row in connection.execute(query)}
 
 
-def use_invitation(connection: Connection, person: Person) -> None:
-    """Let the invitation of a person be valid no more."""
-    _drop_invitations(connection, person)
-
-
 def save_session(
     connection: Connection, session: Session, secret_digest: bytes, sid: str | None = None
 ) -> None:
@@ -202,19 +203,8 @@ def save_session(
     the session that it belongs to.
     """
     _forget_sessions(connection, session.created_at - _ENDED_STAY_FOR)
-    row = {
-        "session_id": session.session_id,
-        "secret_digest": secret_digest,
-        "person_id": session.person.person_id,
-        "device": session.device,
-        "address": session.address,
-        "created_at": session.created_at,
-        "last_used_at": session.last_used_at,
-        "ends_at": session.ends_at,
-        "sid": sid,
-        "confirmed_at": session.confirmed_at,
-        "second_factor": session.second_factor,
-    }
+    whose = {"person_id": session.person.person_id, "secret_digest": secret_digest}
+    row = columns_of(sessions, session, **whose, sid=sid)
     connection.execute(sessions.insert().values(**row))
 
 
@@ -341,41 +331,25 @@ def _one(connection: Connection, query: Select[Any]) -> Session | None:
 
 
 def _session(row: Row[Any]) -> Session:
-    return Session(
-        row.session_id,
-        _person(row, row.met),
-        row.device,
-        row.address,
-        row.created_at,
-        row.last_used_at,
-        row.ends_at,
-        row.confirmed_at,
-        row.label or "",
-        row.second_factor,
-    )
+    person = _person(row, row.met)
+    return read_as(Session, row, sessions, person=person, label=row.label or "")
 
 
 def _person(row: Row[Any], created_at: datetime | None = None) -> Person:
-    return Person(
-        row.person_id,
-        row.name,
-        Role(row.role),
-        row.password_hash,
-        created_at or row.created_at,
-        row.issuer,
-        row.totp_key is not None,
-        row.passkeys,
-        row.disabled_at is not None,
-        row.subject,
+    return read_as(
+        Person,
+        row,
+        people,
+        person_id=row.person_id,
+        created_at=created_at or row.created_at,
+        has_app=row.totp_key is not None,
+        passkeys=row.passkeys,
+        is_disabled=row.disabled_at is not None,
     )
 
 
 def _this(person: Person) -> Any:  # noqa: ANN401 - an update, as SQLAlchemy types it
     return update(people).where(people.c.person_id == person.person_id)
-
-
-def _drop_invitations(connection: Connection, person: Person) -> None:
-    connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
 
 
 def _end(connection: Connection, at: datetime, *those: ColumnElement[bool]) -> int:

@@ -13,6 +13,7 @@ from dashboard.domain.people.access import Role
 from dashboard.store.access.people import Person
 from dashboard.store.engine.connection import Connection
 from dashboard.store.schema import api_replies, api_tokens, people
+from dashboard.store.schema.columns import columns_of, read_as
 
 REPLIES_STAY_FOR = timedelta(hours=24)
 """How long a request with the same Idempotency-Key gets the same answer."""
@@ -61,17 +62,13 @@ def add_token(
     ids = select(api_tokens.c.token_id).where(forgotten)
     connection.execute(delete(api_replies).where(api_replies.c.token_id.in_(ids)))
     connection.execute(delete(api_tokens).where(forgotten))
-    row = {
-        "token_digest": token_digest,
-        "name": token.name,
-        "role": token.role.value,
-        "subjects": None if token.subjects is None else sorted(token.subjects),
-        "created_at": token.created_at,
-        "created_by": token.created_by,
-        "ends_at": token.ends_at,
-        "person_id": None if person is None else person.person_id,
-        "made_with": token.made_with,
-    }
+    row = columns_of(
+        api_tokens,
+        token,
+        token_digest=token_digest,
+        subjects=None if token.subjects is None else sorted(token.subjects),
+        person_id=None if person is None else person.person_id,
+    )
     connection.execute(api_tokens.insert().values(**row))
 
 
@@ -131,7 +128,7 @@ def saved_reply(
         api_replies.c.at > now - REPLIES_STAY_FOR,
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else SavedReply(row.request_digest, row.status, row.body)
+    return None if row is None else read_as(SavedReply, row, api_replies)
 
 
 def save_reply(
@@ -139,14 +136,8 @@ def save_reply(
 ) -> None:
     """Save an answer in the transaction of what it answers; those of yesterday are forgotten."""
     connection.execute(delete(api_replies).where(api_replies.c.at <= at - REPLIES_STAY_FOR))
-    row = {
-        "token_id": token.token_id,
-        "request_key": request_key,
-        "request_digest": reply.request_digest,
-        "at": at,
-        "status": reply.status,
-        "body": reply.body,
-    }
+    place = {"token_id": token.token_id, "request_key": request_key}
+    row = columns_of(api_replies, reply, **place, at=at)
     connection.execute(api_replies.insert().values(**row))
 
 
@@ -162,15 +153,11 @@ def _valid(now: datetime, *those: ColumnElement[bool]) -> Select[Any]:
 
 def _token(row: Row[Any]) -> Token:
     role = Role(row.role)
-    return Token(
-        row.token_id,
-        row.name,
-        role if row.person is None else role.at_most(Role(row.person_role)),
-        None if row.subjects is None else frozenset(row.subjects),
-        row.created_at,
-        row.created_by,
-        row.ends_at,
-        row.last_used_at,
-        row.person,
-        row.made_with,
+    return read_as(
+        Token,
+        row,
+        api_tokens,
+        role=role if row.person is None else role.at_most(Role(row.person_role)),
+        subjects=None if row.subjects is None else frozenset(row.subjects),
+        person=row.person,
     )

@@ -36,7 +36,7 @@ from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.closings import count_held
-from dashboard.store.alerts.conditions import grounds_of_row, subject_of
+from dashboard.store.alerts.conditions import grounds_of_row
 from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.alerts.recipients import is_to
 from dashboard.store.schema import (
@@ -51,6 +51,7 @@ from dashboard.store.schema import (
     suggested_gas_fees,
     transitions,
 )
+from dashboard.store.schema.columns import read_as
 
 _OF_NETWORKS: Final = or_(
     *(
@@ -126,7 +127,7 @@ def pending_conditions(connection: Connection) -> list[PendingCondition]:
     column = conditions.c
     query = select(conditions).where(_OF_NETWORKS, column.turning_since.is_not(None))
     return [
-        PendingCondition(subject_of(row, conditions), row[column.turning_since])
+        PendingCondition(read_as(Subject, row, conditions), row[column.turning_since])
         for row in connection.execute(query.order_by(column.turning_since)).mappings()
         if not State(row[column.state]).is_open
     ]
@@ -140,7 +141,7 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
     rows = connection.execute(query.where(_OF_NETWORKS).order_by(column.since)).mappings()
     return [
         OpenIncident(
-            subject_of(row, conditions),
+            read_as(Subject, row, conditions),
             State(row[column.state]),
             row[column.opened_at] or row[column.since],
             row[column.turning_since],

@@ -50,6 +50,7 @@ from dashboard.store.schema import (
     notifications,
     transitions,
 )
+from dashboard.store.schema.columns import read_as
 
 _MOST_HOLDING: Final = 3
 """Windows and quiet hours that a summary names as what held it."""
@@ -88,12 +89,11 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
         .order_by(column.position)
     )
     return [
-        OpenNotification(
-            row.notification_id,
-            Recipient(row.channel, row.address),
-            *(row.position, row.created_at, row.release_at, row.members, row.is_urgent),
-            kind=NotificationKind(row.kind),
-            precedence=Precedence(row.precedence),
+        read_as(
+            OpenNotification,
+            row,
+            notifications,
+            recipient=read_as(Recipient, row, notifications),
             is_of_network=row.tx_hash is None,
             incident_id=about.get(row.notification_id),
             was_held=row.held_for != "",
@@ -132,7 +132,7 @@ def held_notifications(connection: Connection, now: datetime) -> list[HeldNotifi
     return [
         HeldNotification(
             row[column.notification_id],
-            Recipient(row[column.channel], row[column.address]),
+            read_as(Recipient, row, notifications),
             row[column.kind] == NotificationKind.CHANGE,
             row[column.held_by],
             incident_of(row),

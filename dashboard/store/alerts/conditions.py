@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, Table, bindparam, or_, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
 
 from dashboard.domain.alerts.condition import (
     Condition,
@@ -21,6 +21,7 @@ from dashboard.domain.alerts.condition import (
 from dashboard.domain.alerts.kinds.table import GROUNDS
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
+from dashboard.store.schema.columns import columns_of, read_as
 
 _NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
 _CONDITIONS: Final = select(
@@ -47,10 +48,7 @@ def current_conditions(
     There are few subjects: each is a parameter.
     """
     rows = connection.execute(_CONDITIONS, {"some": [each.key() for each in subjects]})
-    return {
-        row.subject: Condition(State(row.state), row.since, row.turning_since, row.seen_at)
-        for row in rows
-    }
+    return {row.subject: read_as(Condition, row, conditions) for row in rows}
 
 
 def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:
@@ -91,15 +89,8 @@ def insert_transition(
     **more: Any,  # noqa: ANN401 - the values of its other columns
 ) -> None:
     """Store a transition as such: no condition follows, and nobody is notified by a rule."""
-    row = _subject_row(transition.subject) | more
-    row |= {
-        "transition_id": transition.transition_id,
-        "before": transition.before,
-        "after": transition.after,
-        "at": transition.at,
-        "since": transition.since,
-        "grounds": row_of_grounds(transition.grounds),
-    }
+    more |= _subject_row(transition.subject)
+    row = columns_of(transitions, transition, grounds=row_of_grounds(transition.grounds), **more)
     connection.execute(transitions.insert().values(**row))
 
 
@@ -115,29 +106,9 @@ def record_inclusion(connection: Connection, included: Transition) -> bool:
 
 def transition_of(row: RowMapping) -> Transition:
     """Read a row that holds the columns of a transition."""
-    column = transitions.c
-    before = row[column.before]
-    return Transition(
-        row[column.transition_id],
-        subject_of(row, transitions),
-        None if before is None else State(before),
-        State(row[column.after]),
-        row[column.at],
-        grounds_of_row(row[column.grounds]),
-        row[column.since],
-    )
-
-
-def subject_of(row: RowMapping, table: Table) -> Subject:
-    """Read the columns of a subject, of conditions or transitions."""
-    column = table.c
-    return Subject(
-        SubjectKind(row[column.kind]),
-        row[column.network_id],
-        row[column.tx_hash],
-        row[column.rule],
-        row[column.dimension],
-    )
+    subject = read_as(Subject, row, transitions)
+    grounds = grounds_of_row(row[transitions.c.grounds])
+    return read_as(Transition, row, transitions, subject=subject, grounds=grounds)
 
 
 def measured_conditions(
@@ -148,9 +119,7 @@ def measured_conditions(
     of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
     rows = connection.execute(select(conditions).where(of_kinds)).mappings()
     return {
-        subject_of(row, conditions): Condition(
-            State(row[column.state]), row[column.since], row[column.turning_since]
-        )
+        read_as(Subject, row, conditions): read_as(Condition, row, conditions, seen_at=None)
         for row in rows
     }
 
@@ -203,14 +172,7 @@ def _compare_and_set(
 
 
 def _subject_row(subject: Subject) -> dict[str, object]:
-    return {
-        "subject": subject.key(),
-        "kind": subject.kind,
-        "network_id": subject.network_id,
-        "tx_hash": subject.tx_hash,
-        "rule": subject.rule,
-        "dimension": subject.dimension,
-    }
+    return columns_of(conditions, subject, subject=subject.key())
 
 
 def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:

@@ -47,6 +47,7 @@ from dashboard.store.schema import (
     notifications,
     transitions,
 )
+from dashboard.store.schema.columns import read_as
 
 _MOST_ALIKE: Final = 10
 _MOST_CHANGES: Final = 200
@@ -191,11 +192,12 @@ def notifications_of(
         .limit(limit)
     )
     return [
-        IncidentNotification(
-            row.at,
-            Recipient(row.channel, row.address),
-            NotificationKind(row.kind),
-            NotificationState(row.state),
+        read_as(
+            IncidentNotification,
+            row,
+            notifications,
+            at=row.at,
+            recipient=read_as(Recipient, row, notifications),
         )
         for row in connection.execute(query)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -30,7 +30,6 @@ from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
-    IncidentEventKind,
     IncidentState,
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -38,12 +37,9 @@ from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
+from dashboard.store.schema.columns import columns_of, read_as
 
 _MOST_OPENED: Final = 1000
-_SAME: Final = tuple(
-    each.name for each in fields(Incident) if each.name not in {"incident_id", "group", "state"}
-)
-"""Fields of an incident that are columns as they are."""
 
 
 def read_incidents(connection: Connection, query: Select[Any]) -> list[Incident]:
@@ -194,8 +190,7 @@ def make_all_due(connection: Connection, now: datetime) -> None:
 
 def insert_incident(connection: Connection, incident: Incident) -> None:
     """Store a new incident."""
-    row = {"incident_id": incident.incident_id, **_row_of(incident)}
-    connection.execute(incidents.insert().values(**row))
+    connection.execute(incidents.insert().values(**_row_of(incident)))
 
 
 def save_incident(connection: Connection, incident: Incident) -> None:
@@ -227,28 +222,21 @@ def incident_events_of(
     query = select(incident_events).where(column.incident_id.in_(ids)).order_by(column.event_id)
     found: defaultdict[UUID, list[IncidentEvent]] = defaultdict(list)
     for row in connection.execute(query):
-        event = IncidentEvent(
-            *(row.at, IncidentEventKind(row.kind), row.transitions),
-            *(row.actor, row.note, row.owner),
-        )
-        found[row.incident_id].append(event)
+        found[row.incident_id].append(read_as(IncidentEvent, row, incident_events))
     return found
 
 
 def incident_of(row: RowMapping) -> Incident:
     """Read a whole row."""
-    column = incidents.c
-    return Incident(
-        **{name: row[column[name]] for name in ("incident_id", *_SAME)},
-        group=tuple((name, value) for name, value in row[column.grouped_by]),
-        state=IncidentState(row[column.state]),
-    )
+    group = tuple((name, value) for name, value in row[incidents.c.grouped_by])
+    return read_as(Incident, row, incidents, group=group)
 
 
 def _row_of(incident: Incident) -> dict[str, Any]:
-    return {name: getattr(incident, name) for name in _SAME} | {
-        "open_key": incident.key if incident.is_open else None,
-        "network_id": incident.network_id,
-        "grouped_by": [list(pair) for pair in incident.group],
-        "state": incident.state,
-    }
+    return columns_of(
+        incidents,
+        incident,
+        open_key=incident.key if incident.is_open else None,
+        network_id=incident.network_id,
+        grouped_by=[list(pair) for pair in incident.group],
+    )

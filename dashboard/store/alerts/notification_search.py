@@ -26,6 +26,7 @@ from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
+from dashboard.store.engine.batching import within
 from dashboard.store.schema import (
     addresses_off,
     conditions,
@@ -113,10 +114,7 @@ def _conditions(
         yield _has_member(and_(*of_members))
     if wanted.search:
         yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
-    if wanted.since is not None:
-        yield notifications.c.created_at >= wanted.since
-    if wanted.until is not None:
-        yield notifications.c.created_at <= wanted.until
+    yield from within(notifications.c.created_at, wanted.since, wanted.until)
 
 
 def _follow(before: tuple[datetime, UUID] | None) -> Iterator[ColumnElement[bool]]:

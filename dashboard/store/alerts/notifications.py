@@ -18,9 +18,7 @@ from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
     DeliveryAttempt,
-    DeliveryResult,
     Notification,
-    NotificationKind,
     NotificationState,
     Recipient,
 )
@@ -43,6 +41,7 @@ from dashboard.store.schema import (
     tracked_hashes,
     transitions,
 )
+from dashboard.store.schema.columns import columns_of, read_as
 from dashboard.store.schema.rejections import stored_rejection
 
 # Written out, so that the planner sees that the partial index fits.
@@ -67,18 +66,18 @@ def waiting_row(
     release_at: datetime,
 ) -> dict[str, Any]:
     """Return the columns of a notification that is made now, and sent from `release_at` on."""
-    return {
-        "notification_id": notification_id,
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "message_id": message_id_of(connection, notification_id, domain),
-        "created_at": now,
-        "release_at": release_at,
-        "state": NotificationState.PENDING,
-        "attempts": 0,
-        "next_attempt_at": release_at,
-        "outcome": "",
-    }
+    return columns_of(
+        notifications,
+        recipient,
+        notification_id=notification_id,
+        message_id=message_id_of(connection, notification_id, domain),
+        created_at=now,
+        release_at=release_at,
+        state=NotificationState.PENDING,
+        attempts=0,
+        next_attempt_at=release_at,
+        outcome="",
+    )
 
 
 def member_row(
@@ -91,15 +90,15 @@ def member_row(
     reason: str = "",
 ) -> dict[str, Any]:
     """Return the columns of one change for one recipient: in a notification, or why in none."""
-    return {
-        "transition_id": transition_id,
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "position": position,
-        "incident_id": incident_id,
-        "notification_id": notification_id,
-        "reason": reason,
-    }
+    return columns_of(
+        notification_members,
+        recipient,
+        transition_id=transition_id,
+        position=position,
+        incident_id=incident_id,
+        notification_id=notification_id,
+        reason=reason,
+    )
 
 
 def message_id_of(connection: Connection, notification_id: UUID, domain: str = NO_DOMAIN) -> str:
@@ -168,30 +167,17 @@ def member_of(row: RowMapping) -> NotifiedChange:
 
 def notification_of(row: RowMapping) -> Notification:
     """Read a row of `select_notifications`; it knows no incident."""
-    first, column = member_of(row), notifications.c
+    first = member_of(row)
     opening_id = row[transitions.c.opening_id]
-    return Notification(
-        notification_id=row[column.notification_id],
-        message_id=row[column.message_id],
-        recipient=Recipient(row[column.channel], row[column.address]),
+    return read_as(
+        Notification,
+        row,
+        notifications,
+        recipient=read_as(Recipient, row, notifications),
         transition=first.transition,
         rejection=first.rejection,
-        created_at=row[column.created_at],
-        state=NotificationState(row[column.state]),
-        attempts=row[column.attempts],
-        next_attempt_at=row[column.next_attempt_at],
-        claimed_by=row[column.claimed_by],
-        sent_at=row[column.sent_at],
-        outcome=row[column.outcome],
         opening=None if opening_id is None else Opening(opening_id, row[transitions.c.opened_at]),
-        in_reply_to=row[column.in_reply_to],
-        thread=row[column.thread],
-        member_count=row[column.members],
-        release_at=row[column.release_at],
-        closed_at=row[column.closed_at],
-        kind=NotificationKind(row[column.kind]),
-        held_for=row[column.held_for],
-        held_by=row[column.held_by],
+        member_count=row[notifications.c.members],
     )
 
 
@@ -213,8 +199,7 @@ def deliveries_by_notification(
         .order_by(deliveries.c.delivery_id)
     )
     for row in connection.execute(query):
-        attempt = DeliveryAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
-        found[row.notification_id].append(attempt)
+        found[row.notification_id].append(read_as(DeliveryAttempt, row, deliveries))
     return found
 
 

@@ -40,7 +40,14 @@ from dashboard.domain.people.verification import Verification
 from dashboard.store.chosen_settings import RECIPIENTS, chosen_values
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import addresses_off, notifications, recipients, suspect_addresses
-from dashboard.store.schema.columns import escape, milliseconds_of, moment_of, unescape
+from dashboard.store.schema.columns import (
+    columns_of,
+    escape,
+    milliseconds_of,
+    moment_of,
+    read_as,
+    unescape,
+)
 
 _OF_VERIFICATION: Final = [
     each.name for each in fields(Verification) if each.name not in {"recipient", "deliveries"}
@@ -177,8 +184,7 @@ def recipient_of_verification(connection: Connection, message_id: str) -> Recipi
 
 
 def _key(recipient: Recipient) -> dict[str, Any]:
-    mailbox = mailbox_of(recipient)
-    return {"channel": mailbox.channel, "address": mailbox.address}
+    return columns_of(recipients, mailbox_of(recipient))
 
 
 def _is(recipient: Recipient) -> ColumnElement[bool]:
@@ -210,14 +216,7 @@ def turn_off(connection: Connection, address: AddressOff) -> bool:
     address is on.
     """
     recipient = address.recipient
-    row = {
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "cause": address.cause.value,
-        "since": address.since,
-        "by": address.by,
-        "note": address.note,
-    }
+    row = columns_of(addresses_off, address) | columns_of(addresses_off, recipient)
     if not insert_new(connection, addresses_off, row):
         return False
     mark_pending_dead(connection, recipient, address.cause.value)
@@ -254,14 +253,7 @@ def suspicion_of(connection: Connection, recipient: Recipient) -> SuspectAddress
 
 def suspect(connection: Connection, address: SuspectAddress) -> None:
     """Store that a message came back; the first one stays."""
-    mailbox = mailbox_of(address.recipient)
-    row = {
-        "channel": mailbox.channel,
-        "address": mailbox.address,
-        "since": address.since,
-        "message_id": address.message_id,
-        "note": address.note,
-    }
+    row = columns_of(suspect_addresses, address) | _key(address.recipient)
     insert_new(connection, suspect_addresses, row)
 
 
@@ -276,8 +268,8 @@ def list_suspect_addresses(connection: Connection) -> list[SuspectAddress]:
     column = suspect_addresses.c
     query = select(suspect_addresses).order_by(column.since.desc(), column.channel, column.address)
     return [
-        SuspectAddress(Recipient(row.channel, row.address), row.since, row.message_id, row.note)
-        for row in connection.execute(query)
+        read_as(SuspectAddress, row, suspect_addresses, recipient=_recipient(row))
+        for row in connection.execute(query).mappings()
     ]
 
 
@@ -299,8 +291,6 @@ def list_addresses_off(connection: Connection) -> list[AddressOff]:
     column = addresses_off.c
     query = select(addresses_off).order_by(column.since.desc(), column.channel, column.address)
     return [
-        AddressOff(
-            Recipient(row.channel, row.address), OffCause(row.cause), row.since, row.by, row.note
-        )
-        for row in connection.execute(query)
+        read_as(AddressOff, row, addresses_off, recipient=_recipient(row))
+        for row in connection.execute(query).mappings()
     ]

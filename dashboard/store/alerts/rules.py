@@ -18,6 +18,7 @@ from dashboard.store.alerts.incidents import make_all_due
 from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import removed_rules, rules, transitions
+from dashboard.store.schema.columns import read_as
 
 MOST_TRANSITIONS: Final = 20_000
 """Transitions that are read at most, the latest ones."""
@@ -58,15 +59,7 @@ def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
     rows = connection.execute(select(rules).order_by(rules.c.position, rules.c.name)).all()
     if not rows:
         return tuple(map(StoredRule, DEFAULT_RULES))
-    stored = (
-        StoredRule(
-            _rule_of(row.name, row.body),
-            row.changed_at,
-            row.changed_by,
-            row.source and Way(row.source),
-        )
-        for row in rows
-    )
+    stored = (read_as(StoredRule, row, rules, rule=_rule_of(row.name, row.body)) for row in rows)
     return tuple(StoredRule(each.rule) if each.rule in DEFAULT_RULES else each for each in stored)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import silences
+from dashboard.store.schema.columns import columns_of, read_as
 
 
 def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
@@ -21,20 +23,15 @@ def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> t
 
     The second time the same request finds what the first one made, even if that is over.
     """
-    row = {
-        "request_id": request.request_id,
-        "kind": request.kind.value,
-        "matchers": [
-            [each.about, each.value, each.is_equal, each.is_pattern] for each in request.matchers
-        ],
-        "starts_at": request.starts_at,
-        "ends_at": request.ends_at,
-        "weekly": [] if request.weekly is None else list(map(str, request.weekly.hours.spans)),
-        "zone": "" if request.weekly is None else request.weekly.hours.zone,
-        "reason": request.reason,
-        "author": by.name,
-        "created_at": by.at,
-    }
+    row = columns_of(
+        silences,
+        request,
+        matchers=[list(astuple(each)) for each in request.matchers],
+        weekly=[] if request.weekly is None else list(map(str, request.weekly.hours.spans)),
+        zone="" if request.weekly is None else request.weekly.hours.zone,
+        author=by.name,
+        created_at=by.at,
+    )
     is_new = insert_new(connection, silences, row)
     stored = select(silences).where(silences.c.request_id == request.request_id)
     return _silence_of(connection.execute(stored).one()), is_new
@@ -82,15 +79,5 @@ def _silence_of(row: Row[Any]) -> Silence:
         Matcher(MatchedProperty(about), value, is_equal, is_pattern)
         for about, value, is_equal, is_pattern in row.matchers
     )
-    request = SilenceRequest(
-        row.request_id,
-        SilenceKind(row.kind),
-        matchers,
-        row.starts_at,
-        row.ends_at,
-        row.reason,
-        _weekly_of(row),
-    )
-    return Silence(
-        row.silence_id, request, row.author, row.created_at, row.ended_at, row.ended_by or ""
-    )
+    request = read_as(SilenceRequest, row, silences, matchers=matchers, weekly=_weekly_of(row))
+    return read_as(Silence, row, silences, request=request, ended_by=row.ended_by or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, tuple_
@@ -36,7 +37,6 @@ class AdaptiveBatches:
     def __init__(
         self, elapsed: Callable[[], float] = time.perf_counter, rows: int = _FIRST
     ) -> None:
-        """Begin with steps of so many rows."""
         self.rows = rows
         self.took = 0.0
         self._elapsed = elapsed
@@ -83,6 +83,16 @@ def next_rows(rows: int, took: float) -> int:
 def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
     """Cut a sequence so that a statement can name all values of a portion."""
     return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def within(
+    column: ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    """Demand a moment from one to another, both included; None bounds nothing."""
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column <= until
 
 
 def after_row(

@@ -38,7 +38,6 @@ class AnswersNotSaved(StoreUnavailable):
     """Networks answered, and the store could not save all of their answers."""
 
     def __init__(self, unsaved: Sequence[UnsavedAnswers]) -> None:
-        """Pass the answers on; the message is that of the store."""
         super().__init__(str(unsaved[0].why))
         self.unsaved = unsaved
 
@@ -164,6 +163,6 @@ def save_reports(
     A version that was polled before it was reported is marked as reported.
     """
     saved = save.save_reports(connection, located, now, source)
-    for network_id, hashes in saved.new_hashes().items():
+    for network_id, hashes in saved.new.items():
         mark_rejected(connection, network_id, hashes)
     return saved.statuses

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert, upsert_sums
 from dashboard.store.schema import (
@@ -29,7 +29,7 @@ from dashboard.store.schema import (
     last_answers,
     standing_failures,
 )
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import columns_of, milliseconds_of, read_as
 from dashboard.store.schema.monitoring import TIMES
 
 QUARTER: Final = timedelta(minutes=15)
@@ -57,15 +57,14 @@ def record_answer_counts(
 ) -> None:
     """Count the results of questions in the quarter of an hour when they were asked."""
     rows = [
-        {
-            "quarter": quarter_of(at),
-            "network_id": network_id,
-            "operation": operation.value,
-            "answered": each.answered,
-            "instead": each.instead,
-            "failed": each.failed,
+        columns_of(
+            answer_counts,
+            each,
+            quarter=quarter_of(at),
+            network_id=network_id,
+            operation=operation,
             **dict(zip(TIMES, each.times, strict=True)),
-        }
+        )
         for operation, each in counts.items()
     ]
     upsert_sums(connection, answer_counts, rows)
@@ -199,11 +198,8 @@ def standing_failures_of(
     found: dict[NetworkId, list[StandingFailure]] = {each: [] for each in network_ids}
     for row in connection.execute(_FAILURES, {"some": list(network_ids)}):
         failure = Failure(FailureKind(row.failure_kind), row.failure_message)
-        found[row.network_id].append(
-            StandingFailure(
-                Operation(row.operation), row.failing_since, row.last_failed_at, failure
-            )
-        )
+        standing = read_as(StandingFailure, row, standing_failures, failure=failure)
+        found[row.network_id].append(standing)
     return found
 
 
@@ -212,15 +208,7 @@ def note_transports(
 ) -> None:
     """Keep how endpoints take questions, by the names of the endpoints."""
     rows = [
-        {
-            "network_id": network_id,
-            "endpoint": endpoint,
-            "transport": each.transport.value,
-            "accepted": each.accepted,
-            "refused": each.refused,
-            "is_used": each.is_used,
-            "trouble": each.trouble,
-        }
+        columns_of(endpoint_transports, each, network_id=network_id, endpoint=endpoint)
         for endpoint, some in states.items()
         for each in some
     ]
@@ -241,8 +229,6 @@ def transports_of(
         each: defaultdict(list) for each in network_ids
     }
     for row in connection.execute(query):
-        state = TransportState(
-            Transport(row.transport), row.accepted, row.refused, row.is_used, row.trouble
-        )
+        state = read_as(TransportState, row, endpoint_transports)
         found[row.network_id][row.endpoint].append(state)
     return found

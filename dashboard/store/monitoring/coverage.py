@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row, func, or_, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from dashboard.domain.health.coverage import (
     CoverageChange,
@@ -20,6 +20,7 @@ from dashboard.domain.health.coverage import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import coverage, coverage_gaps, suggested_gas_fees
+from dashboard.store.schema.columns import columns_of, read_as
 
 PRECISION: Final = timedelta(seconds=30)
 """How often it is written down that a network is still watched; `as_last_seen` knows more."""
@@ -35,16 +36,14 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
     """Return the coverage of each part of networks that was ever watched."""
     column = coverage_gaps.c
     lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
-    open_gaps = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
+    open_gaps = {
+        (row.network_id, row.watched): read_as(Gap, row, coverage_gaps)
+        for row in connection.execute(lasting)
+    }
+    known = connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
     return [
-        Covered(
-            row.network_id,
-            Watched(row.watched),
-            row.since,
-            row.until,
-            open_gaps.get((row.network_id, row.watched)),
-        )
-        for row in connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
+        read_as(Covered, row, coverage, open_gap=open_gaps.get((row.network_id, row.watched)))
+        for row in known
     ]
 
 
@@ -141,7 +140,7 @@ def save_coverage(
     ended, opened = list(change.ended), after.open_gap
     if opened is not None and (before is None or opened != before.open_gap):
         ended.append(opened)
-    upsert(connection, coverage_gaps, [_row(each) for each in ended])
+    upsert(connection, coverage_gaps, [columns_of(coverage_gaps, each) for each in ended])
     is_fresh = before is not None and before.until <= after.until < before.until + every
     if ended or before is None or not is_fresh or after.since != before.since:
         _keep(connection, after)
@@ -182,40 +181,13 @@ def gaps(
     if since is not None:
         query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
     query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
-    return [_gap(row) for row in connection.execute(query.limit(limit))]
+    rows = connection.execute(query.limit(limit))
+    return [read_as(Gap, row, coverage_gaps) for row in rows]
 
 
 def _keep(connection: Connection, held: Covered) -> None:
-    row = {
-        "network_id": held.network_id,
-        "watched": held.watched,
-        "since": held.since,
-        "until": held.until,
-        "began_at": held.since,
-    }
+    row = columns_of(coverage, held, began_at=held.since)
     upsert(connection, coverage, [row], keep=frozenset({"began_at"}))
-
-
-def _row(gap: Gap) -> dict[str, Any]:
-    return {
-        "network_id": gap.network_id,
-        "watched": gap.watched,
-        "begins_at": gap.begins_at,
-        "ends_at": gap.ends_at,
-        "cause": gap.cause,
-        "reason": gap.reason,
-    }
-
-
-def _gap(row: Row[Any]) -> Gap:
-    return Gap(
-        row.network_id,
-        Watched(row.watched),
-        row.begins_at,
-        row.ends_at,
-        GapCause(row.cause),
-        row.reason,
-    )
 
 
 def _key(gap: Gap) -> tuple[NetworkId, Watched, datetime]:

@@ -18,6 +18,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.upsert import upsert, upsert_sums
 from dashboard.store.schema import credit_ledger, installation, store_sizes
+from dashboard.store.schema.columns import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,7 @@ def record_credits(
     """Add calls by operation to the hour in which they were made."""
     hour = at.replace(minute=0, second=0, microsecond=0)
     rows = [
-        {
-            "hour": hour,
-            "network_id": network_id,
-            "operation": operation,
-            "calls": each.calls,
-            "credits": each.credits,
-        }
+        columns_of(credit_ledger, each, hour=hour, network_id=network_id, operation=operation)
         for operation, each in spent.items()
     ]
     upsert_sums(connection, credit_ledger, rows)

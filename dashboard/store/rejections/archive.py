@@ -31,8 +31,8 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.rejections.search import conditions_of, may_be_seen
 from dashboard.store.schema import rejections, signed_transactions
-from dashboard.store.schema.columns import Moment
-from dashboard.store.schema.rejections import record_of, stored_rejection
+from dashboard.store.schema.columns import Moment, read_as
+from dashboard.store.schema.rejections import stored_rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def queryable_record(
         .limit(1)
     )
     row = connection.execute(visible).mappings().one_or_none()
-    return None if row is None else record_of(row)
+    return None if row is None else read_as(RejectedTransaction, row, rejections)
 
 
 def versions_among(

@@ -11,16 +11,12 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import limits_end_blocks
+from dashboard.store.schema.columns import columns_of
 
 
 def save_end_block(connection: Connection, network_id: NetworkId, end: LimitsEnd) -> None:
     """Store the time of the block of an end, in place of what was expected."""
-    row = {
-        "network_id": network_id,
-        "block_number": end.block_number,
-        "at": end.at,
-        "is_expected": end.is_expected,
-    }
+    row = columns_of(limits_end_blocks, end, network_id=network_id)
     upsert(connection, limits_end_blocks, [row])
 
 

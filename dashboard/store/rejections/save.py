@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,7 +23,6 @@ from dashboard.domain.rejections.exclusion import (
     RejectionSource,
     RejectionStage,
     SaveStatus,
-    SignedTransaction,
 )
 from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
@@ -33,7 +33,7 @@ from dashboard.store.schema import (
     tracked_hashes,
     watched_cohorts,
 )
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import columns_of, milliseconds_of
 
 SEEN_TO_THE: Final = timedelta(hours=1)
 """A poll that answers a known version updates `seen_again_at` at most this often."""
@@ -69,22 +69,16 @@ def row_of_record(
 ) -> dict[str, Any]:
     """Return the columns of a version that a poll answers now."""
     reason = parse_reason(record.reason_message)
-    return {
-        "network_id": network_id,
-        "tx_hash": record.tx_hash,
-        "sender": record.sender,
-        "nonce": record.nonce,
-        "tx_rejection_stage": record.tx_rejection_stage.value,
-        "reason_message": record.reason_message,
-        "timestamp": record.timestamp,
-        "block_number": record.block_number,
-        "first_seen_at": now,
-        "version_digest": version_digest(record),
-        "reason_kind": reason.kind.value,
-        "module": reason.module,
-        "source": RejectionSource.POLLED,
-        "added": record.added,
-    }
+    return columns_of(
+        rejections,
+        record,
+        network_id=network_id,
+        first_seen_at=now,
+        version_digest=version_digest(record),
+        reason_kind=reason.kind,
+        module=reason.module,
+        source=RejectionSource.POLLED,
+    )
 
 
 def _is_version(
@@ -147,17 +141,10 @@ class LocatedReport(NamedTuple):
 
 
 class SavedReports(NamedTuple):
-    """The status of each report, and the hashes of the versions that are new."""
+    """The status of each report, and by network the hashes of the versions that are new."""
 
     statuses: list[SaveStatus]
-    new: list[HashOnNetwork]
-
-    def new_hashes(self) -> dict[NetworkId, list[TxHash]]:
-        """Return the hashes of new versions by network."""
-        of_network: dict[NetworkId, list[TxHash]] = {}
-        for tx_hash, network_id in self.new:
-            of_network.setdefault(network_id, []).append(tx_hash)
-        return of_network
+    new: dict[NetworkId, list[TxHash]]
 
 
 def save_reports(
@@ -184,8 +171,12 @@ def save_reports(
         for each, status in zip(located, statuses, strict=True)
         if status is SaveStatus.SAVED
     }
-    insert_all_new(connection, signed_transactions, [_signed(each) for each in saved.values()])
-    return SavedReports(statuses, [(row["tx_hash"], row["network_id"]) for row in group.new])
+    signed = [columns_of(signed_transactions, each) for each in saved.values()]
+    insert_all_new(connection, signed_transactions, signed)
+    new: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)
+    for row in group.new:
+        new[row["network_id"]].append(row["tx_hash"])
+    return SavedReports(statuses, new)
 
 
 def watched_among(connection: Connection, places: Iterable[HashOnNetwork]) -> list[HashOnNetwork]:
@@ -255,13 +246,4 @@ def _row(located: LocatedReport, now: datetime) -> dict[str, Any]:
         "reported_at": now,
         "reported_reason_digest": digest(report.reason_message),
         "overflows": [[each.module, each.count, each.limit] for each in report.overflows],
-    }
-
-
-def _signed(transaction: SignedTransaction) -> dict[str, Any]:
-    return {
-        "tx_hash": transaction.tx_hash,
-        "recipient": transaction.recipient,
-        "chain_id": transaction.chain_id,
-        "raw": transaction.raw,
     }

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.store.engine.batching import within
 from dashboard.store.engine.upsert import holds_text, without_index
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.columns import Moment
@@ -79,17 +80,8 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.beginning is not None:
         yield rejection_in_range(wanted.beginning)
     arrived = without_index(column.first_seen_at) if _selects_few(wanted) else column.first_seen_at
-    yield from _between(arrived, wanted.since, wanted.until)
-    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
-
-
-def _between(
-    column: ColumnElement[Any], since: datetime | None, until: datetime | None
-) -> Iterator[ColumnElement[bool]]:
-    if since is not None:
-        yield column >= since
-    if until is not None:
-        yield column <= until
+    yield from within(arrived, wanted.since, wanted.until)
+    yield from within(column.timestamp, wanted.claimed_since, wanted.claimed_until)
 
 
 def hashes_with_label(label: str) -> Select[Any]:

@@ -1,11 +1,15 @@
-"""What all tables share: one collection, predictable names, and exact types of columns."""
+"""What all tables share: one collection, predictable names, exact types of columns, records."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from enum import Enum
+from functools import cache
+from inspect import signature
+from types import UnionType
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from sqlalchemy import (
     BigInteger,
@@ -16,6 +20,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Row,
+    RowMapping,
     Table,
     Text,
 )
@@ -141,3 +147,47 @@ def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # 
 def key(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
     """Make a column of the primary key."""
     return Column(name, kind, *more, primary_key=True, **options)
+
+
+@cache
+def _shared(
+    kind: Callable[..., Any], of: Table
+) -> tuple[tuple[str, Column[Any], type[Enum] | None], ...]:
+    """Return the fields of a record that are columns of a table; of words, what reads them."""
+    hints = get_type_hints(kind)
+    names = [name for name in signature(kind).parameters if name in of.c]
+    return tuple((name, of.c[name], _enumeration_in(hints[name])) for name in names)
+
+
+def _enumeration_in(hint: Any) -> type[Enum] | None:  # noqa: ANN401 - a type as typing writes it has no type of its own
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return next((each for each in kinds if isinstance(each, type) and issubclass(each, Enum)), None)
+
+
+def read_as(
+    kind: Callable[..., T],
+    row: Row[*tuple[Any, ...]] | RowMapping,
+    of: Table,
+    **beside: Any,  # noqa: ANN401 - any fields
+) -> T:
+    """Read a record: each field is the column of its name, or stands `beside`."""
+    held = row if isinstance(row, RowMapping) else row._mapping  # noqa: SLF001 - the public name of a row's columns
+    for name, column, enumeration in _shared(kind, of):
+        if name not in beside:
+            value = held[column]
+            beside[name] = enumeration(value) if enumeration and value is not None else value
+    return kind(**beside)
+
+
+def columns_of(of: Table, record: Any, **beside: Any) -> dict[str, Any]:  # noqa: ANN401 - any record, any columns
+    """Return a row for a table: what a record says of its columns, and what stands `beside`.
+
+    A number that the database gives is left out.
+    """
+    shared = _shared(record.__class__, of)
+    said = {
+        name: getattr(record, name)
+        for name, column, _ in shared
+        if not (column.primary_key and column.type is RowId)
+    }
+    return said | beside

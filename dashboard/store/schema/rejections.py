@@ -16,8 +16,6 @@ from sqlalchemy import (
 from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectedTransaction,
-    RejectionSource,
-    RejectionStage,
     StoredRejection,
 )
 from dashboard.store.schema.columns import (
@@ -32,6 +30,7 @@ from dashboard.store.schema.columns import (
     key,
     needed,
     partial_index,
+    read_as,
     table,
 )
 
@@ -108,29 +107,6 @@ rejection_days = table(
 
 def stored_rejection(row: RowMapping) -> StoredRejection:
     """Read a whole row of the table."""
-    column = rejections.c
-    return StoredRejection(
-        row[column.rejection_id],
-        row[column.network_id],
-        record_of(row),
-        row[column.first_seen_at],
-        row[column.reported_at],
-        tuple(ModuleOverflow(*each) for each in row[column.overflows] or ()),
-        row[column.seen_again_at],
-        RejectionSource(row[column.source]),
-    )
-
-
-def record_of(row: RowMapping) -> RejectedTransaction:
-    """Read the columns of a row that make the record."""
-    column = rejections.c
-    return RejectedTransaction(
-        row[column.tx_hash],
-        row[column.sender],
-        row[column.nonce],
-        RejectionStage(row[column.tx_rejection_stage]),
-        row[column.reason_message],
-        row[column.timestamp],
-        row[column.block_number],
-        row[column.added],
-    )
+    overflows = tuple(ModuleOverflow(*each) for each in row[rejections.c.overflows] or ())
+    record = read_as(RejectedTransaction, row, rejections)
+    return read_as(StoredRejection, row, rejections, record=record, overflows=overflows)

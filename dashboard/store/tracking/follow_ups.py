@@ -21,6 +21,7 @@ from dashboard.domain.tracking.verdict import (
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
+from dashboard.store.schema.columns import columns_of, read_as
 from dashboard.store.tracking.cohorts import mark_included, unmark_included
 
 
@@ -170,32 +171,21 @@ def _stored_follow_ups(
 
 
 def _row(tx_hash: TxHash, held: FollowUp) -> dict[str, Any]:
-    inclusion = held.inclusion
-    return {
-        "tx_hash": tx_hash,
-        "answered_at": held.answered_at,
-        "block_number": None if inclusion is None else inclusion.block_number,
-        "block_hash": None if inclusion is None else inclusion.block_hash,
-        "is_successful": None if inclusion is None else inclusion.is_successful,
-        "included_since": held.included_since,
-        "next_nonce": held.next_nonce,
-        "replaced_since": held.replaced_since,
-        "settled_at": held.settled_at,
-        "failing_since": None,
-        "failure_kind": None,
-        "failure_message": None,
-    }
+    row = columns_of(follow_ups, held, tx_hash=tx_hash) | _UNKNOWN
+    return row if held.inclusion is None else row | columns_of(follow_ups, held.inclusion)
+
+
+_UNKNOWN: Final = dict.fromkeys(
+    (
+        *("block_number", "block_hash", "is_successful"),
+        *("failing_since", "failure_kind", "failure_message"),
+    )
+)
+"""The block of a transaction that is in none, and the failure of a question that was answered."""
 
 
 def _follow_up(row: Row[Any]) -> FollowUp:
     inclusion = None
     if row.block_number is not None:
-        inclusion = Inclusion(row.block_number, row.block_hash, row.is_successful)
-    return FollowUp(
-        answered_at=row.answered_at,
-        inclusion=inclusion,
-        included_since=row.included_since,
-        replaced_since=row.replaced_since,
-        next_nonce=row.next_nonce,
-        settled_at=row.settled_at,
-    )
+        inclusion = read_as(Inclusion, row, follow_ups)
+    return read_as(FollowUp, row, follow_ups, inclusion=inclusion)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row, case, delete, func, select, update
+from sqlalchemy import Connection, case, delete, func, select, update
 
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
@@ -17,6 +17,7 @@ from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import saved_filters, saved_lookups, share_links
+from dashboard.store.schema.columns import columns_of, read_as
 
 LONGEST_FILTER_NAME: Final = 60
 MOST_SAVED: Final = 100
@@ -35,7 +36,7 @@ class SavedFilter:
 def read_saved_filters(connection: Connection) -> list[SavedFilter]:
     """Return all, by name."""
     rows = connection.execute(select(saved_filters).order_by(saved_filters.c.name))
-    return [SavedFilter(row.name, row.parameters, row.saved_at, row.saved_by) for row in rows]
+    return [read_as(SavedFilter, row, saved_filters) for row in rows]
 
 
 def save_filter(
@@ -132,16 +133,9 @@ def add_share_link(connection: Connection, link: ShareLink, secret_digest: bytes
     """Store a link and return it with its id; those that ended long ago are forgotten."""
     forgotten = share_links.c.ends_at < link.created_at - _ENDED_STAY_FOR
     connection.execute(delete(share_links).where(forgotten))
-    row = {
-        "secret_digest": secret_digest,
-        "tx_hash": link.tx_hash,
-        "case_id": link.case_id,
-        "created_at": link.created_at,
-        "created_by": link.created_by,
-        "ends_at": link.ends_at,
-    }
+    row = columns_of(share_links, link, secret_digest=secret_digest)
     stored = connection.execute(share_links.insert().values(**row).returning(share_links))
-    return _link(stored.one())
+    return read_as(ShareLink, stored.one(), share_links)
 
 
 def share_link_of_digest(
@@ -150,7 +144,7 @@ def share_link_of_digest(
     """Return the link that is valid now and has this secret."""
     query = select(share_links).where(share_links.c.secret_digest == secret_digest)
     row = connection.execute(query.where(share_links.c.ends_at > now)).one_or_none()
-    return None if row is None else _link(row)
+    return None if row is None else read_as(ShareLink, row, share_links)
 
 
 def valid_share_links(
@@ -160,7 +154,8 @@ def valid_share_links(
     query = select(share_links).where(share_links.c.ends_at > now)
     if tx_hash is not None:
         query = query.where(share_links.c.tx_hash == tx_hash)
-    return [_link(row) for row in connection.execute(query.order_by(share_links.c.link_id.desc()))]
+    rows = connection.execute(query.order_by(share_links.c.link_id.desc()))
+    return [read_as(ShareLink, row, share_links) for row in rows]
 
 
 def end_share_link(connection: Connection, link: ShareLink, at: datetime) -> None:
@@ -172,9 +167,3 @@ def end_share_link(connection: Connection, link: ShareLink, at: datetime) -> Non
 def end_all_share_links(connection: Connection, at: datetime) -> None:
     """Let every link end now: one of a backup may have been revoked after it was made."""
     connection.execute(update(share_links).where(share_links.c.ends_at > at).values(ends_at=at))
-
-
-def _link(row: Row[Any]) -> ShareLink:
-    return ShareLink(
-        row.link_id, row.tx_hash, row.case_id, row.created_at, row.created_by, row.ends_at
-    )

@@ -28,6 +28,7 @@ from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import endpoint_statements, exclusion_endpoints
+from dashboard.store.schema.columns import columns_of, read_as
 
 _LOWEST: Final = TxHash(bytes(TxHash.LENGTH))
 _HASH: Final = endpoint_statements.c.tx_hash
@@ -108,23 +109,14 @@ def _held(
 def _statement(row: Any) -> Statement:  # noqa: ANN401 - a row of the table
     claim = None
     if row.said == Said.STATUS:
-        claim = StatusClaim(row.status, row.tx_hash, row.block_number, row.added)
-    return Statement(row.endpoint, Said(row.said), row.said_at, row.last_said_at, claim)
+        claim = read_as(StatusClaim, row, endpoint_statements)
+    return read_as(Statement, row, endpoint_statements, claim=claim)
 
 
 def _row(network_id: NetworkId, tx_hash: TxHash, statement: Statement) -> dict[str, Any]:
-    claim = statement.claim or StatusClaim("")
-    return {
-        "tx_hash": tx_hash,
-        "network_id": network_id,
-        "endpoint": statement.endpoint,
-        "said": statement.said.value,
-        "status": claim.status,
-        "block_number": claim.block_number,
-        "added": claim.added,
-        "said_at": statement.said_at,
-        "last_said_at": statement.last_said_at,
-    }
+    claim = columns_of(endpoint_statements, statement.claim or StatusClaim(""))
+    place = {"tx_hash": tx_hash, "network_id": network_id}
+    return claim | columns_of(endpoint_statements, statement, **place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +132,11 @@ class EndpointState:
 def endpoint_states(connection: Connection) -> Mapping[tuple[NetworkId, str], EndpointState]:
     """Return what is known of each endpoint, by network and name; of a lone one its shape."""
     return {
-        (row.network_id, row.endpoint): EndpointState(
-            None if row.shape is None else AnswerShape(row.shape),
-            row.answered_at,
-            row.failing_since,
-            None
+        (row.network_id, row.endpoint): read_as(
+            EndpointState,
+            row,
+            exclusion_endpoints,
+            failure=None
             if row.failure_kind is None
             else Failure(FailureKind(row.failure_kind), row.failure_message),
         )
