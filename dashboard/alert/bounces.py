@@ -301,7 +301,6 @@ class _ImapConnection(imaplib.IMAP4_SSL):
         return super().read(size)
 
     def readline(self) -> bytes:
-        """Read a line."""
         line = super().readline()
         self._take(len(line))
         return line

@@ -61,7 +61,6 @@ class DeliveryQueue:
 
     @property
     def is_sending(self) -> bool:
-        """Whether any attempt is running now."""
         return bool(self._running)
 
     def room(self, recipient: Recipient) -> int:
@@ -106,7 +105,6 @@ class DeliveryQueue:
         self.add(each for each in waiting if each.notification_id != notification.notification_id)
 
     def take_waiting(self, recipient: Recipient) -> list[Notification]:
-        """Take out everything that waits for a recipient."""
         return self._waiting.pop(recipient, [])
 
     def drop_waiting(self) -> None:
@@ -190,7 +188,6 @@ class RetryTimes:
         self._recipients: dict[Recipient, _RecipientState] = {}
 
     def is_paused(self, recipient: Recipient) -> bool:
-        """Whether nothing is to be tried for a recipient now."""
         state = self._recipients.get(recipient)
         return state is not None and self._elapsed() < state.paused_until
 

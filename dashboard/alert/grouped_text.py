@@ -262,7 +262,6 @@ def _beside(
 
 
 def _standing(incident: Incident, notification: Notification, templates: MessageTemplates) -> str:
-    """Say how an incident stands."""
     lasted = span((incident.resolved_at or notification.dated) - incident.opened_at)
     stands = f"nobody has acknowledged it for {lasted}"
     if not incident.is_open:

@@ -67,7 +67,6 @@ class SideTasks:
     """Starts each task when it is due; its methods are called from one thread at a time."""
 
     def __init__(self, tasks: Sequence[SideTask], elapsed: Elapsed) -> None:
-        """Start nothing yet; all are due at once."""
         self._tasks = tasks
         self._elapsed = elapsed
         self._due_at: dict[str, timedelta] = {}
@@ -86,7 +85,6 @@ class SideTasks:
                 thread.start()
 
     def wait(self, within: timedelta) -> None:
-        """Wait for what is running."""
         for thread in self._running.values():
             thread.join(within.total_seconds())
 

@@ -22,7 +22,6 @@ class Secret:
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
-        """Hide `text`."""
         self._text = text
 
     def reveal(self) -> str:

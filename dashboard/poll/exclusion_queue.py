@@ -154,7 +154,6 @@ class ExclusionQueue:
         heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
 
     def clear(self) -> None:
-        """Forget everything."""
         self._heap.clear()
         self._renewed.clear()
 

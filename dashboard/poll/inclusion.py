@@ -170,7 +170,6 @@ class InclusionPoll(
         new_id: Callable[[], UUID],
         blocks: BlockReader | None = None,
     ) -> None:
-        """Read and ask nothing yet; `new_id` gives ids that nobody else has."""
         super().__init__(store, schedule, clocks)
         self._follower = None if blocks is None else BlockFollower(asker, blocks, clocks.elapsed)
         self._asker = self._follower or asker

@@ -87,7 +87,6 @@ class WatchedNetwork:
 
     @property
     def watched(self) -> tuple[Watched, ...]:
-        """What is watched of it."""
         fees = (Watched.FEES,) if self.has_gas else ()
         return fees if self.exclusion is None else (*fees, Watched.REJECTIONS)
 

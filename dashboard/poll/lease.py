@@ -163,7 +163,6 @@ class SetClock:
     _offset: timedelta = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with the clock as it stands."""
         self._offset, self.since = self.clocks.offset, self.clocks.now()
 
     def check(self) -> timedelta:

@@ -80,7 +80,6 @@ class DiskSpace:
     set_clock: SetClock = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the clock for right as it is now."""
         object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
     def measure(self, term: Term) -> None:
@@ -254,7 +253,6 @@ class MeasuredRules:
     _next_at: timedelta = field(init=False, default=timedelta())
 
     def __post_init__(self) -> None:
-        """Take the clock for right as it is now."""
         self._set_clock = SetClock(self.clocks)
 
     def measure(self, term: Term) -> None:

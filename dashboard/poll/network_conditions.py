@@ -129,7 +129,6 @@ class Conditions:
     _stored: StoredConditions = field(init=False)
 
     def __post_init__(self) -> None:
-        """Hold no fees yet."""
         recent = BusyWindow(self.network_id, base_fees=FLAT_FOR, priority_fees=PRIORITY_WINDOW)
         object.__setattr__(self, "recent_fees", recent)
         set_clock = SetClock(self.clocks)

@@ -133,7 +133,6 @@ def _check_digest(name: str, digest: str, channels: Collection[str]) -> Iterator
 
 
 def is_mail_address(text: str) -> bool:
-    """Whether mail can be sent there."""
     try:
         MailAddress.parse(text)
     except InputError:
@@ -142,5 +141,4 @@ def is_mail_address(text: str) -> bool:
 
 
 def no_address(text: str) -> str:
-    """Say that a text is not an email address."""
     return f"holds {shorten(text)}, which is not an email address: write name@example.org"

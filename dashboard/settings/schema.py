@@ -55,7 +55,6 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def retention(self) -> Retention:
-        """How long each kind is kept."""
         kept = [name for name in self.__struct_fields__ if name.startswith("keep_")]
         return Retention(
             **{each.removeprefix("keep_"): getattr(self, each).length for each in kept}
@@ -252,7 +251,6 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_own_serve(self) -> bool:
-        """Whether our own serve is asked."""
         return self.url.reveal() == OWN_SERVE
 
 

@@ -35,7 +35,6 @@ class ChosenSetting:
 
 
 def read_chosen(connection: Connection) -> dict[str, ChosenSetting]:
-    """Return everything that was chosen."""
     return {
         row.name: ChosenSetting(_value(row.name, *row.value), row.changed_at, row.changed_by)
         for row in connection.execute(select(chosen_settings))
@@ -43,7 +42,6 @@ def read_chosen(connection: Connection) -> dict[str, ChosenSetting]:
 
 
 def chosen_values(connection: Connection) -> dict[str, ChosenValue]:
-    """Return the values alone."""
     return {name: each.value for name, each in read_chosen(connection).items()}
 
 

@@ -65,7 +65,6 @@ class BatchSize:
         return self._refused - self.accepted <= max(1, self.accepted // _CLOSE)
 
     def answer(self, count: int) -> None:
-        """So many at once were answered."""
         self._before = None
         self._answered += count >= self.now
         self.accepted = max(self.accepted, count)
@@ -73,7 +72,6 @@ class BatchSize:
             self._refused, self._answered = min(self._refused * 2, self._beyond), 0
 
     def refuse(self, count: int) -> None:
-        """So many at once were refused."""
         self._before = self._before or (self.accepted, self._refused)
         self._refused, self._answered = count, 0
         self._patience = min(self._patience * 2, _LONGEST_PATIENCE)
@@ -105,7 +103,6 @@ class Batch:
     hashes: Sequence[TxHash]
 
     def question(self, method: str) -> bytes:
-        """Write the request."""
         if len(self.hashes) == 1:
             return encode_call(method, [str(self.hashes[0])], self.first_id)
         return encode_status_batch(method, self.hashes, self.first_id)

@@ -91,7 +91,6 @@ class _Line:
         return most if budget is None else budget.in_flight(most)
 
     def answer(self) -> None:
-        """Note that it answers."""
         self.is_proven, self.unread, self.rest, self.trouble = True, 0, timedelta(), ""
 
     def leave(self, now: timedelta) -> None:

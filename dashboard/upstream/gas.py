@@ -51,7 +51,6 @@ class GasClient:
     """Asks the gas API about one network."""
 
     def __init__(self, asker: HttpAsker, network_id: NetworkId, credentials: Credentials) -> None:
-        """Prepare the path and headers that every question has in common."""
         self._asker = asker
         self._credentials = credentials
         self._path = f"{_path_key(credentials)}networks/{network_id}"

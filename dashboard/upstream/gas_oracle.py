@@ -65,7 +65,6 @@ class ChainFees:
     busy_threshold: Wei
 
     def answer(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
-        """Return the answer to a gas operation."""
         return getattr(self, operation.name.lower())
 
 

@@ -63,7 +63,6 @@ class NodeClient:
         self.requests = 0
 
     async def chain_id(self) -> NetworkId:
-        """Return the id of the network that the node follows."""
         return NetworkId(await self._call("eth_chainId", [], decode_quantity))
 
     async def block(self, number: int | Literal["latest"]) -> BlockHeader | None:
@@ -91,7 +90,6 @@ class NodeClient:
         return found
 
     async def newest_transactions(self) -> BlockTransactions:
-        """Return which transactions the newest block holds."""
         params: list[Any] = ["latest", False]
         decode = decode_block_transactions
         head = await self._call("eth_getBlockByNumber", params, decode, _BLOCK_LIMIT)
@@ -224,7 +222,6 @@ class InclusionClient:
     """
 
     def __init__(self, node: NodeClient, network_id: NetworkId) -> None:
-        """Ask nothing yet; at first the node is asked which network it follows."""
         self._node = node
         self._network_id = network_id
         self._is_network_checked = False
@@ -293,7 +290,6 @@ class FirstThatAnswers:
     """Asks the first node, and the next one what the one before could not answer."""
 
     def __init__(self, clients: Sequence[InclusionClient]) -> None:
-        """Prefer the clients in their order."""
         self._clients = clients
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:

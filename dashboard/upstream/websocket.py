@@ -145,7 +145,6 @@ class _Connection:
             self._waiting.pop(ids.start, None)
 
     async def close(self) -> None:
-        """Close the connection."""
         await self._connection.close()
         await asyncio.wait([self._reading])
 

@@ -216,7 +216,6 @@ def rules_of_text(names: RuleNames, text: str) -> tuple[Rule, ...]:
 
 
 def is_time_zone(name: str) -> bool:
-    """Whether the time zone database has a zone of this name."""
     try:
         zone_of(name)
     except SettingsError:

@@ -165,7 +165,6 @@ class Clients:
         )
 
     def gas(self, network: Network) -> GasClient | None:
-        """Return the client of the gas endpoint, if there is one."""
         settings = network.endpoints.gas
         if settings is None:
             return None

@@ -146,7 +146,6 @@ def gas_periods(network: Network, settings: Settings) -> GasPeriods:
 
 
 def condition_rules(settings: Settings) -> ConditionRules:
-    """Return the rules that the settings give."""
     alerts = settings.alerts
     return ConditionRules(
         busy=HoldPeriods(alerts.busy_pending, alerts.busy_keep_firing),
@@ -171,7 +170,6 @@ def tariff_of(
 
 
 def budgets_of(settings: Settings) -> dict[str, Budget]:
-    """Return the budgets of the settings by name."""
     return {name: each.budget(name) for name, each in settings.budgets.items()}
 
 

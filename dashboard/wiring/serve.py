@@ -45,7 +45,6 @@ _UNCOLLECTED: Final = 20_000
 async def run_serve(
     settings: Settings, stop: asyncio.Event, listener: socket.socket | None = None
 ) -> None:
-    """Serve both APIs until `stop`."""
     with closing(open_reading_store(settings)) as store:
         async with open_clients(settings, store=store) as clients, _counting(clients, store):
             dependencies = _dependencies(settings, store, clients)

@@ -57,7 +57,6 @@ class SubjectHeader(UnstructuredHeader, BaseHeader):
     """
 
     def fold(self, *, policy: Policy) -> str:
-        """Write the header."""
         text = str(self)
         if text.isascii() and len(text) <= _ONE_LINE:
             return f"{self.name}: {text}{policy.linesep}"

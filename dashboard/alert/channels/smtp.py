@@ -287,7 +287,6 @@ class SmtpConnection(smtplib.SMTP):
     def connect(
         self, host: str = "localhost", port: int = 0, source_address: object = None
     ) -> tuple[int, bytes]:
-        """Open the connection and read the greeting."""
         del source_address  # the system chooses it
         line = open_socket(resolve(host, port, self._deadline), self._deadline)
         self._watch(Stage("connect", f"{line.getpeername()[0]} port {port}"))
@@ -339,7 +338,6 @@ def is_positive(reply: SmtpReply) -> bool:
 
 
 def is_no_mailbox(reply: SmtpReply) -> bool:
-    """Whether the answer to a recipient says that there is no such mailbox."""
     code, text = reply
     enhanced = _enhanced(text)
     if enhanced is not None:

@@ -210,7 +210,6 @@ class Transition:
 
     @property
     def began_at(self) -> datetime:
-        """Since when the state holds."""
         return self.at if self.since is None else self.since
 
     @property

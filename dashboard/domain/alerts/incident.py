@@ -98,7 +98,6 @@ class Incident:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not over."""
         return self.state is not IncidentState.RESOLVED
 
     @property
@@ -178,7 +177,6 @@ def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> 
 
 
 def resolve(incident: Incident, at: datetime) -> Incident:
-    """End an incident."""
     return replace(incident, state=IncidentState.RESOLVED, resolved_at=at, next_at=None)
 
 

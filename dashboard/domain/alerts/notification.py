@@ -151,7 +151,6 @@ class Notification:
 
     @property
     def first(self) -> NotifiedChange:
-        """Its first member."""
         opened_at = None if self.opening is None else self.opening.opened_at
         return NotifiedChange(self.transition, self.rejection, opened_at)
 
@@ -225,7 +224,6 @@ class DigestTime:
 
     @property
     def is_weekly(self) -> bool:
-        """Whether it comes once a week; else every day."""
         return self.weekday is not None
 
     def latest(self, now: datetime, zone: tzinfo) -> datetime:

@@ -116,7 +116,6 @@ class RuleScope:
     takes_all_reports: bool = False
 
     def fits(self, change: ObservedChange) -> bool:
-        """Whether a change is one of these."""
         if self.networks and change.transition.subject.network_id not in self.networks:
             return False
         return change.rejection is None or self._fits_rejection(change, change.rejection)

@@ -165,7 +165,6 @@ class GasObservation:
     sources: Mapping[Operation, GasSource] = field(default_factory=dict)
 
     def source_of(self, operation: Operation) -> GasSource:
-        """Return who answered an operation."""
         return self.sources.get(operation, GasSource.GAS_API)
 
 
@@ -181,7 +180,6 @@ class GasPeriods:
     threshold_period: timedelta
 
     def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
-        """Return the period of each operation."""
         return (
             (Operation.SUGGESTED_GAS_FEES, self.gas_period),
             (Operation.BUSY_THRESHOLD, self.threshold_period),
@@ -190,5 +188,4 @@ class GasPeriods:
         )
 
     def calls_per_day(self) -> dict[str, int]:
-        """Return how often each operation is asked in a day."""
         return {each: -(-_DAY // period) for each, period in self.of_operations()}

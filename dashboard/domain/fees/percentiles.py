@@ -50,11 +50,9 @@ class RankedFees:
         return not self._ascending or self._ascending[0] == self._ascending[-1]
 
     def add(self, fee: Wei) -> None:
-        """Add one more."""
         insort(self._ascending, fee)
 
     def add_all(self, fees: Iterable[Wei]) -> None:
-        """Add many at once."""
         self._ascending.extend(fees)
         self._ascending.sort()
 
@@ -63,7 +61,6 @@ class RankedFees:
         del self._ascending[bisect_left(self._ascending, fee)]
 
     def below(self, fee: Wei) -> int:
-        """Count the values that are smaller."""
         return bisect_left(self._ascending, fee)
 
     def percentile(self, percent: Fraction | int) -> Wei:

@@ -34,7 +34,6 @@ class Budget:
     credits: Mapping[str, int] = field(default_factory=dict)
 
     def cost(self, method: str, calls: int = 1) -> int:
-        """Return the credits of so many calls of a method."""
         return calls * self.credits.get(bare_method(method), self.credits_per_call)
 
     def limits(self, *, for_people: bool) -> dict[BudgetPeriod, int]:

@@ -79,12 +79,10 @@ class WatchedTime:
 
     @property
     def length(self) -> timedelta:
-        """How long the time is."""
         return self.until - self.since
 
     @property
     def watched(self) -> timedelta:
-        """How much of it was watched."""
         return self.length - sum((end - begin for begin, end in self.missed), timedelta())
 
     @property

@@ -214,7 +214,6 @@ class Cost:
 
     @property
     def of_question(self) -> Spent:
-        """The calls and credits of one question."""
         return sum(self.question.values(), Spent())
 
     @property
@@ -223,12 +222,10 @@ class Cost:
         return sum(self.fees.values(), Spent())
 
     def of_checks(self, checks: int) -> Spent:
-        """Return the calls and credits of so many questions about a transaction."""
         return Spent(checks * self.of_question.calls, checks * self.of_question.credits)
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing of it costs credits."""
         return not (self.of_question.credits or self.of_fees.credits)
 
 
@@ -265,7 +262,6 @@ class AnswerCounts:
 
     @property
     def asked(self) -> int:
-        """How often it was asked."""
         return self.answered + self.instead + self.failed
 
     def share(self) -> float | None:

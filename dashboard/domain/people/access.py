@@ -127,7 +127,6 @@ class Role(StrEnum):
         return f"an {self.value}" if self.value[0] in "aeiou" else f"a {self.value}"
 
     def may(self, action: Action) -> bool:
-        """Whether the role allows an action."""
         return self.includes(least_role(action))
 
     def includes(self, other: Role) -> bool:
@@ -197,7 +196,6 @@ READS_ACCESS: Final = Role.ADMIN
 
 
 def least_role(action: Action) -> Role:
-    """Return the least role that may do this."""
     return next((role for role, acts in LEAST_ROLES.items() if action in acts), Role.ADMIN)
 
 
@@ -397,5 +395,4 @@ NO_KEYS: Final = ConfiguredKeys()
 
 
 def digest(text: str) -> bytes:
-    """Return the digest of a key or secret."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -81,7 +81,6 @@ class ActiveHours:
     zone: str = "UTC"
 
     def are_on(self, at: datetime, zone: tzinfo) -> bool:
-        """Whether a moment is one of these hours."""
         local = at.astimezone(zone)
         return any(span.holds(local) for span in self.spans)
 
@@ -125,7 +124,6 @@ class WeeklyHours:
         return f"{', '.join(map(str, self.hours.spans))} {self.hours.zone}"
 
     def are_on(self, at: datetime) -> bool:
-        """Whether a moment is one of these hours."""
         return self.hours.are_on(at, self.zone)
 
     def span(self, at: datetime) -> tuple[datetime, datetime | None]:

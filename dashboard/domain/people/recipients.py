@@ -277,7 +277,6 @@ class RecipientDirectory:
         return wanted or RecipientProfile()
 
     def zone(self, recipient: Recipient) -> tzinfo:
-        """Return the time zone of a recipient's messages."""
         return self.configured.zones(self.profile(recipient).zone or self.configured.zone)
 
     def hold(self, recipient: Recipient, at: datetime, why: str) -> tuple[datetime, str]:

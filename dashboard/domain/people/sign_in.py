@@ -78,7 +78,6 @@ class Proxy:
         return _highest(self.roles, groups)
 
     def is_at(self, peer: str) -> bool:
-        """Whether a connection from this address is one of the proxy."""
         address = peer_address(peer)
         return address is not None and any(address in each for each in self.networks)
 

@@ -131,7 +131,6 @@ class ModuleLimits:
         return self.limits.get(module)
 
     def holds_at(self, at: datetime) -> bool:
-        """Whether it holds at a moment."""
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
 

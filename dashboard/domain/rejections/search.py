@@ -50,7 +50,6 @@ class HashRange(NamedTuple):
 
     @classmethod
     def of(cls, tx_hash: TxHash) -> Self:
-        """Return the range of one hash."""
         return cls(tx_hash, tx_hash)
 
     @property

@@ -192,7 +192,6 @@ class Evidence:
 
     @property
     def has_receipt(self) -> bool:
-        """Whether a node has its receipt."""
         return self.follow_up is not None and self.follow_up.inclusion is not None
 
     @property

@@ -26,7 +26,6 @@ class Credential:
     ends_at: datetime | None = None
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it is refused now."""
         return self.ends_at is not None and self.ends_at <= now
 
 

@@ -94,7 +94,6 @@ def audit_entries(
 
 
 def count_entries(connection: Connection, wanted: AuditFilter) -> int:
-    """Count the actions that fit."""
     query = select(func.count()).select_from(audit_log).where(*_conditions(wanted))
     return connection.scalar(query) or 0
 

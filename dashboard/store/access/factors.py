@@ -45,7 +45,6 @@ class Passkey:
 
 
 def app_key_of(connection: Connection, person: Person) -> Secret | None:
-    """Return the key of a person's authenticator app."""
     query = select(people.c.totp_key).where(people.c.person_id == person.person_id)
     key = connection.execute(query).scalar_one_or_none()
     return None if key is None else Secret(key)
@@ -75,7 +74,6 @@ def save_recovery_codes(connection: Connection, person: Person, digests: Collect
 
 
 def count_recovery_codes(connection: Connection, person: Person) -> int:
-    """Return how many recovery codes a person has left."""
     theirs = recovery_codes.c.person_id == person.person_id
     return connection.execute(select(func.count()).where(theirs)).scalar_one()
 
@@ -110,14 +108,12 @@ def add_passkey(connection: Connection, person: Person, passkey: Passkey) -> boo
 def note_passkey_use(
     connection: Connection, passkey: Passkey, sign_count: int, at: datetime
 ) -> None:
-    """Note that a passkey is used now."""
     used = {"sign_count": sign_count, "last_used_at": at}
     this = passkeys.c.passkey_id == passkey.passkey_id
     connection.execute(update(passkeys).where(this).values(**used))
 
 
 def remove_passkey(connection: Connection, passkey: Passkey) -> None:
-    """Let nobody sign in with a passkey any more."""
     connection.execute(delete(passkeys).where(passkeys.c.passkey_id == passkey.passkey_id))
 
 

@@ -245,7 +245,6 @@ def sessions_among(connection: Connection, session_ids: Collection[UUID]) -> lis
 
 
 def note_session_use(connection: Connection, session_ids: Collection[UUID], at: datetime) -> None:
-    """Note that sessions are used now."""
     these = sessions.c.session_id.in_(session_ids)
     connection.execute(update(sessions).where(these).values(last_used_at=at))
 

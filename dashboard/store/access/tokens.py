@@ -113,7 +113,6 @@ def end_all_tokens(connection: Connection, at: datetime) -> None:
 
 
 def note_token_use(connection: Connection, token: Token, at: datetime) -> None:
-    """Note that a token is used now."""
     this = api_tokens.c.token_id == token.token_id
     connection.execute(update(api_tokens).where(this).values(last_used_at=at))
 

@@ -342,7 +342,6 @@ def hold_pending(connection: Connection) -> int:
 
 
 def count_held(connection: Connection) -> int:
-    """Count what is held."""
     # A column that stands in no other index lets SQLite take the partial one, which is short.
     count = select(func.count(notifications.c.notification_id)).where(_IS_HELD)
     return connection.scalar(count) or 0

@@ -105,7 +105,6 @@ def record_inclusion(connection: Connection, included: Transition) -> bool:
 
 
 def transition_of(row: RowMapping) -> Transition:
-    """Read a row that holds the columns of a transition."""
     subject = read_as(Subject, row, transitions)
     grounds = grounds_of_row(row[transitions.c.grounds])
     return read_as(Transition, row, transitions, subject=subject, grounds=grounds)

@@ -146,7 +146,6 @@ def finished_incident_stories(
 
 
 def count_finished_incidents(connection: Connection, wanted: FinishedFilter) -> int:
-    """Count the resolved incidents that fit."""
     counted = select(func.count()).select_from(incidents)
     return connection.scalar(_finished(counted, wanted)) or 0
 

@@ -189,7 +189,6 @@ def make_all_due(connection: Connection, now: datetime) -> None:
 
 
 def insert_incident(connection: Connection, incident: Incident) -> None:
-    """Store a new incident."""
     connection.execute(incidents.insert().values(**_row_of(incident)))
 
 
@@ -208,7 +207,6 @@ def save_incident(connection: Connection, incident: Incident) -> None:
 
 
 def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEvent]]) -> None:
-    """Continue the story of incidents."""
     rows = [{"incident_id": incident_id, **asdict(event)} for incident_id, event in events]
     if rows:
         connection.execute(incident_events.insert(), rows)
@@ -227,7 +225,6 @@ def incident_events_of(
 
 
 def incident_of(row: RowMapping) -> Incident:
-    """Read a whole row."""
     group = tuple((name, value) for name, value in row[incidents.c.grouped_by])
     return read_as(Incident, row, incidents, group=group)
 

@@ -49,7 +49,6 @@ def unreported_outage(connection: Connection) -> MailOutage | None:
 
 
 def begin_outage(connection: Connection, trouble: MailTrouble) -> None:
-    """Write down that there is an outage."""
     row = {"after_delivery": trouble.after_delivery, "since": trouble.since}
     insert_new(connection, mail_outages, row)
 

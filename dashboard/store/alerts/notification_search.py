@@ -95,7 +95,6 @@ def search_notifications(
 
 
 def count_notifications(connection: Connection, wanted: NotificationFilter) -> int:
-    """Count the notifications that fit."""
     query = select(func.count()).select_from(notifications)
     return connection.scalars(query.where(*_conditions(connection, wanted))).one()
 

@@ -51,7 +51,6 @@ class OutboxEntry:
 
     @property
     def transition(self) -> Transition:
-        """The transition itself."""
         return self.change.transition
 
 

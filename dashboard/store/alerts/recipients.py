@@ -113,7 +113,6 @@ def save_verification(
 
 
 def save_profile(connection: Connection, recipient: Recipient, wanted: RecipientProfile) -> None:
-    """Store what a recipient wants."""
     digest = "" if wanted.digest is None else str(wanted.digest)
     values: dict[str, Any] = {"zone": wanted.zone, "active": [str(each) for each in wanted.active]}
     values |= {"digest": digest} | ({} if digest else {"digested_until": None})

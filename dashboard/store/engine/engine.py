@@ -228,7 +228,6 @@ class Store:
             self._database.checkpoint(connection)
 
     def close(self) -> None:
-        """Let go of every connection."""
         if self._replica is not None:
             self._replica.close()
         for reader in self._driver_readers:

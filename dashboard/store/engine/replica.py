@@ -117,7 +117,6 @@ class Replica:
         return self._current_at > self._written_at and self.state().is_used
 
     def state(self) -> ReplicaState:
-        """Return how it is now."""
         behind = self._seconds() - self._current_at
         known = None if behind == inf else timedelta(seconds=behind)
         state = ReplicaState(self._largest, known)

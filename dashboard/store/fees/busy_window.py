@@ -146,7 +146,6 @@ class BusyWindow:
         self._priority_fees.note(saved.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))
 
     def base_fees(self, connection: Connection, now: datetime) -> RankedFees:
-        """Return the base fees until now."""
         return self._base_fees.read(connection, now)
 
     def priority_fees(self, connection: Connection, now: datetime) -> RankedFees:

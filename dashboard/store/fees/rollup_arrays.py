@@ -176,7 +176,6 @@ class RollupArrays:
         ).recounted()
 
     def chosen(self, is_chosen: Flags) -> Self:
-        """Return some of them."""
         columns = {name: getattr(self, name)[is_chosen] for name in _COLUMNS}
         return dataclasses.replace(self, **columns, histograms=self.histograms.chosen(is_chosen))
 

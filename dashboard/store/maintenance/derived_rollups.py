@@ -59,7 +59,6 @@ class WrongRollup(NamedTuple):
 
 
 def wrong_rollups(connection: Connection) -> Iterator[Finding]:
-    """Yield which roll-ups are wrong."""
     found = (
         _finding(days.of, wrong)
         for days in days_with_fees(connection)

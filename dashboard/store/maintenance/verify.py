@@ -88,7 +88,6 @@ def unguarded_log(connection: Connection) -> Iterator[Finding]:
 
 
 def count_rows(connection: Connection) -> dict[str, int]:
-    """Count the rows of every table."""
     return {
         table.name: connection.scalar(select(func.count()).select_from(table)) or 0
         for table in metadata.sorted_tables

@@ -30,7 +30,6 @@ class Upkeep:
 
 
 def last_upkeep(connection: Connection) -> Upkeep:
-    """Return what is stored of it."""
     column = installation.c
     row = connection.execute(select(column.purged_at, column.backed_up_at)).first()
     return Upkeep() if row is None else Upkeep(row.purged_at, row.backed_up_at)
@@ -95,7 +94,6 @@ class LastHeartbeat:
 
 
 def last_heartbeat(connection: Connection) -> LastHeartbeat:
-    """Return what is stored of it."""
     column = installation.c
     row = connection.execute(select(column.heartbeat_at, column.heartbeat_trouble)).first()
     if row is None:
@@ -104,7 +102,6 @@ def last_heartbeat(connection: Connection) -> LastHeartbeat:
 
 
 def note_heartbeat(connection: Connection, accepted_at: datetime) -> None:
-    """Store that it was accepted."""
     values = {"heartbeat_at": accepted_at, "heartbeat_trouble": None}
     connection.execute(update(installation).values(values))
 

@@ -266,7 +266,6 @@ def count_causes(connection: Connection, wanted: RejectionFilter) -> list[CauseC
 
 
 def count_rejections(connection: Connection, wanted: RejectionFilter) -> int:
-    """Count the rejections that fit."""
     counted = partial_counts(wanted, ())
     return int(connection.scalar(select(func.sum(counted.c.many))) or 0)
 

@@ -68,7 +68,6 @@ class KnownHashes:
         return self._newest is not None
 
     def adopt(self, loaded: LoadedHeads) -> None:
-        """Begin with what was loaded."""
         self._heads, self._newest = loaded
 
     def is_current(self) -> bool:

@@ -106,7 +106,6 @@ rejection_days = table(
 
 
 def stored_rejection(row: RowMapping) -> StoredRejection:
-    """Read a whole row of the table."""
     overflows = tuple(ModuleOverflow(*each) for each in row[rejections.c.overflows] or ())
     record = read_as(RejectedTransaction, row, rejections)
     return read_as(StoredRejection, row, rejections, record=record, overflows=overflows)

@@ -159,7 +159,6 @@ def valid_share_links(
 
 
 def end_share_link(connection: Connection, link: ShareLink, at: datetime) -> None:
-    """Let a link be valid no more."""
     this = share_links.c.link_id == link.link_id
     connection.execute(update(share_links).where(this).values(ends_at=at))
 

@@ -60,11 +60,9 @@ class CreditMeasure(Measure):
     percent: int
 
     def table(self) -> dict[str, Any]:
-        """Return the keys that say these figures."""
         return {"budget": self.budget, "per": self.per.value, "used_percent": self.percent}
 
     def when(self) -> str:
-        """Say when such a rule reports."""
         return f"{self.percent} % of {self.budget:,} credits a {self.per} are spent"
 
 

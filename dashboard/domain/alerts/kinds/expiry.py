@@ -42,11 +42,9 @@ class ExpiryMeasure(Measure):
     within: timedelta
 
     def table(self) -> dict[str, Any]:
-        """Return the keys that say these figures."""
         return {"within": write_duration(self.within)}
 
     def when(self) -> str:
-        """Say when such a rule reports."""
         return f"a key or a certificate expires within {span(self.within)}"
 
 

@@ -37,11 +37,9 @@ class FeeMeasure(Measure):
     is_upper: bool
 
     def table(self) -> dict[str, Any]:
-        """Return the keys that say these figures."""
         return {"fee": self.signal.value, self._side: write_fee(self.limit)}
 
     def when(self) -> str:
-        """Say when such a rule reports."""
         return f"the {self.signal.value} is {self._side} {write_fee(self.limit)}"
 
     @property

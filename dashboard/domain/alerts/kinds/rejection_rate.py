@@ -65,12 +65,10 @@ class RateMeasure(Measure):
     by: Dimension | None = None
 
     def table(self) -> dict[str, Any]:
-        """Return the keys that say these figures."""
         said = {"more_than": self.more_than, "window": write_duration(self.window)}
         return said if self.by is None else said | {"by": self.by.value}
 
     def when(self) -> str:
-        """Say when such a rule reports."""
         each = "" if self.by is None else f" of one {self.by}"
         return f"more than {self.more_than:,} rejections{each} arrive within {span(self.window)}"
 
