@@ -53,7 +53,7 @@ class AllowedHosts:
         match = _HOST.fullmatch(text)
         if match is None:
             return False
-        name = _normalized(match["host"])
+        name = match["host"].lower().removesuffix(".")
         return name in self.names or needs_no_permission(name)
 
     def _allows_origin(self, origin: str, host: str) -> bool:
@@ -81,10 +81,6 @@ def origin_authority(origin: str) -> str | None:
     """Return host and port of a browser's origin; None for an origin without them."""
     match = _ORIGIN.fullmatch(origin)
     return match["authority"] if match else None
-
-
-def _normalized(host: str) -> str:
-    return host.lower().removesuffix(".")
 
 
 def _is_address(name: str) -> bool:

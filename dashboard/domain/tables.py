@@ -86,14 +86,10 @@ def _tables(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[list[s
     own = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if own or not table:
         head = [f"[{'.'.join(map(_key, above))}]"] if above else []
-        yield [*head, *_lines(own)]
+        yield [*head, *(f"{_key(key)} = {_value(value)}" for key, value in own.items())]
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _tables(value, (*above, key))
-
-
-def _lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
 
 
 def _key(name: str) -> str:

@@ -271,7 +271,11 @@ class MeasuredRules:
         self._next_at = began + _REST * (self.clocks.elapsed() - began)
 
     def _changes(self, connection: Connection) -> Iterator[Conclusion]:
-        rules = [each for each in rules_in_force(connection) if _is_measured(each)]
+        rules = [
+            each
+            for each in rules_in_force(connection)
+            if each.is_enabled and KINDS[each.kind].is_measured
+        ]
         held = self._trusted(measured_conditions(connection, _KINDS))
         now = self.clocks.now()
         outages = {
@@ -308,10 +312,6 @@ class MeasuredRules:
             else replace(each, turning_since=trusted(each.turning_since))
             for subject, each in held.items()
         }
-
-
-def _is_measured(rule: Rule) -> bool:
-    return rule.is_enabled and KINDS[rule.kind].is_measured
 
 
 def _write(connection: Connection, change: Conclusion) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
-from dashboard.devnet.genesis import SIMULATED, SimulatedNetwork
+from dashboard.devnet.genesis import SIMULATED
 from dashboard.domain.addresses import HOST_NAME
 from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
 from dashboard.domain.people.access import KEY_PREFIX
@@ -70,7 +70,8 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_own_serve(settings)
     yield from _check_recipients(settings.mail)
     yield from check_recipients(settings.recipients, settings.channels)
-    yield from _check_sender(settings.mail)
+    if not is_mail_address(settings.mail.sender):
+        yield ("mail", "sender"), no_address(settings.mail.sender)
     yield from _check_ehlo_name(settings.mail)
     yield from check_channels(settings.channels)
     yield from check_heartbeat(settings.alerts.heartbeat_url)
@@ -177,11 +178,6 @@ def _check_ascent(fees: FeePolicy, path: SettingPath, below: str) -> Iterator[Re
         yield path, f"is below that of {below}: a higher level suggests no lower fee"
 
 
-def _check_sender(mail: MailSettings) -> Iterator[Remark]:
-    if not is_mail_address(mail.sender):
-        yield ("mail", "sender"), no_address(mail.sender)
-
-
 def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
     if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
         message = (
@@ -223,7 +219,7 @@ def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_networks(settings: Settings) -> Iterator[Remark]:
-    simulated = _simulated(settings)
+    simulated = SIMULATED[: settings.devnet.networks] if settings.has_devnet else ()
     ids = {int(each.network_id): each.title for each in simulated}
     titles = {each.title: each.title for each in simulated}
     for name, network in settings.networks.items():
@@ -231,13 +227,10 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
         yield from _check_title(name, network, titles)
         yield from _check_second_nodes(name, network)
         yield from _check_exclusions(name, network)
-        yield from _check_gas_key(name, network)
+        if network.gas is not None and network.gas.key is None:
+            yield (("networks", name, "gas"), "lacks key; add it")
         yield from _check_module_limits(name, network)
         yield from _check_limits_end(name, network)
-
-
-def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
-    return SIMULATED[: settings.devnet.networks] if settings.has_devnet else ()
 
 
 def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Iterator[Remark]:
@@ -270,11 +263,6 @@ def _check_exclusions(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if len(network.all_exclusions) < many:
         message = "hold two endpoints of one name: give each a name of its own"
         yield ("networks", name, "exclusions"), message
-
-
-def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    if network.gas is not None and network.gas.key is None:
-        yield (("networks", name, "gas"), "lacks key; add it")
 
 
 def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark]:

@@ -20,7 +20,7 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits, ModuleLimits
 from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
-from dashboard.settings.schema import LimitPeriodSettings, NetworkSettings
+from dashboard.settings.schema import NetworkSettings
 from dashboard.wire.decoding import in_plain_words, read_toml
 from dashboard.wire.node import LARGEST_NUMBER
 
@@ -114,7 +114,9 @@ def line_limits_of(network: NetworkSettings) -> LineLimits:
 
 def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
     last: datetime | None = None
-    for number, each in enumerate(sorted(network.limit_periods, key=_begin)):
+    first = datetime.min.replace(tzinfo=UTC)
+    in_order = sorted(network.limit_periods, key=lambda each: each.since or first)
+    for number, each in enumerate(in_order):
         since, until = each.since, each.until
         if since is not None and until is not None and until <= since:
             raise SettingsError(f"the period of {shorten(each.table)} ends before it begins")
@@ -124,10 +126,6 @@ def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
             )
         last = until
         yield replace(_table_named(each.table), since=since, until=until)
-
-
-def _begin(period: LimitPeriodSettings) -> datetime:
-    return period.since or datetime.min.replace(tzinfo=UTC)
 
 
 def usual_limits_of(network: NetworkSettings) -> ModuleLimits | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, func, select
 
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import DeliveryResult
@@ -150,7 +150,7 @@ def store_contents(connection: Connection) -> StoreContents:
     """Return how large the store is and what it holds, without reading it through."""
     return StoreContents(
         size=database_of(connection).size(connection),
-        tracked=_count(connection, select(func.sum(cohorts.c.size))),
+        tracked=connection.scalar(select(func.sum(cohorts.c.size))) or 0,
         rejections=count_rejections(connection, RejectionFilter()),
     )
 
@@ -161,7 +161,3 @@ def _last_attempt(connection: Connection) -> LastAttempt | None:
     if row is None:
         return None
     return LastAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
-
-
-def _count(connection: Connection, query: Select[int]) -> int:
-    return connection.scalar(query) or 0

@@ -59,7 +59,7 @@ def keep_nothing(_state: TransportState) -> None:
     """Forget what was found out."""
 
 
-def _loop_time() -> timedelta:
+def loop_time() -> timedelta:
     return timedelta(seconds=asyncio.get_running_loop().time())
 
 
@@ -203,7 +203,7 @@ class ExclusionClient:
         second: Asker | None = None,
         known: Iterable[TransportState] = (),
         keep: Keep = keep_nothing,
-        elapsed: Callable[[], timedelta] = _loop_time,
+        elapsed: Callable[[], timedelta] = loop_time,
     ) -> None:
         """Ask nothing yet; ids count up, so that a late reply fits no later question."""
         self.endpoint = asker.endpoint

@@ -20,6 +20,7 @@ from dashboard.domain.health.observation import (
 )
 from dashboard.domain.quantity import TxHash
 from dashboard.logs import get_logger
+from dashboard.upstream.exclusion import loop_time
 
 _log = get_logger(__name__)
 
@@ -67,10 +68,6 @@ class _Circuit:
             _log.warning("An exclusion endpoint fails", endpoint=name, why=failures[0].message)
 
 
-def _loop_time() -> timedelta:
-    return timedelta(seconds=asyncio.get_running_loop().time())
-
-
 class ExclusionEndpoints:
     """Asks endpoints by their names: all at once, or each about what those before did not answer.
 
@@ -84,7 +81,7 @@ class ExclusionEndpoints:
         self,
         clients: Mapping[str, ExclusionEndpoint],
         patience: timedelta | None = None,
-        elapsed: Callable[[], timedelta] = _loop_time,
+        elapsed: Callable[[], timedelta] = loop_time,
         *,
         asks_all: bool = False,
     ) -> None:

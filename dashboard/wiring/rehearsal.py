@@ -176,7 +176,8 @@ def _play(
         _reject(store, storm, range(done, due), time.now())
         done = due
         _settle(notifier, token)
-        pending = _pending(store, time.now())
+        with store.read() as connection:
+            pending = notification_counts(connection, time.now()).pending
         if done == storm.rejections and (not pending or passed > _FOLLOWED):
             return pending
         time.go_on(_SECOND if passed < storm.length + 120 * _SECOND else 30 * _SECOND)
@@ -185,11 +186,6 @@ def _play(
 def _settle(notifier: Notifier, token: int) -> None:
     while notifier.run(token, always):
         pass
-
-
-def _pending(store: Store, now: datetime) -> int:
-    with store.read() as connection:
-        return notification_counts(connection, now).pending
 
 
 def _take_lease(store: Store) -> int:

@@ -30,7 +30,8 @@ class MaildirChannel:
         content = write_mail(message, headers, self._sender).as_bytes()
         name = _file_name(headers)
         try:
-            self._make_folders()
+            for each in _FOLDERS:
+                (self._folder / each).mkdir(mode=0o700, parents=True, exist_ok=True)
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker expired")
             if not self._was_read(name):
@@ -40,10 +41,6 @@ class MaildirChannel:
                 f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
             ) from error
         return f"written as {name}"
-
-    def _make_folders(self) -> None:
-        for name in _FOLDERS:
-            (self._folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _was_read(self, name: str) -> bool:
         """Whether a reader has moved the file to `cur`, where it adds flags to the name."""

@@ -194,11 +194,9 @@ def read_dkim_key(file: str) -> Secret:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (UnparsableKeyError, ValueError) as error:  # the latter if it is not text at all
-        raise InputError(_no_key(path)) from error
+        raise InputError(
+            f"{path} holds no private RSA key: make one with `openssl genrsa -out FILE 2048`"
+        ) from error
     if bits < _LEAST_BITS:
         raise InputError(f"{path} holds a key of {bits} bits: make one of 2048")
     return Secret(pem)
-
-
-def _no_key(path: Path) -> str:
-    return f"{path} holds no private RSA key: make one with `openssl genrsa -out FILE 2048`"

@@ -168,7 +168,8 @@ class SmtpChannel:
                 reply = refusal.smtp_code, refusal.smtp_error
                 raise DeliveryBlocked(_refusal(reply, "us")) from refusal
             except (OSError, smtplib.SMTPException, UnicodeError) as error:
-                raise DeliveryBlocked(f"{self._name()}: {_reason(error, deadline)}") from error
+                name = f"mail server {server.smtp_host} port {server.smtp_port}"
+                raise DeliveryBlocked(f"{name}: {_reason(error, deadline)}") from error
 
     def _secure_and_log_in(self, connection: SmtpConnection) -> None:
         connection.ehlo_or_helo_if_needed()
@@ -177,9 +178,6 @@ class SmtpChannel:
             connection.ehlo_or_helo_if_needed()
         if self._server.username:
             connection.login(self._server.username, self._server.password.reveal())
-
-    def _name(self) -> str:
-        return f"mail server {self._server.smtp_host} port {self._server.smtp_port}"
 
 
 def _reason(error: Exception, deadline: Deadline) -> str:

@@ -36,8 +36,9 @@ _STAGES: Final = {RejectionStage.SEQUENCER.value: "sequencer"}
 def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     """Say a rule as one sentence; texts of people stay foreign text."""
     scope = "; ".join(_scope(rule, network_name))
+    when = KINDS[rule.kind].when if rule.measure is None else rule.measure.when()
     parts = [
-        f"When {_when(rule)}",
+        f"When {when}",
         f" ({scope})" if scope else "",
         f", for {span(rule.pending)} at least" if rule.pending else "",
         f": notify {recipients_in_words(rule.recipients)}",
@@ -52,10 +53,6 @@ def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     if rule.until is not None:
         parts.append(f"; until {moment(rule.until)}")
     return f"{''.join(parts)}."
-
-
-def _when(rule: Rule) -> str:
-    return KINDS[rule.kind].when if rule.measure is None else rule.measure.when()
 
 
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:

@@ -272,10 +272,6 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[ -]", "_", name.lower())
-
-
 def in_words(unused_columns: Sequence[str]) -> str:
     """Name columns that mean nothing here, as many as a reader takes in."""
     named = ", ".join(f"“{visible(name, _QUOTED)}”" for name in unused_columns[:_MOST_NAMED])
@@ -285,7 +281,7 @@ def in_words(unused_columns: Sequence[str]) -> str:
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
     """Return the index of each known column; a date counts if there is a time of day too."""
-    names = [_plain(name) for name in header]
+    names = [re.sub(r"[ -]", "_", name.lower()) for name in header]
     found = {
         ours: [names.index(theirs) for theirs in words if theirs in names]
         for ours, words in _COLUMNS.items()

@@ -33,7 +33,8 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
     is prolonged with the same token. `holder` names one process, never two.
     """
     now = lease_time(connection)
-    insert_new(connection, leases, _free(name))
+    free = {"name": name, "token": 0, "boot_id": "", "granted_at": 0, "expires_at": 0}
+    insert_new(connection, leases, free)
     row = connection.execute(
         select(leases.c.holder, leases.c.token, _is_alive(now).label("is_alive"))
         .where(leases.c.name == name)
@@ -97,10 +98,6 @@ _HOLDER: Final = select(leases.c.holder, leases.c.token).where(
     leases.c.name == bindparam("of_name"), _lasts(bindparam("at_boot"), bindparam("now"))
 )
 """Made once, since every tick of a poll asks this."""
-
-
-def _free(name: str) -> dict[str, object]:
-    return {"name": name, "token": 0, "boot_id": "", "granted_at": 0, "expires_at": 0}
 
 
 def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:

@@ -27,7 +27,7 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.health.observation import ExclusionAnswer, Failure
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
@@ -105,7 +105,8 @@ def record_untracked_results(
             at = {"first_answered_at": asked_at, "last_answered_at": asked_at}
             answered.append(asked | at | _NO_FAILURE)
         else:
-            failed.append(asked | {"failing_since": asked_at} | _failure_columns(answer.failure))
+            why = {"failure_kind": answer.failure.kind, "failure_message": answer.failure.message}
+            failed.append(asked | {"failing_since": asked_at} | why)
     upsert(connection, checks, answered, keep=frozenset({"first_answered_at"}))
     upsert(connection, checks, failed, keep=frozenset({"failing_since"}))
 
@@ -185,10 +186,6 @@ def _update_of(result: PollResult) -> Update:
     of_cohorts = column.cohort_id.in_(bindparam("some", expanding=True))
     of_network = column.network_id == bindparam("of_network")
     return update(watched_cohorts).where(of_cohorts, of_network).values(**values)
-
-
-def _failure_columns(failure: Failure) -> dict[str, str]:
-    return {"failure_kind": failure.kind, "failure_message": failure.message}
 
 
 def _mark_cohorts_rejected(connection: Connection, cohort_ids: Sequence[int]) -> None:

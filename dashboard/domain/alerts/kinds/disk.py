@@ -41,10 +41,6 @@ def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
     )
 
 
-def _describe_past(change: DescribedChange, _: SpaceGrounds) -> str:
-    return f"Low disk space {change.when}"
-
-
 DISK_FILLING: Final = Kind(
     title="Low disk space",
     when="the disk of the store has little space left",
@@ -52,5 +48,5 @@ DISK_FILLING: Final = Kind(
     is_of_networks=False,
     grounds={"space": SpaceGrounds},
     describe=_describe,
-    describe_past=_describe_past,
+    describe_past=lambda change, _: f"Low disk space {change.when}",
 )

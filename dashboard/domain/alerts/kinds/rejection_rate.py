@@ -122,10 +122,6 @@ def _by(written: object) -> Dimension:
     return word(Dimension)(written)
 
 
-def _measure(values: Mapping[str, Any]) -> RateMeasure:
-    return RateMeasure(values["more_than"], values["window"], values.get("by"))
-
-
 def _describe(change: DescribedChange, grounds: RateGrounds) -> IncidentText:
     which = ""
     if grounds.by:
@@ -158,19 +154,14 @@ REJECTION_RATE: Final = Kind(
     is_measured=True,
     reads_some=True,
     figures=(
-        Figure(
-            *("more_than", _count, "More than"),
-            example="5",
-            is_needed=True,
-            is_number=True,
-        ),
+        Figure("more_than", _count, "More than", example="5", is_needed=True, is_number=True),
         Figure("window", _window, "Within", example="10m", is_needed=True),
         Figure(
             *("by", _by, "Counted for each", "network only"),
             choices=[each.value for each in Dimension if each is not Dimension.NETWORK],
         ),
     ),
-    measure=_measure,
+    measure=lambda said: RateMeasure(said["more_than"], said["window"], said.get("by")),
     grounds={"rate": RateGrounds},
     describe=_describe,
 )

@@ -49,10 +49,6 @@ def _describe(change: DescribedChange, grounds: AgeGrounds) -> IncidentText:
     )
 
 
-def _describe_past(change: DescribedChange, _: AgeGrounds) -> str:
-    return f"{change.network}: fees were stale {change.when}"
-
-
 DATA_STALE: Final = Kind(
     title="{where}fees stale",
     when="the fees of a network are stale",
@@ -62,5 +58,5 @@ DATA_STALE: Final = Kind(
     rests_on=frozenset({SubjectKind.GAS_API}),
     grounds={"age": AgeGrounds},
     describe=_describe,
-    describe_past=_describe_past,
+    describe_past=lambda change, _: f"{change.network}: fees were stale {change.when}",
 )
