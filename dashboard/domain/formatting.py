@@ -174,7 +174,8 @@ def size(octets: int) -> str:
 LONGEST: Final = timedelta(days=36_500)
 """The longest duration: any clock can count on so far."""
 
-_DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d|y)", re.ASCII)
+_PART: Final = re.compile(r"(\d{1,9}) ?([A-Za-z]{1,12})", re.ASCII)
+_DURATION: Final = re.compile(rf"{_PART.pattern}(?:(?:,| and)? ?{_PART.pattern})*", re.ASCII)
 _WRITTEN_UNITS: Final = {
     "d": timedelta(days=1),
     "h": timedelta(hours=1),
@@ -182,23 +183,47 @@ _WRITTEN_UNITS: Final = {
     "s": timedelta(seconds=1),
     "ms": timedelta(milliseconds=1),
 }
-_YEAR: Final = timedelta(days=365)
+_UNITS_BY_NAME: Final = {
+    name: length
+    for length, names in (
+        (timedelta(days=365), "y year years"),
+        (timedelta(weeks=1), "w week weeks"),
+        (timedelta(days=1), "d day days"),
+        (timedelta(hours=1), "h hr hrs hour hours"),
+        (timedelta(minutes=1), "m min mins minute minutes"),
+        (timedelta(seconds=1), "s sec secs second seconds"),
+        (timedelta(milliseconds=1), "ms millisecond milliseconds"),
+    )
+    for name in names.split()
+}
+LENGTH_EXAMPLES: Final = "30s, 5 min or 1h 30m"
+"""What a message names that refuses a text."""
+
 _FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SHOWN_AS_GWEI: Final = 10**6
 
 
 def read_duration(text: object, most: timedelta = LONGEST) -> timedelta | None:
-    """Read a whole number and a unit: 250ms, 4s, 15m, 2h, 7d, 1y; None for any other form.
+    """Read what people write: 250ms, 4s, 90 s, 5 min, 2 hours, 1h 30m, 7d, 1y.
 
-    InputError, naming `most`, for more than that.
+    None for any other form. InputError, naming `most`, for more than that.
     """
-    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    written = text.strip() if isinstance(text, str) else ""
+    parts = _PART.findall(written) if _DURATION.fullmatch(written) else []
+    units = [_unit(name) for _, name in parts]
+    if not units or not all(units) or units != sorted({*units}, reverse=True):
         return None
-    count, unit = int(match[1]), _WRITTEN_UNITS.get(match[2], _YEAR)
-    if count > most // unit:
-        raise InputError(f"{match[0]} is too long; write at most {write_duration(most)}")
-    return count * unit
+    length = timedelta()
+    for (count, _), unit in zip(parts, units, strict=True):
+        if int(count) > (most - length) // unit:
+            raise InputError(f"{written} is too long; write at most {write_duration(most)}")
+        length += int(count) * unit
+    return length
+
+
+def _unit(name: str) -> timedelta:
+    """Return a unit, or no time for none; M alone is none, since it may mean months."""
+    return _UNITS_BY_NAME.get(name if len(name) == 1 else name.lower(), timedelta())
 
 
 def write_duration(length: timedelta) -> str:

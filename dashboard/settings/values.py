@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from dashboard.domain.formatting import LONGEST, read_duration, read_fee
+from dashboard.domain.formatting import LENGTH_EXAMPLES, LONGEST, read_duration, read_fee
 from dashboard.domain.people.access import parse_rate
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
@@ -98,11 +98,12 @@ def _no_moment(written: object) -> str:
 
 
 def parse_duration(text: object, most: timedelta = LONGEST) -> timedelta:
-    """Read a whole number above zero and a unit: 250ms, 4s, 15m, 2h, 7d; ValueError says so."""
+    """Read a length of time above zero, as `read_duration` does; ValueError says so."""
     length = _length(text, most)
     if length is None:
         msg = (
-            f"{shorten(str(text))} is not a duration; write a number and a unit, such as 4s or 15m"
+            f"{shorten(str(text))} is not a duration; write a number and a unit, such as "
+            f"{LENGTH_EXAMPLES}"
         )
         raise ValueError(msg)
     return length

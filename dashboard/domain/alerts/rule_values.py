@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from dashboard.domain.formatting import is_far_off, read_duration
+from dashboard.domain.formatting import LENGTH_EXAMPLES, is_far_off, read_duration
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
@@ -61,7 +61,7 @@ def duration(written: object) -> timedelta:
     length = read_duration(written)
     if length is None:
         raise InputError(
-            f"is {shorten(str(written))}: write a number and a unit, such as 30s, 15m or 12h"
+            f"is {shorten(str(written))}: write a number and a unit, such as {LENGTH_EXAMPLES}"
         )
     return length
 

@@ -102,7 +102,9 @@ PLACE: Final = (
         fits=_of_rejections,
         named={"tracked": "tracked transactions", "all": "all that nodes report"},
     ),
-    RuleField(*("pending", "At least", Input.TEXT, "0s", "5m"), lead="for at least", fits=_lasting),
+    RuleField(
+        *("pending", "At least", Input.TEXT, "0s", "5 min"), lead="for at least", fits=_lasting
+    ),
 )
 PEOPLE: Final = (
     RuleField("recipients", "Recipients", Input.WORDS, "default recipients", lead="notify"),
@@ -127,8 +129,8 @@ SCOPE: Final = (
     RuleField("tags", "Tags", Input.WORDS, "all", "vip", fits=_of_rejections),
 )
 LATER: Final = (
-    RuleField("remind_every", "Remind every", Input.TEXT, "never", "30m"),
-    RuleField("escalate_after", "Escalate after", Input.TEXT, "never", "1h"),
+    RuleField("remind_every", "Remind every", Input.TEXT, "never", "30 min"),
+    RuleField("escalate_after", "Escalate after", Input.TEXT, "never", "1 h"),
     RuleField("escalate_to", "Escalate to", Input.WORDS, "nobody", "name@example.org"),
 )
 HOURS: Final = (
@@ -146,9 +148,10 @@ GROUPING: Final = (
         choices=[each.value for each in Dimension],
         usual=[each.value for each in DEFAULT_GROUP],
     ),
-    RuleField("group_wait", "Collect followers for", Input.TEXT, "30s", "5m"),
+    RuleField("group_wait", "Collect followers for", Input.TEXT, "30s", "5 min"),
     RuleField(
-        *("keep_firing", "Keep open after it clears", Input.TEXT, "0s", "15m"), fits=_keeps_firing
+        *("keep_firing", "Keep open after it clears", Input.TEXT, "0s", "15 min"),
+        fits=_keeps_firing,
     ),
 )
 

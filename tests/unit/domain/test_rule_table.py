@@ -231,7 +231,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("recipients", ["ops"], "write a mail address"),
         ("recipients", ["mail:ops"], "write a mail address"),
         ("recipients", ["a@b\u202e"], "write a mail address"),
-        ("keep_firing", 5, "such as 30s, 15m or 12h"),
+        ("keep_firing", 5, "such as 30s, 5 min or 1h 30m"),
         ("keep_firing", "36501d", "36501d is too long"),
         ("remind_every", "59s", "write 1m or more"),
         ("group_wait", "61m", "write 1h at most"),

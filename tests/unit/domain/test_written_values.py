@@ -69,7 +69,26 @@ def test_fee_is_written_in_the_unit_that_people_use(fee: int, text: str) -> None
     assert write_fee(Wei(fee)) == text
 
 
-@pytest.mark.parametrize("text", ["", "5", "1.5h", "-1s", "1 m", 4, None])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        *(("5 min", 300), ("5 minutes", 300), (" 5 Min ", 300), ("5m", 300), ("90 s", 90)),
+        *(("1h 30m", 5_400), ("1h30m", 5_400), ("1 hour, 30 minutes", 5_400)),
+        *(("1 day and 2 hours", 93_600), ("2 weeks", 1_209_600), ("1y", 31_536_000)),
+        *(("250ms", 0.25), ("0s", 0)),
+    ],
+)
+def test_duration_is_read_as_people_type_it(text: str, seconds: float) -> None:
+    assert read_duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "5", "1.5h", "-1s", "5 months", "6M", "30m 1h", "1h 2h", "1h30", ", 5m", "5 and"),
+        *("5 min ago", "\u0665m", "5\u212a", 4, None),
+    ],
+)
 def test_what_has_another_form_is_no_duration(text: object) -> None:
     assert read_duration(text) is None
 
@@ -77,6 +96,8 @@ def test_what_has_another_form_is_no_duration(text: object) -> None:
 def test_duration_beyond_any_clock_is_refused() -> None:
     with pytest.raises(InputError, match="36501d is too long; write at most 36500d"):
         read_duration("36501d")
+    with pytest.raises(InputError, match="1h 30m is too long; write at most 1h"):
+        read_duration("1h 30m", timedelta(hours=1))
     assert read_duration("36500d") == timedelta(days=36_500)
 
 

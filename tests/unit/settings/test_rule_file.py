@@ -73,7 +73,7 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
         ),
         (
             "rules.Busy.group_wait (in rules.toml, line 13) is '5': write a number and a unit, "
-            "such as 30s, 15m or 12h"
+            "such as 30s, 5 min or 1h 30m"
         ),
     ]
 

@@ -91,7 +91,7 @@ EXPIRY: Final = Kind(
     is_of_networks=False,
     is_measured=True,
     reads_some=True,
-    figures=(Figure("within", positive_duration, "Within", example="14d", is_needed=True),),
+    figures=(Figure("within", positive_duration, "Within", example="14 days", is_needed=True),),
     measure=lambda values: ExpiryMeasure(values["within"]),
     grounds={"expiry": ExpiryGrounds},
     describe=_describe,

@@ -155,7 +155,7 @@ REJECTION_RATE: Final = Kind(
     reads_some=True,
     figures=(
         Figure("more_than", _count, "More than", example="5", is_needed=True, is_number=True),
-        Figure("window", _window, "Within", example="10m", is_needed=True),
+        Figure("window", _window, "Within", example="10 min", is_needed=True),
         Figure(
             *("by", _by, "Counted for each", "network only"),
             choices=[each.value for each in Dimension if each is not Dimension.NETWORK],
