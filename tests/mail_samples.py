@@ -25,7 +25,13 @@ from dashboard.domain.alerts.condition import (
     Subject,
     SubjectKind,
 )
-from dashboard.domain.alerts.incident import Incident, IncidentState, NotifiedChange
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+    NotifiedChange,
+)
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
@@ -53,6 +59,7 @@ from tests.mail_sample_changes import (
     ABOVE,
     ACTIONS,
     BELOW,
+    BY_ADA,
     MEASURED,
     OF_RULES,
     SILENCE,
@@ -60,6 +67,10 @@ from tests.mail_sample_changes import (
 
 SENDER: Final = "Linewatch <linewatch@watch.example>"
 TO: Final = "oncall@watch.example"
+_BY_TWO: Final = (
+    *(BY_ADA(IncidentEventKind.ACKNOWLEDGED), BY_ADA(IncidentEventKind.ACKNOWLEDGED)),
+    IncidentEvent(A_MOMENT, IncidentEventKind.ACKNOWLEDGED, actor="Bob"),
+)
 TX_HASH: Final = TxHash.parse("0x2d6a" + "4be1" * 14 + "800e")
 _LIMITS: Final = ModuleLimits("Linea limits", "1.4", "", {"MMU": 2_097_152})
 TEMPLATES: Final = load_templates(
@@ -92,12 +103,7 @@ def _samples() -> dict[str, Callable[[], Message]]:
         "daily digest": _digest,
         "busy": _busy,
         "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, BELOW, State.BUSY),
-        "silent": partial(
-            _of,
-            SubjectKind.EXCLUSION_API,
-            State.SILENT,
-            SILENCE,
-        ),
+        "silent": partial(_of, SubjectKind.EXCLUSION_API, State.SILENT, SILENCE),
         "answers": partial(_of, SubjectKind.EXCLUSION_API, State.ANSWERING, None, State.SILENT),
         "stale": partial(
             _of,
@@ -115,7 +121,8 @@ def _samples() -> dict[str, Callable[[], Message]]:
         **{kind: partial(_of, *case) for kind, case in MEASURED.items()},
         **{kind: partial(_of_incident, kind) for kind in ACTIONS},
         "resolved": _resolved,
-        "several reminders": _several_reminders,
+        "several reminders": partial(_several, NotificationKind.REMINDER),
+        "several acknowledged": partial(_several, NotificationKind.ACKNOWLEDGED, *_BY_TWO),
         "after maintenance": partial(_after, "maintenance window 3 by Ada: upgrade of the nodes"),
         "after quiet hours": partial(_after, "quiet hours of the rule night shift"),
         "verification": _verification,
@@ -153,7 +160,8 @@ def _of_incident(kind: str) -> Message:
         transitions=12,
     )
     notification = replace(_rejected(), kind=what, incident=incident, created_at=A_MOMENT)
-    return compose(notification, TEMPLATES, MessageContext(_known(), event=event))
+    events = () if event is None else (event,)
+    return compose(notification, TEMPLATES, MessageContext(_known(), events=events))
 
 
 def _resolved() -> Message:
@@ -166,11 +174,12 @@ def _resolved() -> Message:
     return compose(replace(notification, incident=incident), TEMPLATES, MessageContext(change))
 
 
-def _several_reminders() -> Message:
+def _several(kind: NotificationKind, *events: IncidentEvent) -> Message:
+    """Return the message about several incidents themselves."""
     silent = _notification_of(SubjectKind.EXCLUSION_API, State.SILENT, SILENCE)
     changes = [*map(_one_of_many, (1, 5)), silent.first]
-    notification = replace(_rejected(), kind=NotificationKind.REMINDER, incident=None)
-    return compose_grouped(notification, TEMPLATES, changes)
+    notification = replace(_rejected(), kind=kind, incident=None)
+    return compose_grouped(notification, TEMPLATES, changes, events=events)
 
 
 def _verification() -> Message:

@@ -169,13 +169,13 @@ class MessageTemplates:
 class MessageContext:
     """What the store knows of a change, and of the fees around a network that became busy.
 
-    `event` is what a person did, if the notification is about that. `inhibited` are the names of
+    `events` are what people did, if the notification is about that. `inhibited` are the names of
     rules that cannot be judged while this lasts.
     """
 
     change: NotifiedChange
     busy: BusyContext | None = None
-    event: IncidentEvent | None = None
+    events: tuple[IncidentEvent, ...] = ()
     inhibited: tuple[str, ...] = ()
 
 
@@ -191,7 +191,7 @@ def compose(
     template.
     """
     context = context or MessageContext(notification.first)
-    change = context.change
+    change, events = context.change, context.events
     busy = BusyText() if context.busy is None else describe_busy(context.busy, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
     text = _text_for(notification, context, network, templates)
@@ -200,7 +200,7 @@ def compose(
     actions = actions_of(notification, templates.links)
     title = title_of(notification.incident, templates.networks)
     has_link = bool(actions.acknowledge)
-    occasion = occasion_of(notification, templates.zone, context.event, title, has_link=has_link)
+    occasion = occasion_of(notification, templates.zone, *events, title=title, has_link=has_link)
     variables = {
         "text": text,
         "occasion": occasion,

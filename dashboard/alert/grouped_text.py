@@ -23,7 +23,7 @@ from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import name_of
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
-from dashboard.domain.alerts.incident import Incident, NotifiedChange
+from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
@@ -158,6 +158,11 @@ class _Grouped:
         return " and ".join(several + itself)
 
     @property
+    def about(self) -> NetworkId:
+        """The network, where it is one."""
+        return next(iter(self.networks)) if len(self.networks) == 1 else INSTALLATION
+
+    @property
     def simulated(self) -> list[str]:
         """Return the networks whose data is made up."""
         return [visible(each.title) for each in self.networks.values() if each.is_simulated]
@@ -179,6 +184,7 @@ class _Grouped:
         about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
         causes = self.causes.most_common(FIRST_MEMBERS)
         named = {"grouped": self, "causes": causes, "spans_days": self.spans_days}
+        named["has_networks"] = len(self.networks) > 1
         return named | about | {"partly_simulated": " and ".join(self.simulated)}
 
     @property
@@ -192,39 +198,39 @@ def compose_grouped(
     templates: MessageTemplates,
     changes: Iterable[NotifiedChange],
     beside: Sequence[Incident] = (),
+    events: Sequence[IncidentEvent] = (),
 ) -> Message:
     """Write one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, but for its
     row in the attached table. If the notification has none of its own, they are the last of
     each of its incidents. `beside` are incidents of which a summary says how they stand, although
-    it reports no change of them.
+    it reports no change of them; `events` are what people did to its incidents.
     """
     grouped = _Grouped(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
     file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
-    occasion = occasion_of(notification, templates.zone, incidents=grouped.many)
+    actions = actions_of(notification, templates.links)
+    occasion = occasion_of(notification, templates.zone, *events, incidents=grouped.many)
+    steps = () if occasion.is_done else occasion.steps or _steps(grouped, actions)
     incidents = counted(grouped.many, "incident") if notification.is_of_incidents else ""
     said = incidents or _subject(grouped, more)
     said = " · ".join(filter(None, (said, _counted_beside(beside))))
     subject = occasion.subject(f"{said} · {grouped.where}{grouped.how_real}")
-    network_ids = list(grouped.networks)
-    about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
-    actions = actions_of(notification, templates.links)
     variables = {
         "subject": subject,
         "headline": f"{incidents or _counted(grouped, more)} on {grouped.where}",
         "period": _period(grouped, templates),
         "preheader": occasion.said[0] if occasion.word else _preheader(grouped, occasion),
-        "occasion": replace(occasion, steps=occasion.steps or _steps(grouped, actions)),
+        "occasion": replace(occasion, steps=steps),
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Summary"),
         **_beside(beside, notification, templates),
-        "has_networks": len(network_ids) > 1,
         "file": file,
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
         **grouped.variables,
-        "link": templates.links.page("alerts", about),
+        **({"tone": "relief"} if occasion.is_done else {}),
+        "link": templates.links.page("alerts", grouped.about),
         "link_label": "See them all",
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),

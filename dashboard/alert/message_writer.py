@@ -29,7 +29,7 @@ from dashboard.alert.compose import (
 from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, State, Transition
-from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
@@ -45,7 +45,6 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.alert_status import source_outages
-from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.notifications import (
     all_members,
     incidents_beside,
@@ -53,7 +52,7 @@ from dashboard.store.alerts.notifications import (
     sent_changes,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import last_changes
+from dashboard.store.alerts.repeats import events_behind, last_changes
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -244,15 +243,17 @@ class MessageWriter:
         beside = self._beside(notification)
         if notification.is_grouped or notification.is_of_incidents or beside:
             with self._large if notification.member_count >= _MANY else nullcontext():
+                with self.store.read() as connection:
+                    events = events_behind(connection, notification)
                 changes = self._changes(notification)
-                return compose_grouped(notification, templates, changes, beside)
+                return compose_grouped(notification, templates, changes, beside, events)
         with self.store.read() as connection:
             [known] = _known(connection, [notification.first])
             is_of_changes = notification.is_of_changes
             context = MessageContext(
                 with_previous(connection, known),
                 _busy(connection, known, notification.dated) if is_of_changes else None,
-                _event(connection, notification),
+                events_behind(connection, notification),
                 _inhibited(connection, notification, known) if is_of_changes else (),
             )
         return compose(notification, templates, context)
@@ -318,18 +319,6 @@ class MessageWriter:
 def _known(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
     """Return the changes with what stands behind them, but for the records before."""
     return with_statements(connection, with_ends(connection, with_labels(connection, changes)))
-
-
-def _event(connection: Connection, notification: Notification) -> IncidentEvent | None:
-    """Return what a person did that a notification is about; None if it is about a change."""
-    incident = notification.incident
-    if notification.kind is NotificationKind.CHANGE or incident is None:
-        return None
-    key = incident.incident_id
-    story = incident_events_of(connection, {key})[key]
-    if notification.kind is NotificationKind.CLOSED:
-        return story[-1]
-    return next((each for each in story if each.at == notification.created_at), None)
 
 
 def _inhibited(

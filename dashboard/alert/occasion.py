@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
@@ -18,19 +20,37 @@ _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300
 _NOTHING_TO_DO: Final = "Nothing is left for you to do."
 _SEVERAL: Final = {
-    NotificationKind.REMINDER: ("Reminder", "nobody has acknowledged these {} incidents"),
-    NotificationKind.ESCALATION: (
-        "Escalated to you",
-        "nobody has acknowledged these {} incidents",
+    NotificationKind.REMINDER: (
+        *("Reminder", "Reminder: nobody has acknowledged these {} incidents"),
+        "",
     ),
-    NotificationKind.ACKNOWLEDGED: ("Acknowledged", "these {} incidents are acknowledged"),
-    NotificationKind.HANDED_OVER: ("Handed over", "these {} incidents have another owner"),
-    NotificationKind.UNACKNOWLEDGED: ("Unacknowledged", "these {} incidents are unassigned"),
-    NotificationKind.RESOLVED: ("Resolved", "somebody resolved these {} incidents"),
-    NotificationKind.CLOSED: ("Closed", "nobody is notified of these {} incidents any more"),
-    NotificationKind.SUMMARY: ("Summary", "this is how {} incidents stand"),
+    NotificationKind.ESCALATION: (
+        *("Escalated to you", "Escalated to you: nobody has acknowledged these {} incidents"),
+        "",
+    ),
+    NotificationKind.ACKNOWLEDGED: (
+        *("Acknowledged", "These {} incidents were acknowledged"),
+        f"Nobody is reminded of them any more. {_NOTHING_TO_DO}",
+    ),
+    NotificationKind.HANDED_OVER: ("Handed over", "These {} incidents were handed over", ""),
+    NotificationKind.UNACKNOWLEDGED: (
+        *("Unacknowledged", "These {} incidents were unacknowledged"),
+        "They are unassigned now: somebody has to acknowledge them.",
+    ),
+    NotificationKind.RESOLVED: (
+        *("Resolved", "These {} incidents were resolved"),
+        f"What happens from now on is a new incident. {_NOTHING_TO_DO}",
+    ),
+    NotificationKind.CLOSED: (
+        *("Closed", "These {} incidents were closed with a change of the rules"),
+        "Nobody is notified of them any more.",
+    ),
+    NotificationKind.SUMMARY: ("Summary", "Summary: this is how {} incidents stand", ""),
 }
-"""What the subject begins with, and what is so of several incidents."""
+"""What the subject begins with, what is so of several incidents, and what follows from it."""
+
+_MOST_NAMES: Final = 3
+"""People who are named as having done something about several incidents."""
 
 _DELAYS: Final = {
     Delay.SERVER: "until now nothing could be delivered to you",
@@ -76,22 +96,25 @@ class Occasion:
 def occasion_of(
     notification: Notification,
     zone: tzinfo,
-    event: IncidentEvent | None = None,
+    *events: IncidentEvent,
     title: str = "",
-    *,
     incidents: int = 1,
     has_link: bool = False,
 ) -> Occasion:
     """Say why a notification comes now; times are in UTC and in `zone`.
 
-    `event` is what a person did, None if it is not stored any more; `title` names the incident,
-    without links; `incidents` is how many a notification without changes of its own is about;
-    `has_link`: it can be acknowledged by link.
+    `events` are what people did, one for each incident of which that is still stored; `title` names
+    the incident, without links; `incidents` is how many a notification without changes of its own
+    is about; `has_link`: it can be acknowledged by link.
     """
     if notification.kind in {NotificationKind.CHANGE, NotificationKind.DIGEST}:
         return _with_severity(_of_change(notification, zone), notification)
-    steps = _steps(notification.incident, has_link=has_link)
-    occasion = _of_incident(notification, zone, event, title, incidents)
+    incident = notification.incident
+    steps = _steps(incident, has_link=has_link)
+    if incident is None:
+        occasion = _of_several(notification, zone, events, incidents)
+    else:
+        occasion = _of_incident(notification, incident, zone, next(iter(events), None), title)
     is_unattended = notification.kind in _UNATTENDED
     return _with_severity(
         replace(occasion, steps=steps) if is_unattended else occasion, notification
@@ -112,24 +135,62 @@ def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
     return replace(occasion, said=(*first, critical, *rest), is_critical=True)
 
 
+def _of_several(
+    notification: Notification, zone: tzinfo, events: Sequence[IncidentEvent], incidents: int
+) -> Occasion:
+    """Say why something is said of several incidents themselves, and who did it."""
+    kind = notification.kind
+    word, so, after = _SEVERAL[kind]
+    who = _by_whom(notification, events, incidents)
+    note = _note(events[0]) if len({each.note for each in events}) == 1 else ()
+    each_is = "Each is named by its last change."
+    rest = (*note, *filter(None, (after,)), each_is, *_delays(notification, zone))
+    said = (f"{so.format(f'{incidents:,}')}{who}.", *rest)
+    led = word if who.startswith(":") else f"{word}{who}"
+    return Occasion(led, word, said, is_done=kind in _DONE)
+
+
+def _by_whom(notification: Notification, events: Sequence[IncidentEvent], incidents: int) -> str:
+    """Say who did it to all, or who to how many: `` by Ada``, ``: 2 by Ada, 1 by Bob``.
+
+    Of what is handed over, say to whom.
+    """
+    is_handed = notification.kind is NotificationKind.HANDED_OVER
+    by = "to" if is_handed else "by"
+    people = Counter(each.owner if is_handed else each.actor for each in events)
+    named = [
+        (_called(notification.recipient, who) if is_handed else unlinked_name(who), many)
+        for who, many in people.most_common(_MOST_NAMES)
+    ]
+    if named and named[0][1] == incidents:
+        return f" {by} {named[0][0]}"
+    said = [f"{many:,} {by} {who}" for who, many in named]
+    others = len(events) - sum(many for _, many in named)
+    said += [f"{others:,} {by} others"] if others else []
+    return f": {', '.join(said)}" if said else ""
+
+
+def _called(recipient: Recipient, owner: str) -> str:
+    return "you" if is_called(recipient, owner) else unlinked_name(owner)
+
+
 def _of_incident(
     notification: Notification,
+    incident: Incident,
     zone: tzinfo,
     event: IncidentEvent | None,
     title: str,
-    incidents: int,
 ) -> Occasion:
-    """Say why something is said of incidents themselves, without the steps that follow."""
-    kind, incident = notification.kind, notification.incident
+    """Say why something is said of an incident itself, without the steps that follow."""
+    kind = notification.kind
     delays = _delays(notification, zone)
-    if incident is None or kind is NotificationKind.SUMMARY:
-        word, so = _SEVERAL[kind]
-        each = "Each is named by its last change."
-        return Occasion(word, word, (f"{word}: {so.format(incidents)}.", each, *delays))
     since = moment_in(incident.opened_at, zone)
     lasts = span(notification.created_at - incident.opened_at)
     began = f"It began on {since}."
     size = _size(incident, title)
+    if kind is NotificationKind.SUMMARY:
+        stands = _owner(incident) or (f"Nobody has acknowledged this for {lasts}.",)
+        return Occasion("Summary", "Summary", (*stands, began, *size, *delays))
     if kind is NotificationKind.REMINDER:
         said = f"Reminder: nobody has acknowledged this for {lasts}."
         return Occasion("Reminder", "Reminder", (said, began, *size, *delays))

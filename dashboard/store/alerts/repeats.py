@@ -10,9 +10,15 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true, update
 
-from dashboard.domain.alerts.incident import Incident, NotifiedChange
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    NotifiedChange,
+)
 from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
+    Notification,
     NotificationKind,
     NotificationState,
     Recipient,
@@ -20,7 +26,7 @@ from dashboard.domain.alerts.notification import (
 from dashboard.domain.alerts.pace import precedence_of_kind
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory
-from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
 from dashboard.store.alerts.notifications import (
     member_of,
     member_row,
@@ -45,6 +51,15 @@ _FOR_PEOPLE: Final = {
     NotificationKind.HANDED_OVER,
 }
 """What an Alertmanager does not get: the alert fires on, and it repeats that by itself."""
+
+_EVENTS: Final = {
+    NotificationKind.ACKNOWLEDGED: IncidentEventKind.ACKNOWLEDGED,
+    NotificationKind.HANDED_OVER: IncidentEventKind.HANDED_OVER,
+    NotificationKind.UNACKNOWLEDGED: IncidentEventKind.UNACKNOWLEDGED,
+    NotificationKind.RESOLVED: IncidentEventKind.RESOLVED,
+    NotificationKind.CLOSED: IncidentEventKind.RESOLVED,
+}
+"""What a person did whom a notification of a kind names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +268,23 @@ def notified_of(
         .order_by(column.channel, column.address)
     )
     return recipients_in(connection, query)
+
+
+def events_behind(connection: Connection, notification: Notification) -> tuple[IncidentEvent, ...]:
+    """Return what people did that a notification is about, by time: one event of each incident."""
+    kind, one = _EVENTS.get(notification.kind), notification.incident
+    if kind is None:
+        return ()
+    pair = notification_incidents.c
+    query = select(pair.incident_id).where(pair.notification_id == notification.notification_id)
+    ids = connection.scalars(query) if one is None else [one.incident_id]
+    done = [
+        [each for each in story if each.kind is kind and each.at <= notification.dated]
+        for story in incident_events_of(connection, set(ids)).values()
+    ]
+    return tuple(
+        sorted((each[-1] for each in done if each), key=lambda each: (each.at, each.actor))
+    )
 
 
 def last_changes(connection: Connection, notification_id: UUID) -> list[NotifiedChange]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, MessageContext, MessageTemplates, NetworkName, compose
+from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import Grounds, State, Subject, SubjectKind
@@ -95,7 +96,7 @@ def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) 
         "changed record": compose(
             a_notification(transition=a_transition(before=State.REJECTED)), SILENT
         ),
-        "incident closed with its rule": in_context(closed, event=by_ada),
+        "incident closed with its rule": in_context(closed, events=(by_ada,)),
         "rules that cannot be judged": in_context(a_notification(), inhibited=("night", "dear")),
     }
 
@@ -144,7 +145,9 @@ def test_nothing_that_others_wrote_is_a_link_whatever_a_message_is_about(
     change = replace(about.first, label=HOSTILE)
     inhibited = (HOSTILE,) if kind == "change" else ()
 
-    assert_inert(compose(about, SILENT, MessageContext(change, event=event, inhibited=inhibited)))
+    context = MessageContext(change, events=(event,), inhibited=inhibited)
+    assert_inert(compose(about, SILENT, context))
+    assert_inert(compose_grouped(replace(about, incident=None), SILENT, [change], events=(event,)))
 
 
 @pytest.mark.parametrize(("kind", "after", "grounds"), MEASURED.values(), ids=MEASURED)

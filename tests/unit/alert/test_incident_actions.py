@@ -186,10 +186,12 @@ def test_several_are_acknowledged_and_freed_at_once_which_others_hear_in_one_mai
     assert (taken, owners_of(watch, *ids)) == ([ONCALL.address] * 2, ["", ""])
     assert watch.kinds(OTHERS)[first:] == ["acknowledged", "unacknowledged"]
     writer = MessageWriter(watch.store, load_templates({}, Links()))
-    said = [writer.write(each).text for each in watch.sent() if each.recipient == OTHERS]
-    assert "these 2 incidents are acknowledged" in said[first]
-    assert "HUB" in said[first]
-    assert "ADD" in said[first]
+    sent = [writer.write(each) for each in watch.sent() if each.recipient == OTHERS]
+    said = sent[first].text
+    assert "These 2 incidents were acknowledged by oncall@example.org. Note: “storm”." in said
+    assert sent[first].subject.startswith("Acknowledged by oncall@example.org: 2 incidents")
+    assert "HUB" in said
+    assert "ADD" in said
     with watch.store.read() as connection:
         entries = audit_entries(connection, AuditFilter(), 10)
     kept = [(each.action, each.subject) for each in entries if each.actor == ONCALL.address]

@@ -44,6 +44,18 @@ def done(kind: NotificationKind, event: IncidentEventKind, **said: Any) -> Occas
     return occasion_of(about(kind), UTC, by_ada)
 
 
+def by(*actors: str, note: str = "", owner: str = "") -> list[IncidentEvent]:
+    """Return what people did, one after the other, to as many incidents."""
+    return [
+        IncidentEvent(A_MOMENT, EVENTS.ACKNOWLEDGED, actor=each, note=note, owner=owner)
+        for each in actors
+    ]
+
+
+def several(kind: NotificationKind, *events: IncidentEvent) -> Occasion:
+    return occasion_of(about(kind, incident=None), UTC, *events, incidents=3)
+
+
 def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     critical = replace(FREE, severity="critical", rule="payouts\x1b")
     many = about(KINDS.REMINDER, incident=replace(FREE, transitions=1_200))
@@ -51,7 +63,24 @@ def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) 
         "reminder": occasion_of(about(KINDS.REMINDER), UTC, has_link=True),
         "reminder without links": occasion_of(about(KINDS.REMINDER), UTC),
         "reminder of many changes": occasion_of(many, UTC, title="1,200 rejected, HUB over limit"),
-        "reminder of three": occasion_of(about(KINDS.REMINDER, incident=None), UTC, incidents=3),
+        "reminder of three": several(KINDS.REMINDER),
+        "summary of three": several(KINDS.SUMMARY),
+        "summary of one": occasion_of(about(KINDS.SUMMARY), UTC),
+        "three acknowledged by one": several(
+            KINDS.ACKNOWLEDGED, *by("Ada", "Ada", "Ada", note="storm")
+        ),
+        "three acknowledged by two": several(KINDS.ACKNOWLEDGED, *by("Bob", "Ada", "Ada")),
+        "three acknowledged, two of them nobody knows by whom": several(
+            KINDS.ACKNOWLEDGED, *by("Ada")
+        ),
+        "three handed over to the reader": several(
+            KINDS.HANDED_OVER, *by("Ada", "Bob", "Ada", owner="ops@example.org")
+        ),
+        "given back by many": occasion_of(
+            about(KINDS.UNACKNOWLEDGED, incident=None), UTC, *by(*"aabcdef"), incidents=7
+        ),
+        "three resolved": several(KINDS.RESOLVED, *by("Ada", "Ada", "Ada")),
+        "three closed": several(KINDS.CLOSED, *by("Ada", "Ada", "Ada")),
         "escalation": occasion_of(about(KINDS.ESCALATION), UTC, has_link=True),
         "acknowledged": done(KINDS.ACKNOWLEDGED, EVENTS.ACKNOWLEDGED, note="look\u202e"),
         "handed over to another": done(KINDS.HANDED_OVER, EVENTS.HANDED_OVER, owner="Bob"),
