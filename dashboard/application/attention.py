@@ -38,11 +38,11 @@ from dashboard.application.source_health import (
     OperationState,
     plan_in_words,
 )
-from dashboard.application.text import age, moment_near, names_of, sentence
+from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.formatting import capitalized, counted, moment, size, span
+from dashboard.domain.formatting import capitalized, counted, listed, moment, size, span
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.markup import visible
 from dashboard.errors import StoreError
@@ -52,7 +52,10 @@ from dashboard.store.health import MailState
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
 _SEVERAL: Final = 3
-"""Networks that are stale together from which one line names them all."""
+"""Networks that are stale together from which one line counts them."""
+
+_MOST_NAMED: Final = 5
+"""Networks that are named where they are counted."""
 
 
 class Remedy(StrEnum):
@@ -78,7 +81,8 @@ class Attention:
     """One thing that needs attention; `network` is None where it is about the installation.
 
     `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
-    and text may quote foreign text. `incidents` are those without an owner that it is about.
+    and text may quote foreign text. `incidents` are those without an owner that it is about, and
+    `rules` what reports them where these are several.
     """
 
     headline: str
@@ -88,6 +92,7 @@ class Attention:
     incidents: tuple[UUID, ...] = ()
     advice: str = ""
     severity: str = Severity.WARNING
+    rules: tuple[str, ...] = ()
 
     @property
     def incident_id(self) -> UUID | None:
@@ -269,8 +274,11 @@ def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> 
         else "The log of the worker says why no answer arrived."
     )
     if len(stale) >= _SEVERAL:
-        some, every = ([each.profile.name for each in part] for part in (stale, networks))
-        yield Attention(f"Stale: {names_of(some, every)}.", "", Remedy.SOURCES, advice=advice)
+        is_all = len(stale) == len(networks)
+        who = f"All {len(stale)}" if is_all else f"{len(stale)} of {len(networks)}"
+        is_short = not is_all and len(stale) <= _MOST_NAMED
+        text = f"{listed([each.profile.name for each in stale])}." if is_short else ""
+        yield Attention(f"{who} networks stale.", text, Remedy.SOURCES, advice=advice)
         return
     for each in stale:
         old = next(one for one in each.operations if one.state(now) is OperationState.STALE)

@@ -336,7 +336,8 @@ def _unassigned(
     where = "" if network is None else f"{visible(network.name, _LONGEST_TITLE)}: "
     text = f"{len(group):,} incidents since {opened}."
     headline = f"{where}{many} unassigned{by}:"
-    return Attention(headline, text, Remedy.INCIDENT, network, ids, severity=severity)
+    rules = tuple(sorted({each.rule for each, _ in group}))
+    return Attention(headline, text, Remedy.INCIDENT, network, ids, severity=severity, rules=rules)
 
 
 def severities(needed: Sequence[Attention]) -> dict[NetworkId, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,8 +23,6 @@ PAGES: Final[Mapping[str, str]] = {
 }
 """The title of each page by its path, in the order of the menu."""
 
-_FEW: Final = 2
-
 
 def age(since: datetime, now: datetime) -> str:
     """Say how long ago something was true, such as ``12 s ago`` or ``3 h ago``."""
@@ -42,14 +40,6 @@ def moment_near(at: datetime, now: datetime) -> str:
 def exact_fee(wei: Wei) -> str:
     """Print a fee with every digit it has, for a tooltip."""
     return f"{format_gwei(wei)} gwei ({wei:,} wei)"
-
-
-def names_of(some: Sequence[str], every: Sequence[str]) -> str:
-    """Name some of all networks: ``Linea, Base``, ``all 12 networks but Blast``."""
-    others = [name for name in every if name not in some]
-    if len(every) <= _FEW or 2 * len(others) >= len(some):
-        return ", ".join(some)
-    return f"all {len(every)} networks{' but ' * bool(others)}{', '.join(others)}"
 
 
 def sentence(message: str) -> str:

@@ -12,11 +12,13 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
 from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link
 from dashboard.show.parts.incident_list import INCIDENT, acknowledge_button, incident_acts
 from dashboard.show.parts.notification_table import send_all_again
+from dashboard.show.parts.subject_acts import Subject, silence_button
 
 MOST: Final = 12
 """Lines that are shown on Overview."""
@@ -72,15 +74,32 @@ def attention_list(
 def _acts(queries: Application, needed: Attention) -> None:
     """Offer what can be done at once about incidents, or about what is dead."""
     if len(needed.incidents) > 1:
-        network = "" if needed.network is None else needed.network.network_id
+        key = f"all-{'' if needed.network is None else needed.network.network_id}"
         many = f"Acknowledge all {len(needed.incidents):,}"
-        acknowledge_button(queries, f"all-{network}", needed.incidents, many)
+        acknowledge_button(queries, key, needed.incidents, many)
+        silence_button(queries, key, *_subjects_of(needed))
     elif needed.incident_id is not None:
         incident = queries.incidents.find(needed.incident_id)
         if incident is not None and incident.is_open:
             incident_acts(queries, incident, is_short=True)
     elif needed.remedy is Remedy.DEAD:
         send_all_again(queries)
+
+
+def _subjects_of(needed: Attention) -> list[Subject]:
+    """Return what can be silenced of several incidents: all that a rule reports of the network."""
+    where, here = "", list[Matcher]()
+    if needed.network is not None:
+        where = f" on {needed.network.name}"
+        here = [Matcher(MatchedProperty.NETWORK, str(needed.network.network_id))]
+    by = len(needed.rules) > 1
+    return [
+        Subject(
+            f"all rejections{where}{f' by the rule {rule}' if by else ''}",
+            (Matcher(MatchedProperty.RULE, rule), *here),
+        )
+        for rule in needed.rules
+    ]
 
 
 def _link(needed: Attention, here: str) -> None:

@@ -169,14 +169,14 @@ def _filter(queries: Application) -> FinishedFilter:
 def open_headline(counts: OpenCounts, now: datetime) -> str:
     """Say how many incidents are open, and how many of them nobody acknowledged."""
     if not counts.many:
-        return "No incident is open."
-    many = counted(counts.many, "incident is", "incidents are")
+        return "no incident open"
+    many = f"{counted(counts.many, 'incident')} open"
     if counts.unassigned_since is None:
-        return f"{many} open and acknowledged."
-    oldest = span(now - counts.unassigned_since)
+        return f"{many}, {'all ' * (counts.many > 1)}acknowledged"
+    lasts = span(now - counts.unassigned_since)
     if counts.many == 1:
-        return f"{many} open and unassigned, for {oldest}."
-    return f"{many} open; {counts.unassigned:,} unassigned, the oldest for {oldest}."
+        return f"{many}, unassigned for {lasts}"
+    return f"{many}, {counts.unassigned:,} unassigned for up to {lasts}"
 
 
 _HEEDED_FOR: Final = timedelta(seconds=10)

@@ -14,13 +14,12 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.deliveries import (
     notification_filter,
-    notifications_are,
     pending_changes_words,
 )
 from dashboard.application.incident_words import withheld_words
 from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import Notification, NotificationState
-from dashboard.domain.formatting import capitalized, moment
+from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import join, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
@@ -119,10 +118,10 @@ def _head() -> None:
     with store_errors_shown("Alerts"):
         now = queries.now()
         opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
-        answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
         absent = queries.absent_worker()
-        first = f"{absent.headline} {absent.text} " if absent is not None else ""
-        heading("Alerts", f"{first}{answer}", now)
+        said = [] if absent is None else [absent.title]
+        said += [open_headline(opened, now), headline(queries.alerts.counts(), now)]
+        heading("Alerts", f"{capitalized(' · '.join(said))}.", now)
         unreached_shown(queries)
 
 
@@ -209,31 +208,31 @@ _SECTIONS: Final[dict[str, Callable[[], None]]] = {
 
 
 def headline(counts: NotificationCounts, now: datetime) -> str:
-    """Say whether everything was sent, and if not, how many are pending, dead or held."""
-    sentences = []
-    if counts.pending:
-        sentences.append(f"{notifications_are(counts.pending)} pending.")
+    """Say how many notifications are pending, dead or held; where none is, when one was sent."""
+    states = {"pending": counts.pending, "dead": counts.dead, "held": counts.held}
+    found = [(many, state) for state, many in states.items() if many]
+    said = [
+        f"{many:,} {state}" if place else f"{counted(many, 'notification')} {state}"
+        for place, (many, state) in enumerate(found)
+    ]
     if counts.pending_changes:
-        sentences.append(pending_changes_words(counts))
-    if counts.dead:
-        sentences.append(f"{notifications_are(counts.dead)} dead.")
-    if counts.held:
-        held = notifications_are(counts.held)
-        sentences.append(f"{held} held since a backup was restored: `linewatch release` decides.")
-    if sentences:
-        return " ".join(sentences)
+        said.append(f"{counted(counts.pending_changes, 'change')} pending")
+    if said:
+        return ", ".join(said)
     if counts.last_sent is None:
-        return "There was nothing to send in the last 30 days."
-    return f"No notification is pending; the last was sent {age(counts.last_sent, now)}."
+        return "nothing sent in 30 days"
+    return f"last notification {age(counts.last_sent, now)}"
 
 
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "none" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
+    held = "since a backup was restored: `linewatch release` decides"
     tiles(
         Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
         Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
+        *([Tile("Held", counts.held, held, is_wrong=True)] if counts.held else []),
         Tile("Sent", counts.sent, sent),
     )
 
@@ -287,7 +286,7 @@ def _filter(queries: Application) -> NotificationFilter:
         state = choice_filter("State", list(_STATES), STATE, _ALL)
         text = search_filter(
             SEARCH,
-            "Search: recipient, reason, hash, sender, label, network, incident",
+            "Search recipient, hash, incident",
         )
     wanted = notification_filter(queries.context, chosen_network_id(queries.networks), text)
     return replace(wanted, state=_STATES[state])

@@ -271,7 +271,7 @@ def test_several_stale_networks_make_one_line(queries: Application) -> None:
 
     needed = health_troubles(replace(health, networks=stale), NOW)
 
-    assert needed[-1].headline == "Stale: all 3 networks."
+    assert needed[-1].headline == "All 3 networks stale."
     assert not needed[-1].text
 
 

@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_page_says_first_what_is_pending_and_what_is_dead(queries: Application) -> None:
     words = words_of(visit("alerts", queries))
 
-    assert "1 notification is pending. 1 notification is dead." in words
+    assert "1 notification pending, 1 dead." in words
 
 
 def test_incident_about_to_end_says_so_alike_on_every_page(
@@ -125,7 +125,7 @@ def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: S
 
     words = words_of(visit("alerts", queries, section="Deliveries"))
 
-    assert "There was nothing to send in the last 30 days." in words
+    assert "no incident open · nothing sent in 30 days." in words
     assert "Notifications go by mail to the recipients under [mail]" in words
 
 
@@ -134,10 +134,11 @@ def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: S
     [
         (
             NotificationCounts(0, None, 3, NOW, 0),
-            "No notification is pending; the last was sent 12 s ago.",
+            "last notification 12 s ago",
         ),
-        (NotificationCounts(2, NOW, 0, None, 0), "2 notifications are pending."),
-        (NotificationCounts(0, None, 9, NOW, 2), "2 notifications are dead."),
+        (NotificationCounts(2, NOW, 0, None, 0), "2 notifications pending"),
+        (NotificationCounts(0, None, 9, NOW, 2), "2 notifications dead"),
+        (NotificationCounts(1, NOW, 0, None, 2, held=3), "1 notification pending, 2 dead, 3 held"),
     ],
 )
 def test_headline_says_how_many_are_not_sent(counts: NotificationCounts, said: str) -> None:

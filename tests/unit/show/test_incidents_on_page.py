@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
     ]
     places = [words.index(each) for each in titles]
     assert places == sorted(places)
-    assert "4 incidents are open; 3 unassigned, the oldest for 40 min." in words
+    assert "4 incidents open, 3 unassigned for up to 40 min ·" in words
     assert "38 changes" not in words
 
 
@@ -71,25 +72,33 @@ def test_row_says_who_knows_and_what_comes_next(queries: Application) -> None:
     assert upcoming_words(of_rule(queries, "upstream"), NOW) == ""
     assert (
         open_headline(OpenCounts(1, 1, storm.incident.opened_at), NOW)
-        == "1 incident is open and unassigned, for 25 min."
+        == "1 incident open, unassigned for 25 min"
     )
-    assert open_headline(OpenCounts(2), NOW) == "2 incidents are open and acknowledged."
+    assert open_headline(OpenCounts(2), NOW) == "2 incidents open, all acknowledged"
+
+
+KNOWN = {"name_of_who_acts": "Ada", "attention-all": True}
+
+
+def two_of_one_line(queries: Application) -> set[UUID]:
+    """Let another module of a network reject; return the ids of both incidents."""
+    group = (("network", str(SIMULATED.network_id)), ("module", "ADD"))
+    other = an_incident(
+        incident_id=an_id(9), rule="rejections", kind="rejected", severity="warning", group=group
+    )
+    first = of_rule(queries, "rejections").incident
+    with queries.context.store.write() as connection:
+        insert_incident(connection, replace(other, opened_at=NOW, changed_at=NOW))
+    return {other.incident_id, first.incident_id}
 
 
 def test_rejections_of_one_line_are_acknowledged_together_and_taken_back(
     queries: Application,
 ) -> None:
-    group = (("network", str(SIMULATED.network_id)), ("module", "ADD"))
-    other = an_incident(
-        incident_id=an_id(9), rule="rejections", kind="rejected", severity="warning", group=group
-    )
-    both = {other.incident_id, of_rule(queries, "rejections").incident.incident_id}
-    with queries.context.store.write() as connection:
-        insert_incident(connection, replace(other, opened_at=NOW, changed_at=NOW))
+    both = two_of_one_line(queries)
     key = f"acknowledge-all-{SIMULATED.network_id}"
-    known = {"name_of_who_acts": "Ada", "attention-all": True}
 
-    page = visit_in(None, "overview", queries, known)
+    page = visit_in(None, "overview", queries, KNOWN)
     words = words_of(page)
     done = words_of(page.button(key=key).click().run())
     owners = {each.incident.incident_id: each.incident.owner for each in queries.incidents.open()}
@@ -100,7 +109,23 @@ def test_rejections_of_one_line_are_acknowledged_together_and_taken_back(
     assert {each for each, owner in owners.items() if owner == "Ada"} == both
     assert "It is as it was before" in undone
     assert all(not queries.incidents.named(str(each)).owner for each in both)
-    assert visit_in(None, "alerts", queries, known).button(key=key).label == "Acknowledge all 2"
+    assert visit_in(None, "alerts", queries, KNOWN).button(key=key).label == "Acknowledge all 2"
+
+
+def test_rejections_of_one_line_are_silenced_together(queries: Application) -> None:
+    two_of_one_line(queries)
+    key = f"all-{SIMULATED.network_id}"
+
+    page = visit_in(None, "overview", queries, KNOWN | {f"silencing-{key}": True})
+    done = words_of(page.button(key=f"silence-{key}-8 h").click().run())
+    [silence] = queries.silences.stored().unfinished
+
+    assert "“all rejections on Devnet” is silenced until 20:00:00 UTC" in done
+    assert {str(each) for each in silence.request.matchers} == {
+        "rule=rejections",
+        f"network={SIMULATED.network_id}",
+    }
+    assert "rejections unassigned" not in done
 
 
 def test_story_shows_who_was_notified_and_when_it_happened(queries: Application) -> None:
