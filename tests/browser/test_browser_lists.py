@@ -9,10 +9,11 @@ from math import inf
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.page_checks import NEXT_FRAMES, SIZE, put_on_screen, visit, wait_for_refresh
 from tests.browser.seeded_store import tx_hash
+from tests.chromium import SETTLED
 from tests.waiting import eventually
 
 LIST = """tx_hash,attempted_at,label,note
@@ -228,6 +229,20 @@ def test_lists_begin_soon_on_a_phone(page: Page, site: str) -> None:
     )
 
 
+def test_what_can_be_done_about_a_module_is_in_sight_where_it_was_chosen(
+    page: Page, site: str
+) -> None:
+    put_on_screen(page, (360, "light"))
+    visit(page, f"{site}/rejections")
+
+    page.locator(".st-key-counts-modules .lw-count", has_text="HUB").click()
+    silence = page.get_by_role("button", name="Silence", exact=True)
+    expect(silence).to_be_in_viewport(ratio=1)
+    silence.click()
+
+    expect(page.get_by_role("button", name="Until 07:00")).to_be_in_viewport(ratio=1)
+
+
 def top_of(element: Locator) -> float:
     """Return how far below the top of the window an element begins."""
     box = element.bounding_box()
@@ -264,15 +279,36 @@ def _type_in(page: Page, fold: str, selector: str) -> Locator:
 def test_nothing_moves_while_a_page_is_loaded_for_the_first_time(
     browser: Browser, site: str, pytestconfig: pytest.Config
 ) -> None:
-    cases = FIRST_LOADS_OF_ALL if pytestconfig.getoption("--full") else FIRST_LOADS
+    is_full = pytestconfig.getoption("--full")
+    cases, load = (FIRST_LOADS_OF_ALL, _load_slowly) if is_full else (FIRST_LOADS, visit)
     shifted = {}
     for width, address in cases:
         with browser.new_context(viewport={"width": width, "height": 900}) as context:
             page = context.new_page()
             page.add_init_script(_WATCH_SHIFTS)
-            visit(page, f"{site}/{address}")
+            load(page, f"{site}/{address}")
             page.wait_for_load_state("networkidle")
             page.evaluate(NEXT_FRAMES)
             shifted[width, address] = page.evaluate("window.shifted")
 
     assert {each: far for each, far in shifted.items() if far > _MOST_SHIFTED} == {}
+
+
+def _load_slowly(page: Page, address: str) -> None:
+    """Load a page whose scripts come one after the other, each drawn before the next one comes."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/static/js/*", hold)
+    page.goto(address, wait_until="commit")
+
+    def is_whole() -> bool:
+        page.evaluate(NEXT_FRAMES)
+        if held:
+            held.pop(0).continue_()
+            return False
+        return page.locator(SETTLED).is_visible() and page.locator("h1").is_visible()
+
+    eventually(is_whole, what="a whole page")
