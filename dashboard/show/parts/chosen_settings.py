@@ -56,9 +56,7 @@ def _prices(queries: Application, prices: list[ChoosableSetting]) -> None:
         names = {each.price_setting: f"{each.name}: 1 {each.coin}" for each in queries.networks}
         with st.form("prices", border=False):
             wanted = {
-                each.name: _text(
-                    each, names.get(each.name) or _network(each.name), "such as 3150 USD"
-                )
+                each.name: _text(each, names.get(each.name) or _network(each.name), "e.g. 3150 USD")
                 for each in prices
             }
             if _is_saved("Save prices", prices):
@@ -105,7 +103,7 @@ def _mail_server(queries: Application, found: Mapping[str, ChoosableSetting]) ->
         with st.form("mail-server", border=False):
             with st.container(horizontal=True):
                 wanted: dict[str, str | int | list[str] | None] = {
-                    host.name: _text(host, "Host", "such as smtp.example.org"),
+                    host.name: _text(host, "Host", "e.g. smtp.example.org"),
                     found["smtp_port"].name: _port(found["smtp_port"]),
                     found["security"].name: _security(found["security"]),
                 }
@@ -114,7 +112,7 @@ def _mail_server(queries: Application, found: Mapping[str, ChoosableSetting]) ->
                 wanted[user.name] = _text(user, "User", "none: no login")
                 wanted[password.name] = _password(password, user=str(wanted[user.name]))
             sender = found["sender"]
-            hint = "such as Linewatch <linewatch@example.org>"
+            hint = "e.g. Linewatch <linewatch@example.org>"
             wanted[sender.name] = _text(sender, "From", hint)
             if _is_saved("Save mail server", shown):
                 _save(queries, shown, wanted, "The mail server is saved: send a test")

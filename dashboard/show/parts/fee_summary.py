@@ -308,7 +308,7 @@ def cheap_hours(
     st.html(join(*(element("p", each, class_="lw-lede") for each in said)))
     if not week.is_known:
         empty(
-            "Too little is known of the hours of a week",
+            "Not enough history for a week yet",
             "Each cell is the median of at least three such hours, which takes three weeks.",
         )
         return
@@ -363,7 +363,7 @@ def cheap_in_words(
     """Say what is known of cheap hours, of now, of busy spells and of the last week."""
     fee_now = status.figures.judged_fee
     cheap = (
-        "Which hours are cheapest is said once each hour of the day was seen on three days."
+        "The cheapest hours appear once every hour of the day was seen on three days."
         if week.cheapest is None
         else week.cheapest.in_words(now, *zone)
     )

@@ -61,7 +61,7 @@ def people_part(queries: Application) -> None:
     accounts = [each for each in everybody if _holds(words, _texts_of(each))]
     sessions = [each for each in signed_in if _holds(words, _texts_at(each))]
     with st.container(key="card-people", gap="small"):
-        section("People", "A change is in force at once, also on pages that are open.")
+        section("People", "A change takes effect at once, also on pages that are open.")
         _invite(queries)
         if not accounts:
             empty("Nobody is listed", "Clear the search, or invite somebody.")

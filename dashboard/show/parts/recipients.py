@@ -55,13 +55,13 @@ def recipients_part(queries: Application) -> None:
     with st.container(key="card-recipients", gap="small"):
         section(
             "Recipients",
-            "Nothing is sent to an address that only rules name before it is verified.",
+            "An address that only rules name gets nothing until it is verified.",
         )
         for each in listed:
             _row(queries, each, queries.now())
         changeable = [each for each in listed if not each.is_fixed]
         if changeable and may(queries, Action.CHANGE_RECIPIENT):
-            with st.expander("Say at which hours a recipient gets messages, and when a digest"):
+            with st.expander("Hours and digest of a recipient"):
                 _hours_form(queries, changeable)
 
 
@@ -149,14 +149,14 @@ def _profile_fields() -> Callable[[], RecipientProfile]:
         "Time zone",
         key="recipient_zone",
         max_chars=64,
-        placeholder="that of [mail], or such as Europe/Zurich",
+        placeholder="that of [mail], e.g. Europe/Zurich",
         help="Of times in messages and of the hours; empty: that of [mail].",
     )
     hours = st.text_area(
         "Hours, one span per line",
         key="recipient_hours",
         max_chars=_LONGEST_HOURS,
-        placeholder="at any hour, or such as mon-fri 08:00-18:00",
+        placeholder="at any hour, e.g. mon-fri 08:00-18:00",
         help="At other hours messages are held and come as one summary, except "
         "those of rules with pierces. Empty: at any hour.",
     )
@@ -164,8 +164,8 @@ def _profile_fields() -> Callable[[], RecipientProfile]:
         "Digest",
         key="recipient_digest",
         max_chars=40,
-        placeholder="none, or such as daily 08:00 or weekly mon 08:00",
-        help="When a mail says what happened: “daily 08:00” or “weekly mon 08:00”. Empty: none.",
+        placeholder="none, e.g. daily 08:00 or weekly mon 08:00",
+        help="A summary by mail, “daily 08:00” or “weekly mon 08:00”. Empty: none.",
     )
 
     def read() -> RecipientProfile:

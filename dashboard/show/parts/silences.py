@@ -197,7 +197,7 @@ def _form(queries: Application) -> None:
         )
         weekly = _weekly_inputs()
         reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
-        covers_all = st.checkbox("It matches every change", key="silence_all")
+        covers_all = st.checkbox("Match every change", key="silence_all")
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
             is_previewed = st.form_submit_button("Preview", help="What it would have matched")
@@ -224,7 +224,7 @@ def _weekly_inputs() -> _WeeklyFields:
             "Or every week, in these hours",
             key="silence_weekly",
             max_chars=_LONGEST_HOURS,
-            placeholder="such as sun 02:00-04:00",
+            placeholder="e.g. sun 02:00-04:00",
             help="Several are separated by semicolons.",
             width=_NARROW,
         )
@@ -274,7 +274,7 @@ def _matcher_inputs(queries: Application) -> tuple[tuple[str, ...], str]:
     more = st.text_input(
         "Other matchers",
         key="silence_more",
-        placeholder="such as module!=HUB, label=~payroll*",
+        placeholder="e.g. module!=HUB, label=~payroll*",
         help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
     return tuple(given), more or ""

@@ -71,7 +71,7 @@ def silence_button(queries: Application, key: str, *subjects: Subject) -> None:
 
 def _silence_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
     subject = _chosen(f"silence-what-{key}", subjects)
-    st.caption("Nobody is notified of it, or of more like it, for this long.")
+    st.caption("Nobody is notified of this, or of anything like it, for as long as you choose.")
     first_name(queries, f"silence-{key}")
     reason = st.text_input("Reason (optional)", key=f"reason-{key}", max_chars=LONGEST_REASON) or ""
     ends_at = _length(queries, f"silence-{key}")
@@ -168,7 +168,9 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
         act(
             queries,
             partial(queries.watches.end, matchers),
-            lambda found: replace(undone(queries, found), said=f"“{subject.title}” is left alone"),
+            lambda found: replace(
+                undone(queries, found), said=f"“{subject.title}” is no longer watched"
+            ),
         )
 
 
@@ -201,5 +203,5 @@ def watch_sender_button(queries: Application, sender: Address) -> None:
     elif ids:
         label, key = "Track its rejections", f"watch-{sender}"
         done = Done(f"Rejections of the sender {sender} are tracked", unwatch)
-        note = "Each that nodes report"
+        note = "Every rejection that nodes report"
         act_button(queries, Action.WATCH_SENDER, label, key, watch, done, note=note)

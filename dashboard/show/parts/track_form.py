@@ -122,10 +122,10 @@ def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> N
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
         left, right = st.columns(2)
-        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="such as Customer")
+        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="e.g. Customer")
         case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID)
         owner = left.text_input("Owner", max_chars=LONGEST_OWNER)
-        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="such as vip payout")
+        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="e.g. vip payout")
         note = st.text_input("Note", max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
@@ -245,7 +245,7 @@ def _partly_taken_notices(listed: TrackList) -> None:
     """Name what of the list was left out although its transactions are tracked."""
     if listed.unused_columns:
         text = f"{in_words(listed.unused_columns)}. Known are {', '.join(KNOWN_COLUMNS)}."
-        notice("busy", "These columns mean nothing here:", text)
+        notice("busy", "Unknown columns:", text)
     remarks = [each for each in listed.transactions if each.remark]
     if remarks:
         first = remarks[0]
@@ -260,7 +260,7 @@ def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> 
     with st.form("track", border=False):
         section(f"Track {count}")
         label = st.text_input(
-            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="such as Customer"
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="e.g. Customer"
         )
         case_id = st.text_input("Case id (optional)", case_id, max_chars=LONGEST_CASE_ID)
         attempted_at = attempt_input(None)

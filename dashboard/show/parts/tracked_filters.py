@@ -64,7 +64,7 @@ def tracked_filters(queries: Application) -> None:
     """Show the filters that people set, those that are saved, and a chip for each that is on."""
     with filter_bar():
         choice_filter("On record", list(RECORDS), RECORD, ALL)
-        search_filter(SEARCH, "Search: label, note, case id, reason, hash, sender, network")
+        search_filter(SEARCH, "Search label, case id, hash, sender")
         with st.popover("More filters", icon=":material/tune:"):
             _fields()
         st.selectbox(

@@ -306,9 +306,7 @@ def _edit_many(queries: Application, chosen: Chosen) -> None:
         case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID, placeholder="As it is")
         owner = left.text_input("Owner", max_chars=LONGEST_OWNER, placeholder="As it is")
         note = right.text_input("Note", max_chars=LONGEST_NOTE, placeholder="As it is")
-        added = left.text_input(
-            "Add tags", max_chars=LONGEST_TAGS, placeholder="such as vip payout"
-        )
+        added = left.text_input("Add tags", max_chars=LONGEST_TAGS, placeholder="e.g. vip payout")
         removed = right.text_input(
             "Remove tags",
             max_chars=LONGEST_TAGS,

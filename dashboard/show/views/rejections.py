@@ -162,7 +162,7 @@ def _choose(queries: Application, network_id: NetworkId | None) -> _Chosen:
         everything = queries.rejections.summary(RejectionFilter(network_id), shown)
         stage = select_filter("Stage", [ANY, *_STAGES], STAGE, 150)
         module = select_filter("Module", _modules(everything), MODULE, 250)
-        text = search_filter(SEARCH, "Search: reason, hash, sender, label, network")
+        text = search_filter(SEARCH, "Search reason, hash, sender, label")
     kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
     found = rejection_filter(queries.context, network_id, text)
     filter_chips(_chips(queries, zoom, stage, module, found, text))

@@ -282,7 +282,7 @@ def _groups(queries: Application, by: GroupedBy) -> None:
     after = str(st.session_state.get(_GROUPS_AFTER, {}).get(by, ""))
     found = queries.tracked.groups(by, after, GROUPS + 1)
     if not found:
-        empty(f"Nothing has a {by.lower()}", "Choose transactions in the list and edit them.")
+        empty(f"No {by.lower()} yet", "Choose transactions in the list and edit them.")
     group_rows(found[:GROUPS], partial(show_group, by), by.name)
     if after:
         st.button("First groups", key="first-groups", on_click=_show_groups, args=(by, ""))
@@ -311,7 +311,7 @@ def _form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
             "Label (optional)",
             key="sender_label",
             max_chars=LONGEST_LABEL,
-            placeholder="such as Customer",
+            placeholder="e.g. Customer",
         )
         if st.form_submit_button("Watch", type="primary"):
             _watch(queries, text, label.strip(), network_ids)
@@ -325,7 +325,7 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
         sender = Address.parse(text.strip())
         (is_new,) = queries.senders.watch([sender], network_ids, label, known_actor(queries))
         outcome = "is watched now" if is_new else "was watched already"
-        what_follows = "Its rejections that nodes report are tracked, and a mail is sent."
+        what_follows = "Each rejection that nodes report is tracked, and a mail is sent."
         notice("calm", f"{sender} {outcome}.", what_follows)
 
 

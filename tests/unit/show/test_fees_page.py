@@ -170,8 +170,8 @@ def test_too_little_history_is_said_and_not_made_up(queries: Application) -> Non
     page = visit("fees", queries, network="Devnet")
     words = words_of(page)
 
-    assert "Too little is known of the hours of a week" in words
-    assert "once each hour of the day was seen on three days" in words
+    assert "Not enough history for a week yet" in words
+    assert "once every hour of the day was seen on three days" in words
     assert chart_count(page) == 1
 
 
