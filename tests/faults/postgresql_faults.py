@@ -83,7 +83,7 @@ def _fill_disk(scene: _Scene, chance: Random) -> None:
     scene.disk.recover()
 
 
-_DEATHS: Final = (_kill_backend, _end_sessions, _restart)
+_DEATHS: Final = (_kill_backend, _restart, _end_sessions)
 _REFUSALS: Final = (_refuse_writes, _refuse_connections, _fill_disk)
 
 
@@ -125,7 +125,7 @@ KILLED_SERVER = Row(
         "restarted, while `worker` and `serve` run: both recover, nothing acknowledged is lost,"
         " every rejection is stored once and mailed once"
     ),
-    short=3,
+    short=2,  # sessions are ended where connections are refused
     full=200,
     stage=playing(_scene, partial(_fail_once, _DEATHS), lives=200),
 )

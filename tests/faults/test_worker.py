@@ -16,8 +16,8 @@ from tests.faults.rows import Row, play_short
         worker_faults.KILLED_WORKER,
         worker_faults.KILLED_AT_POINTS,
         worker_faults.FAILING_DISK_WORKER,
-        worker_faults.KILLED_WORKER_ON_POSTGRESQL,
-        worker_faults.KILLED_AT_POINTS_ON_POSTGRESQL,
+        pytest.param(worker_faults.KILLED_WORKER_ON_POSTGRESQL, marks=pytest.mark.full),
+        pytest.param(worker_faults.KILLED_AT_POINTS_ON_POSTGRESQL, marks=pytest.mark.full),
     ],
     ids=lambda row: row.name,
 )

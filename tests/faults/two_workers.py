@@ -49,10 +49,10 @@ class _Fault(NamedTuple):
 
 _FAULTS: Final = (
     _Fault("pause", "turn"),
-    _Fault("cut", "turn"),
+    _Fault("cut", "question"),
     _Fault("kill", "question"),
     _Fault("pause", "question"),
-    _Fault("cut", "question"),
+    _Fault("cut", "turn"),
     _Fault("kill", "turn"),
     *(_Fault(each, "any") for each in ("pause", "cut", "kill")),
     *(_Fault(each, "turn", is_of_active=False) for each in ("pause", "cut", "kill")),
@@ -288,7 +288,7 @@ TWO_WORKERS: Final = Row(
         "to everybody, and whatever the first one tries to write after its lease is refused. A "
         "message comes twice only if it was under way, and then with the same Message-ID"
     ),
-    short=4,
+    short=2,
     full=200,
     stage=playing(crew_at, partial(strike_one, is_timed=True), 2 * len(_FAULTS)),
     short_stage=playing(crew_at, partial(strike_one, is_timed=False), 2 * len(_FAULTS)),

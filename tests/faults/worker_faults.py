@@ -228,7 +228,7 @@ KILLED_AT_POINTS = Row(
         "`worker` is killed (-9) before and after each of its commits, at each request and "
         "answer, and before, within and after each message: as `killed-worker`"
     ),
-    short=len(_POINTS),
+    short=_LIVES,  # those of one store: each commit, and a message
     full=50 * len(_POINTS),
     stage=playing(_dying_workers, _die_at_point, _LIVES),
 )
