@@ -122,9 +122,8 @@ class Role(StrEnum):
     @property
     def with_article(self) -> str:
         """The role within a sentence."""
-        if self is Role.SUPPORT:
-            return "a support agent"
-        return f"an {self.value}" if self.value[0] in "aeiou" else f"a {self.value}"
+        name = "support agent" if self is Role.SUPPORT else self.value
+        return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
     def may(self, action: Action) -> bool:
         return self.includes(least_role(action))
