@@ -71,12 +71,7 @@ _MODULES: Final = {"alerts": "incidents acknowledge unacknowledge hand-over reso
     type=options.HASH_RANGE,
     help="Only those about this transaction, or whose hash begins so.",
 )
-@click.option(
-    "--search",
-    type=options.SEARCH,
-    default="",
-    help="Only those that hold this text, as on the page Alerts.",
-)
+@options.search(help="Only those that hold this text, as on the page Alerts.")
 @options.within
 @options.limit
 @options.exit_code

@@ -21,12 +21,7 @@ from dashboard.domain.people.access import Action
 @click.option(
     "--from", "origin", type=options.SEARCH, default="", help="Only from addresses that hold this."
 )
-@click.option(
-    "--search",
-    type=options.SEARCH,
-    default="",
-    help="Words in the action, its subject or its details.",
-)
+@options.search(help="Words in the action, its subject or its details.")
 @options.within
 @options.limit
 @output

@@ -197,7 +197,7 @@ def shares() -> None:
 @shares.command()
 @click.argument("tx_hash", metavar="HASH", type=Parsed("hash", TxHash.parse))
 @lasting(LONGEST_SHARE, "7d")
-@click.option("--case-id", type=options.CASE_ID, default="", help="The case, for the text.")
+@options.case_id(help="The case, for the text.")
 @as_json
 def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:
     """Make a link and print it this one time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -141,9 +141,7 @@ def tags(text: str) -> str:
 
 
 SEARCH: Final = Parsed("text", _at_most(LONGEST_SEARCH))
-LABEL: Final = Parsed("label", _at_most(LONGEST_LABEL))
 NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
-CASE_ID: Final = Parsed("case id", _at_most(LONGEST_CASE_ID))
 OWNER: Final = Parsed("owner", _at_most(LONGEST_OWNER))
 TAGS: Final = Parsed("tags", tags)
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
@@ -161,6 +159,12 @@ FILE: Final = click.Path(path_type=Path, allow_dash=True, readable=False)
 """A file that a command reads, which may be sent from elsewhere: no disk is asked for it here."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+
+search = partial(click.option, "--search", type=SEARCH, default="")
+label = partial(click.option, "--label", type=Parsed("label", _at_most(LONGEST_LABEL)), default="")
+case_id = partial(
+    click.option, "--case-id", type=Parsed("case id", _at_most(LONGEST_CASE_ID)), default=""
+)
 
 by = click.option("--by", "name", type=NAME, help="Who acts; by default the user who runs this.")
 

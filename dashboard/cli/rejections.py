@@ -36,19 +36,8 @@ from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse
     type=options.HASH_RANGE,
     help="Only the versions of this transaction, or of those whose hash begins so.",
 )
-@click.option(
-    "--label",
-    type=options.LABEL,
-    default="",
-    help="Only those of transactions that are tracked with this label.",
-)
-@click.option(
-    "--search",
-    "searched",
-    type=options.SEARCH,
-    default="",
-    help="Only those that contain these words, as in the search of the page Rejections.",
-)
+@options.label(help="Only those of transactions that are tracked with this label.")
+@options.search(help="Only those that hold these words, as on the page Rejections.")
 @options.within
 @options.limit
 @options.exit_code
@@ -61,7 +50,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     sender: Address | None,
     tx_hashes: HashRange | None,
     label: str,
-    searched: str,
+    search: str,
     since: datetime | None,
     until: datetime | None,
     limit: int,
@@ -73,7 +62,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     The latest arrival comes first, and a last line says if line limits ended, or soon will. With
     --exit-code the status is 3 where there are any.
     """
-    found_by = parse_search(searched)
+    found_by = parse_search(search)
     with open_installation() as here:
         network_id, words = here.source.search_scope(here.chosen_id(network_text), found_by.words)
         wanted = RejectionFilter(

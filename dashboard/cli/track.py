@@ -103,9 +103,9 @@ class ReportedLine:
 )
 @options.networks
 @click.option("--attempted-at", type=options.ATTEMPT, help="When they were sent, if known; UTC.")
-@click.option("--label", type=options.LABEL, default="", help="A short label, such as a customer.")
+@options.label(help="A short label, such as a customer.")
 @click.option("--note", type=options.NOTE, default="", help="A longer note.")
-@click.option("--case-id", type=options.CASE_ID, default="", help="The case it belongs to.")
+@options.case_id(help="The case it belongs to.")
 @click.option("--owner", type=options.OWNER, default="", help="Who looks after it.")
 @click.option(
     "--tags", type=options.TAGS, default="", help="Words to filter and write rules by: vip payout."
@@ -287,12 +287,7 @@ def senders() -> None:
 @senders.command()
 @_addresses
 @options.networks
-@click.option(
-    "--label",
-    type=options.LABEL,
-    default="",
-    help="A label for the sender; its transactions get it as well.",
-)
+@options.label(help="A label for the sender; its transactions get it as well.")
 @options.by
 @options.as_json
 def watch(
