@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -135,20 +134,29 @@ def track(  # noqa: PLR0913 - one for each option
     given = list(_given(transactions, paths))
     texts = (each.strip() for each in (label, note, case_id, owner, tags))
     common = Remarks(attempted_at, *texts)
-    report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
         network_ids = _network_ids(here, network_texts)
-        ask = TrackedTransactions(here.source)
-        for origin, text in given:
-            for part in track_files(text, utc_now(), _AT_ONCE):
-                if part.unused_columns:
-                    warn(f"{origin}: unused columns: {in_words(part.unused_columns)}")
-                listed = part.with_common(common).where_known(network_ids)
-                who = here.user(name)
-                report.add(_keep(ask, origin, listed, network_ids, who))
-    report.end()
-    if report.counts[LineResult.UNUSABLE]:
+        parts = filter(None, _kept(here, given, common, network_ids, name))
+        counts = (_print_json if as_json else _print_text)(parts)
+    if counts[LineResult.UNUSABLE]:
         sys.exit(WRONG_INPUT)
+
+
+def _kept(
+    here: Installation,
+    given: Sequence[tuple[str, str]],
+    common: Remarks,
+    network_ids: Sequence[NetworkId],
+    name: str | None,
+) -> Iterator[list[ReportedLine]]:
+    """Track what was given, so many lines at once; yield what became of them."""
+    ask = TrackedTransactions(here.source)
+    for origin, text in given:
+        for part in track_files(text, utc_now(), _AT_ONCE):
+            if part.unused_columns:
+                warn(f"{origin}: unused columns: {in_words(part.unused_columns)}")
+            listed = part.with_common(common).where_known(network_ids)
+            yield _keep(ask, origin, listed, network_ids, here.user(name))
 
 
 def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
@@ -212,50 +220,31 @@ def _why(listed: ListedTransaction, result: TrackResult) -> str:
     return "; ".join(filter(None, (listed.remark, of_tags)))
 
 
-class _ResultPrinter(ABC):
-    """What became of every line, printed part by part, and how often each thing did."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[LineResult] = Counter()
-
-    def add(self, reports: Sequence[ReportedLine]) -> None:
-        self.counts.update(each.outcome for each in reports)
-        if reports:
-            self.print(reports)
-
-    @abstractmethod
-    def print(self, reports: Sequence[ReportedLine]) -> None: ...
-
-    @abstractmethod
-    def end(self) -> None: ...
+def _print_text(parts: Iterable[Sequence[ReportedLine]]) -> Counter[LineResult]:
+    """Print what became of every line, part by part; return how often each thing did."""
+    counts = Counter[LineResult]()
+    widths: Sequence[int] = ()
+    for part in parts:
+        counts.update(each.outcome for each in part)
+        rows = [_row(each) for each in part]
+        widths = print_rows(rows if widths else [_COLUMNS, *rows], widths)
+    said = [f"{counts[each]} {each}" for each in LineResult if counts[each]]
+    say(f"{', '.join(said) or 'nothing to track'}.")
+    return counts
 
 
-class _TextPrinter(_ResultPrinter):
-    _widths: Sequence[int] = ()
-
-    def print(self, reports: Sequence[ReportedLine]) -> None:
-        rows = [_row(each) for each in reports]
-        self._widths = print_rows(rows if self._widths else [_COLUMNS, *rows], self._widths)
-
-    def end(self) -> None:
-        counts = [f"{self.counts[each]} {each}" for each in LineResult if self.counts[each]]
-        say(f"{', '.join(counts) or 'nothing to track'}.")
-
-
-class _JsonPrinter(_ResultPrinter):
-    """One object that is written line by line; what is counted stands at its end."""
-
-    _before: str = '{"lines": ['
-
-    def print(self, reports: Sequence[ReportedLine]) -> None:
-        for each in reports:
-            write(f"{self._before}\n{json.dumps(_form(each))}", nl=False)
-            self._before = ","
-
-    def end(self) -> None:
-        counts = {each.key: self.counts[each] for each in LineResult}
-        begun = "" if self.counts else self._before
-        write(f"{begun}],\n{json.dumps(counts)[1:]}")
+def _print_json(parts: Iterable[Sequence[ReportedLine]]) -> Counter[LineResult]:
+    """Print the same as one object, line by line; what is counted stands at its end."""
+    counts, before = Counter[LineResult](), '{"lines": ['
+    for part in parts:
+        counts.update(each.outcome for each in part)
+        for each in part:
+            write(f"{before}\n{json.dumps(_form(each))}", nl=False)
+            before = ","
+    begun = "" if counts else before
+    last = {each.key: counts[each] for each in LineResult}
+    write(f"{begun}],\n{json.dumps(last)[1:]}")
+    return counts
 
 
 def _row(each: ReportedLine) -> tuple[str, ...]:
