@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import uuid4
 
 import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.text import moment_near
-from dashboard.domain.alerts.matcher import MatchedProperty, split_matchers
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher, split_matchers
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.silence import (
     LONGEST_REASON,
@@ -25,6 +24,7 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.formatting import moment, span
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
+from dashboard.domain.people.active_hours import WeeklyHours
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, act_button, may, trouble_shown
@@ -133,92 +133,64 @@ def _finished(queries: Application, silences: tuple[Silence, ...]) -> Markup:
     return element("details", element("summary", "Expired"), *rows, class_="lw-more")
 
 
-class _WeeklyFields(NamedTuple):
-    """What a person filled in of hours that come every week."""
-
-    hours: str
-    zone: str
-    until: datetime | None
-
-    def last(self) -> datetime:
-        """Return when they end for good; InputError where that is not said."""
-        if self.until is None:
-            raise InputError("the weekly hours have no end: say until when they come")
-        return self.until.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class _SilenceForm:
-    kind: SilenceKind
-    texts: tuple[str, ...]
-    more: str
-    starts_at: datetime | None
-    length: timedelta
-    weekly: _WeeklyFields
-    reason: str
-    covers_all: bool
-
-    def request(self, queries: Application, now: datetime) -> SilenceRequest:
-        """Return what is asked for; InputError for what cannot be read."""
-        matchers = queries.silences.read_matchers([*self.texts, *split_matchers(self.more)])
-        starts_at = now if self.starts_at is None else self.starts_at
-        weekly = queries.silences.weekly(_items(self.weekly.hours), self.weekly.zone)
-        return SilenceRequest(
-            st.session_state[_REQUEST],
-            self.kind,
-            matchers,
-            starts_at,
-            starts_at + self.length if weekly is None else self.weekly.last(),
-            self.reason.strip(),
-            weekly,
-        )
-
-
 def _form(queries: Application) -> None:
     st.session_state.setdefault(_REQUEST, uuid4())  # pressed twice, it is stored once
     with st.form("silence", border=False):
-        kind = st.radio(
-            "Notifications",
-            _KINDS,
-            format_func=lambda each: _KIND_WORDS[each],
-            horizontal=True,
-            key="silence_kind",
-        )
-        texts, more = _matcher_inputs(queries)
-        starts_at = st.datetime_input(
-            "From, in UTC (empty: now)",
-            None,
-            step=timedelta(minutes=1),
-            format="YYYY-MM-DD",
-            key="silence_from",
-        )
-        length = st.segmented_control(
-            "For", list(_LENGTHS), default="1 h", required=True, key="silence_for"
-        )
-        weekly = _weekly_inputs()
-        reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
-        covers_all = st.checkbox("Match every change", key="silence_all")
+        read, covers_all = _inputs(queries)
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
             is_previewed = st.form_submit_button("Preview", help="What it would have matched")
-    start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
-    form = _SilenceForm(kind, texts, more, start, _LENGTHS[length], weekly, reason, covers_all)
+
+    def save(by: Actor) -> Silence:
+        silence, _ = queries.silences.add(read(by.at), by, covers_all=covers_all)
+        del st.session_state[_REQUEST]
+        return silence
+
     if is_previewed:
-        _preview(queries, form)
+        with trouble_shown("No preview."):
+            wanted = read(queries.now())
+            found = queries.silences.preview(wanted.matchers, wanted.weekly)
+            notice("empty", "Preview.", str(found))
     if is_pressed:
-        act(queries, lambda by: _save(queries, form, by), _saved(queries))
+        act(queries, save, _saved(queries))
 
 
-def _preview(queries: Application, form: _SilenceForm) -> None:
-    """Say what it would have matched lately; nothing is saved."""
-    with trouble_shown("No preview."):
-        request = form.request(queries, queries.now())
-        found = queries.silences.preview(request.matchers, request.weekly)
-        notice("empty", "Preview.", str(found))
+def _inputs(queries: Application) -> tuple[Callable[[datetime], SilenceRequest], bool]:
+    """Ask for all of it; return what reads it, with InputError, and if it may cover everything."""
+    kind = st.radio(
+        "Notifications",
+        _KINDS,
+        format_func=lambda each: _KIND_WORDS[each],
+        horizontal=True,
+        key="silence_kind",
+    )
+    matchers = _matcher_inputs(queries)
+    starts_at = st.datetime_input(
+        "From, in UTC (empty: now)",
+        None,
+        step=timedelta(minutes=1),
+        format="YYYY-MM-DD",
+        key="silence_from",
+    )
+    length = st.segmented_control(
+        "For", list(_LENGTHS), default="1 h", required=True, key="silence_for"
+    )
+    weekly = _weekly_inputs(queries)
+    reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
+
+    def read(now: datetime) -> SilenceRequest:
+        begins = now if starts_at is None else starts_at.replace(tzinfo=UTC)
+        (hours, last), request_id = weekly(), st.session_state[_REQUEST]
+        ends = begins + _LENGTHS[length] if last is None else last
+        return SilenceRequest(request_id, kind, matchers(), begins, ends, reason.strip(), hours)
+
+    return read, st.checkbox("Match every change", key="silence_all")
 
 
-def _weekly_inputs() -> _WeeklyFields:
-    """Ask for hours that come every week, instead of one length."""
+def _weekly_inputs(
+    queries: Application,
+) -> Callable[[], tuple[WeeklyHours | None, datetime | None]]:
+    """Ask for hours that come every week, instead of one length, and until when they come."""
     with st.container(horizontal=True, gap="small"):
         hours = st.text_input(
             "Or every week, in these hours",
@@ -244,18 +216,21 @@ def _weekly_inputs() -> _WeeklyFields:
             key="silence_until",
             width=_NARROW,
         )
-    return _WeeklyFields(hours or "", (zone or "").strip(), until)
+
+    def read() -> tuple[WeeklyHours | None, datetime | None]:
+        spans = [each for each in (hours or "").split(";") if each.strip()]
+        weekly = queries.silences.weekly(spans, (zone or "").strip())
+        if weekly is None:
+            return None, None
+        if until is None:
+            raise InputError("the weekly hours have no end: say until when they come")
+        return weekly, until.replace(tzinfo=UTC)
+
+    return read
 
 
-def _items(text: str) -> list[str]:
-    return [each for each in text.split(";") if each.strip()]
-
-
-def _matcher_inputs(queries: Application) -> tuple[tuple[str, ...], str]:
-    """Ask for the value of each property, and for more in one field.
-
-    Return a matcher for each value that was given, and the text of the field.
-    """
+def _matcher_inputs(queries: Application) -> Callable[[], tuple[Matcher, ...]]:
+    """Ask for the value of each property, and for more in one field; return what reads them."""
     known = {
         MatchedProperty.NETWORK: [each.name for each in queries.networks],
         MatchedProperty.STAGE: [each.value for each in RejectionStage],
@@ -277,7 +252,7 @@ def _matcher_inputs(queries: Application) -> tuple[tuple[str, ...], str]:
         placeholder="e.g. module!=HUB, label=~payroll*",
         help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
-    return tuple(given), more or ""
+    return lambda: queries.silences.read_matchers([*given, *split_matchers(more or "")])
 
 
 def _saved(queries: Application) -> Callable[[Silence], Done]:
@@ -292,10 +267,3 @@ def _saved(queries: Application) -> Callable[[Silence], Done]:
         )
 
     return said
-
-
-def _save(queries: Application, form: _SilenceForm, by: Actor) -> Silence:
-    request = form.request(queries, by.at)
-    silence, _ = queries.silences.add(request, by, covers_all=form.covers_all)
-    del st.session_state[_REQUEST]
-    return silence
