@@ -41,9 +41,8 @@ class Action(StrEnum):
     """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
 
     SUSPECT: a message to an address came back. SIGN_OUT: somebody ended a session of their own,
-    END_SESSION: of somebody else. REMOVE_FACTOR: somebody took away an authenticator app or a
-    passkey of their own, RESET_FACTORS: all of somebody else. DISABLE_PERSON: they cannot sign in
-    until ENABLE_PERSON.
+    END_SESSION: of somebody else. REMOVE_FACTOR: somebody took away an app or a passkey of their
+    own, RESET_FACTORS: all of somebody else. DISABLE_PERSON: until ENABLE_PERSON, no sign-in.
     """
 
     CREATE_KEY = "create-key"
