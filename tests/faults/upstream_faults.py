@@ -35,8 +35,9 @@ _POLICY: Final = RetryPolicy(
     attempts=2, first_wait=timedelta(0), longest_wait=timedelta(0), jitter=timedelta(0)
 )
 _HUGE: Final = 100_000_000
-_IN_BUFFERS: Final = 16_000_000
-"""What sockets and buffers of both sides may hold beyond what is read."""
+_IN_BUFFERS: Final = 40_000_000
+"""What sockets of both sides may hold beyond what is read: Linux lets the one that receives grow to
+33 MB (`net.ipv4.tcp_rmem`) if its reader is late, and the one that sends to 4 MB."""
 
 _KEY: Final = Path(__file__).parents[1] / "integration" / "untrusted.pem"
 
