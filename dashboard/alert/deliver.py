@@ -249,15 +249,12 @@ class Deliverer:
                 notification_claims.release_claims(connection, self._token, recipient)
         for finished, result in zip(self._unrecorded, results, strict=True):
             log_failure(finished, result)
-            self._claim_more(finished.notification.recipient)
+            recipient = finished.notification.recipient
+            if self._queue.room(recipient) == self._policy.limits.per_recipient:
+                self._to_claim.add(recipient)  # what may follow, now that this one is recorded
         self._unrecorded.clear()
         self._to_release.clear()
         return Counter(results)
-
-    def _claim_more(self, recipient: Recipient) -> None:
-        """Look for what may follow, now that a notification of this recipient is recorded."""
-        if self._queue.room(recipient) == self._policy.limits.per_recipient:
-            self._to_claim.add(recipient)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,10 +146,14 @@ def _check_policy(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
     yield from _at_most(fees, section, "usual_percentile", "busy_percentile")
     yield from _check_range(fees, section)
     for name in _LEVELS:
-        yield from _check_waits(fees, section, name)
+        level: LevelPolicy = getattr(fees, name)
+        if level.min_wait > level.max_wait:
+            yield (*section, name, "min_wait"), "is longer than max_wait: exchange the two"
     for below, above in pairwise(_LEVELS):
         for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
-            yield from _check_ascent(fees, (*section, above, key), below)
+            if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
+                message = f"is below that of {below}: a higher level suggests no lower fee"
+                yield (*section, above, key), message
 
 
 def _check_range(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
@@ -159,23 +163,10 @@ def _check_range(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
         yield (*section, "range_percentiles"), message
 
 
-def _check_waits(fees: FeePolicy, section: SettingPath, name: str) -> Iterator[Remark]:
-    level: LevelPolicy = getattr(fees, name)
-    if level.min_wait > level.max_wait:
-        yield (*section, name, "min_wait"), "is longer than max_wait: exchange the two"
-
-
 def _at_most(fees: FeePolicy, section: SettingPath, name: str, bound: str) -> Iterator[Remark]:
     value, largest = getattr(fees, name), getattr(fees, bound)
     if value > largest:
         yield (*section, name), f"is {value}, more than {bound}, which is {largest}: lower it"
-
-
-def _check_ascent(fees: FeePolicy, path: SettingPath, below: str) -> Iterator[Remark]:
-    """Find a higher level that would suggest a lower fee."""
-    *_, above, key = path
-    if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
-        yield path, f"is below that of {below}: a higher level suggests no lower fee"
 
 
 def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:

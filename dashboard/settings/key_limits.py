@@ -49,7 +49,9 @@ def check_keys(settings: Settings) -> Iterator[Remark]:
         path = ("serve", "keys", name)
         yield from _check_key(own, path, owners)
         yield from _check_key_networks(own, path, settings)
-        yield from _check_key_methods(own, path)
+        complaint = method_mistake(own.methods, may_report=own.report)
+        if complaint is not None:
+            yield (*path, "methods"), complaint
 
 
 def _check_key(
@@ -74,12 +76,6 @@ def _check_key_networks(
             known = ", ".join(_known(settings)) or "none is configured"
             message = f"holds {shorten(str(each))}, which is no network here: {known}"
             yield (*path, "networks"), message
-
-
-def _check_key_methods(own: ApiKeySettings, path: SettingPath) -> Iterator[Remark]:
-    complaint = method_mistake(own.methods, may_report=own.report)
-    if complaint is not None:
-        yield (*path, "methods"), complaint
 
 
 def _ids(settings: Settings) -> Mapping[str, NetworkId]:

@@ -202,7 +202,8 @@ class ChainFollower:
             raise rolled_back(self._node, held, head, shared)
         first = self._first_to_read(held, head, shared)
         if shared == head.number or first <= held.oldest:
-            await self._check_again()
+            self._is_network_checked = False  # it is not the chain that it was
+            await self._check_network()
             await self._start(head)
         elif head.number - shared > self._policy.fees.window_blocks:
             await self._start(head)
@@ -227,11 +228,6 @@ class ChainFollower:
         held.rewind(first - 1)
         held.extend(head, newer)
         self._believe(held)
-
-    async def _check_again(self) -> None:
-        """Make sure that a chain that is not what it was is at least of the same network."""
-        self._is_network_checked = False
-        await self._check_network()
 
     async def _read(self, first: int, head: BlockHeader) -> FeeRange:
         """Read the blocks from `first` to `head`, rewards of the newest ones only.

@@ -230,7 +230,9 @@ class InclusionClient:
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         """Return one answer for each question, in order; trouble is a failure in it."""
         try:
-            await self._check_network()
+            if not self._is_network_checked:
+                await self._node.check_network(self._network_id)
+                self._is_network_checked = True
         except UpstreamError as error:
             return _unanswered(questions, failure_of(error))
         answers: list[InclusionAnswer] = []
@@ -238,11 +240,6 @@ class InclusionClient:
             start = len(answers)
             answers += await self._ask_some(questions[start : start + self._size])
         return answers + _left(questions, answers)
-
-    async def _check_network(self) -> None:
-        if not self._is_network_checked:
-            await self._node.check_network(self._network_id)
-            self._is_network_checked = True
 
     async def _ask_some(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         try:

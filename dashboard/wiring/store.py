@@ -18,6 +18,7 @@ from dashboard.settings import Settings
 from dashboard.settings.chosen import Chosen, with_chosen
 from dashboard.store.chosen_settings import chosen_values
 from dashboard.store.engine.database import LONGEST_PAUSE, address_of, database_at
+from dashboard.store.engine.disk import put_file
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.engine.sqlite import SqliteFile
@@ -175,23 +176,13 @@ def own_id(settings: Settings) -> UUID | None:
 
 
 def belong_to(settings: Settings, installation_id: UUID) -> bool:
-    """Make this state folder belong to an installation; False where no file can be written.
-
-    The file is written beside and then renamed, so that nobody reads half an id.
-    """
+    """Make this state folder belong to an installation; False where no file can be written."""
     path = settings.home / FILE
-    unfinished = Path(f"{path}.{uuid4().hex[:8]}")
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with unfinished.open("w", encoding="ascii") as file:
-            file.write(f"{installation_id}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        put_file(path, f"{installation_id}\n".encode(), Path(f"{path}.{uuid4().hex[:8]}"))
     except OSError:
         return False
-    finally:
-        unfinished.unlink(missing_ok=True)
     return True
 
 

@@ -24,7 +24,6 @@ from dashboard.alert.bounces import (
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.mail_fallback import MailFallback
-from dashboard.alert.notify import Notifier
 from dashboard.alert.side_tasks import (
     DIGEST_PERIOD,
     REPEAT_PERIOD,
@@ -85,11 +84,12 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     with closing(open_role_store(settings, min(lease / 2, LONGEST_PAUSE))) as store:
         async with open_clients(settings, store=store) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
+            beside = side_tasks(settings, store, network_names(networks))
             worker = PollingWorker(
                 store=store,
                 lease=Lease(store, WORKER_LEASE, _name_of_this_process(), lease, elapsed),
                 networks=watched,
-                delivery=_delivery(settings, store, networks),
+                delivery=replace(open_notifier(settings, store, networks), beside=beside),
                 periods=Periods(exclusion_tick=settings.poll.exclusion_tick),
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
@@ -133,11 +133,6 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         meter=clients.meters[network.network_id],
         budgets=clients.budgets(network, exclusion),
     )
-
-
-def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -> Notifier:
-    beside = side_tasks(settings, store, network_names(networks))
-    return replace(open_notifier(settings, store, networks), beside=beside)
 
 
 def _name_of_this_process() -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dashboard.alert.channels.mime import parse_sender, write_mail
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld
+from dashboard.store.engine.disk import put_file
 
 _FOLDERS = ("tmp", "new", "cur")
 
@@ -35,7 +36,8 @@ class MaildirChannel:
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker expired")
             if not self._was_read(name):
-                self._write(name, content)
+                unfinished = self._folder / "tmp" / f"{name}.{os.getpid()}"
+                put_file(self._folder / "new" / name, content, unfinished)
         except OSError as error:
             raise DeliveryBlocked(
                 f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
@@ -46,25 +48,7 @@ class MaildirChannel:
         """Whether a reader has moved the file to `cur`, where it adds flags to the name."""
         return any((self._folder / "cur").glob(f"{name}*"))
 
-    def _write(self, name: str, content: bytes) -> None:
-        unfinished = self._folder / "tmp" / f"{name}.{os.getpid()}"
-        with unfinished.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self._folder / "new" / name)
-        _sync_folder(self._folder / "new")
-
 
 def _file_name(headers: MessageHeaders) -> str:
     readable = re.sub(r"[^A-Za-z0-9@._-]", "", headers.message_id)
     return f"{int(headers.date.timestamp())}.{readable}"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable: without this a power loss may take it back."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

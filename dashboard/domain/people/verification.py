@@ -193,11 +193,7 @@ def verified(verification: Verification, by: Actor) -> Verification:
 
 def _proof(context: bytes, verification: Verification, key: bytes) -> bytes:
     recipient = verification.recipient
-    requested = "" if verification.requested_at is None else _written(verification.requested_at)
+    at = verification.requested_at
+    requested = "" if at is None else at.isoformat(timespec="milliseconds")  # as stores keep it
     claims = f"{recipient.channel}:{recipient.address}:{requested}"
     return hmac.digest(key, context + claims.encode("utf-8", "replace"), hashlib.sha256)
-
-
-def _written(requested_at: datetime) -> str:
-    """Write a moment as exactly as stores keep it."""
-    return requested_at.isoformat(timespec="milliseconds")

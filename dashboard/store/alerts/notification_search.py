@@ -112,7 +112,9 @@ def _conditions(
     if of_members:
         yield _has_member(and_(*of_members))
     if wanted.search:
-        yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
+        addresses = _addresses_with(connection, wanted.search)
+        is_to = notifications.c.address.in_(addresses) if addresses else false()
+        yield or_(is_to, *_is_found(wanted.search))
     yield from within(notifications.c.created_at, wanted.since, wanted.until)
 
 
@@ -174,11 +176,6 @@ def _has_member(of_transition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _is_about(of_condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return transitions.c.subject.in_(select(conditions.c.subject).where(of_condition))
-
-
-def _is_to(connection: Connection, words: str) -> ColumnElement[bool]:
-    addresses = _addresses_with(connection, words)
-    return notifications.c.address.in_(addresses) if addresses else false()
 
 
 def _addresses_with(connection: Connection, words: str) -> list[str]:

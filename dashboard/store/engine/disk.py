@@ -40,6 +40,17 @@ def force_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
+def put_file(path: Path, content: bytes, unfinished: Path) -> None:
+    """Write a file under a name of its own, then let it take its place: whole, or not at all."""
+    try:
+        unfinished.write_bytes(content)
+        force_to_disk(unfinished)
+        unfinished.replace(path)
+        force_to_disk(path.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder and its parents, closed to other users, if they do not exist."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]

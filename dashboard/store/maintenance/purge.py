@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
@@ -202,19 +202,15 @@ _DELETE_SIGNED: Final = (
 def _old_rejections(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
     column = rejections.c
     order = (column.first_seen_at, column.rejection_id)
+    is_not_seen_since = or_(column.seen_again_at.is_(None), column.seen_again_at < before)
     query = (
         select(*order)
-        .where(column.first_seen_at < before, _was_last_seen_before(before))
+        .where(column.first_seen_at < before, is_not_seen_since)
         .where(*after_row(order, after))
         .order_by(*order)
         .limit(PORTION)
     )
     return connection.execute(query).all()
-
-
-def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
-    column = rejections.c.seen_again_at
-    return or_(column.is_(None), column < before)
 
 
 def _purge_rejections(connection: Connection, found: Rows, before: datetime) -> int:

@@ -254,9 +254,9 @@ def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase
         if of_cohort <= _count_containing(connection, wanted.search):
             return select(place).where(*conditions, *_contains_text(wanted))
         conditions = (without_index(column.cohort_id).in_(fitting),)
-    by_label = select(place).where(
-        column.label.in_(_labels_containing(wanted.search)), column.label != _NONE
-    )
+    label = tracked_labels.c.label
+    labels = select(label).where(label.icontains(wanted.search, autoescape=True))
+    by_label = select(place).where(column.label.in_(labels), column.label != _NONE)
     others = (select(place).where(*each) for each in _beside_labels(wanted.search))
     return union_all(*(each.where(*conditions) for each in (by_label, *others)))
 
@@ -286,11 +286,6 @@ def _count_containing(connection: Connection, text: str, enough: int | None = No
 
 def _count(connection: Connection, found: SelectBase) -> int:
     return connection.scalars(select(func.count()).select_from(found.subquery())).one()
-
-
-def _labels_containing(text: str) -> Select[Any]:
-    label = tracked_labels.c.label
-    return select(label).where(label.icontains(text, autoescape=True))
 
 
 def _case_ids_containing(text: str) -> Select[Any]:

@@ -113,11 +113,7 @@ FEE: Final = Kind(
     rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
     is_measured=True,
     figures=(
-        Figure(
-            *("fee", word(Signal), "Fee"),
-            choices=[each.value for each in Signal],
-            is_needed=True,
-        ),
+        Figure("fee", word(Signal), "Fee", choices=[*map(str, Signal)], is_needed=True),
         Figure("above", _fee, "Above", example="1.5gwei"),
         Figure("below", _fee, "or below", example="7wei"),
     ),
