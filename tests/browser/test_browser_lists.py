@@ -73,38 +73,16 @@ def test_back_from_a_lookup_leads_to_the_page_as_it_was_without_a_reload(
     expect(page).to_have_url(site + left)
 
 
-def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None:
-    visit(page, f"{site}/rejections")
-    bars = page.locator(".st-key-rejections-over-time .nsewdrag").first
-    box = bars.bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] - 6, box["y"] + box["height"] - 6
-
-    page.mouse.move(x - 3, y)
-    expect(page.locator(".st-key-rejections-over-time .hoverlayer g").first).to_be_attached()
-    page.mouse.click(x, y)
-
-    expect(page.get_by_role("button", name="Time:")).to_be_visible()
-    assert {"from", "to"} <= {
-        each.partition("=")[0] for each in page.url.partition("?")[2].split("&")
-    }
-
-
-def test_wide_table_scrolls_in_its_box_by_keyboard(page: Page, site: str) -> None:
-    visit(page, f"{site}/rejections")
-    page.get_by_text("The same as a table (UTC)").click()
-    box = page.get_by_role("region", name="Rejections over time")
-
-    box.press("ArrowRight")
-
-    eventually(lambda: box.evaluate("each => each.scrollLeft > 0"))
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_list_stays_open_when_its_headline_changes_and_the_page_refreshes(
+def test_wide_table_scrolls_by_keyboard_and_a_list_stays_open_when_the_page_refreshes(
     page: Page, site: str
 ) -> None:
     visit(page, f"{site}/rejections")
+    page.get_by_text("The same as a table (UTC)").click()
+    box = page.get_by_role("region", name="Rejections over time")
+    box.press("ArrowRight")
+    eventually(lambda: box.evaluate("each => each.scrollLeft > 0"))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
     page.get_by_text("Senders: 5, at most 2 rejections each").click()
     first = page.locator(".st-key-counts-senders .lw-count").first
     expect(first).to_be_visible()
@@ -186,8 +164,8 @@ _MOST_SHIFTED: Final = 0.1
 """What counts as good of all layout shifts of a page (https://web.dev/articles/cls)."""
 
 FIRST_LOADS: Final = (
-    *((360, each) for each in ("", "rejections", "tracked", "health", "settings")),
-    *((1280, each) for each in ("fees", "rejections", "lookup", "alerts")),
+    *((360, each) for each in ("", "rejections", "tracked")),
+    *((1280, each) for each in ("fees", "alerts")),
 )
 FIRST_LOADS_OF_ALL: Final = tuple(
     product(
@@ -198,7 +176,6 @@ FIRST_LOADS_OF_ALL: Final = tuple(
 _SEARCH: Final = ".st-key-search-field input"
 _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
     "": ("", _SEARCH),
-    "lookup": ("", ".st-key-lookup-field textarea"),
     "tracked": ("Track transactions", ".stExpander textarea"),
     "alerts?section=Silences": ("Silence something, or plan work", ".st-key-silence_reason input"),
 }
@@ -257,9 +234,8 @@ def test_refresh_keeps_what_is_typed_the_cursor_and_the_place(page: Page, site: 
         visit(opened, f"{site}/{address}")
         field = _type_in(opened, *_FIELDS[address])
         fields[address] = field, field.evaluate(_BEFORE)
-    for address, (field, _) in fields.items():
-        if address != "lookup":
-            wait_for_refresh(field.page)
+    for field, _ in fields.values():
+        wait_for_refresh(field.page)
 
     now = {address: field.evaluate(_NOW) for address, (field, _) in fields.items()}
     assert now == {address: before for address, (_, before) in fields.items()}

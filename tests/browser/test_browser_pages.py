@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import SIZE, texts_cut, visit, wait_for_refresh
@@ -49,9 +48,10 @@ def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site:
     expect(page).not_to_have_url(re.compile("open"))
 
 
-def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> None:
+def test_one_network_fits_a_laptop_and_a_refresh_keeps_focus_and_the_label_at_the_pointer(
+    page: Page, site: str
+) -> None:
     visit(page, f"{site}/?network=Devnet")
-    page.reload()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
 
     lowest = page.locator(".js-plotly-plot").bounding_box()
@@ -61,16 +61,23 @@ def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> N
     assert last is not None
     assert max(each["y"] + each["height"] for each in (lowest, last)) < SIZE["height"]
 
+    link = page.get_by_role("link", name="0x03030303…030303")
+    link.focus()
+    page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
+    label = page.locator(".js-plotly-plot .hoverlayer .legend")
+    expect(label).to_be_visible()
+    wait_for_refresh(page)
+    expect(link).to_be_focused()
+    expect(label).to_be_visible()
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (3840, 2160)])
-def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(
-    page: Page, site: str, width: int, height: int
-) -> None:
-    page.set_viewport_size({"width": width, "height": height})
+
+def test_wall_is_one_screen_and_cuts_nothing_and_escape_leaves_it(page: Page, site: str) -> None:
     visit(page, f"{site}/?wall=1")
 
     expect(page.get_by_role("button", name="Sound")).to_be_visible()
-    eventually(lambda: not texts_cut(page) and page.evaluate(BEYOND_THE_WALL) == [])
+    for width, height in ((1280, 720), (1920, 1080), (3840, 2160)):
+        page.set_viewport_size({"width": width, "height": height})
+        eventually(lambda: not texts_cut(page) and page.evaluate(BEYOND_THE_WALL) == [])
     page.keyboard.press("Escape")
 
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -182,22 +189,6 @@ def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
     expect(page.locator(".lw-badge", has_text="Tracked")).to_be_visible()
 
 
-def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str) -> None:
-    visit(page, f"{site}/?network=Devnet")
-    link = page.get_by_role("link", name="0x03030303…030303")
-    link.focus()
-    page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
-    label = page.locator(".js-plotly-plot .hoverlayer .legend")
-    expect(label).to_be_visible()
-    updated = page.locator(".lw-updated")
-    before = updated.get_attribute("datetime") or ""
-
-    expect(updated).not_to_have_attribute("datetime", before)
-
-    expect(link).to_be_focused()
-    expect(label).to_be_visible()
-
-
 _WIDTHS_OF_SIGNS: Final = """
 async (names) => {
   await document.fonts.load('24px "Material Symbols Rounded"', names.join(''));
@@ -249,7 +240,7 @@ def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     expect(told).not_to_contain_text("Table")
 
 
-def test_fees_draw_line_levels_busy_times_and_gaps_and_are_saved_as_a_picture(
+def test_fees_are_drawn_and_saved_as_a_picture_and_a_new_figure_leaves_chart_and_label(
     page: Page, site: str
 ) -> None:
     visit(page, f"{site}/fees?network=Devnet")
@@ -264,6 +255,14 @@ def test_fees_draw_line_levels_busy_times_and_gaps_and_are_saved_as_a_picture(
         page.locator(".modebar-btn").first.click()
     assert saved.value.suggested_filename.endswith(".png")
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+    page.locator(".js-plotly-plot .nsewdrag").first.hover(position={"x": 300, "y": 90})
+    label = plot.locator(".hoverlayer .legend")
+    expect(label).to_be_visible()
+    chart, before = plot.element_handle(), label.text_content()
+    page.get_by_role("radio", name="10 min").press("Space")
+    expect(label).not_to_have_text(before or "")
+    assert chart.evaluate("plot => plot.isConnected")
 
 
 def test_network_of_the_address_is_named_and_changed_and_stays_from_page_to_page(
@@ -319,20 +318,6 @@ def drag(page: Page) -> None:
     page.mouse.move(area["x"] + area["width"] * 0.8, middle, steps=5)
     page.mouse.move(area["x"] + area["width"] * 0.9, middle, steps=5)
     page.mouse.up()
-
-
-def test_new_figure_is_drawn_in_the_same_chart_and_leaves_the_label(page: Page, site: str) -> None:
-    visit(page, f"{site}/fees?network=Devnet")
-    page.locator(".js-plotly-plot .nsewdrag").first.hover(position={"x": 300, "y": 90})
-    label = page.locator(".js-plotly-plot .hoverlayer .legend")
-    expect(label).to_be_visible()
-    chart = page.locator(".js-plotly-plot").element_handle()
-    before = label.text_content()
-
-    page.get_by_role("radio", name="10 min").press("Space")
-
-    expect(label).not_to_have_text(before or "")
-    assert chart.evaluate("plot => plot.isConnected")
 
 
 def test_bar_of_rejections_shows_its_time_alone_and_a_double_click_all(
