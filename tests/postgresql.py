@@ -119,7 +119,8 @@ def _database(template: str) -> Iterator[str]:
 
 def _create(template: str) -> str:
     name = f"test_{uuid4().hex}"
-    create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    # In memory, copying files is twice as quick as writing each page of them to the log.
+    create = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
     with administering() as connection:
         connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
     return name

@@ -55,6 +55,7 @@ def test_each_customer_is_a_paste_enter_and_copy_and_a_mail_is_two_clicks(
         assert (hands.clicks, hands.keys) == (5, 6)
 
 
+@pytest.mark.full
 def test_module_is_muted_for_the_night_by_two_clicks_on_its_page(
     browser: Browser, site: journeys.Site
 ) -> None:

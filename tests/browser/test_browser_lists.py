@@ -55,7 +55,9 @@ def test_filters_of_rejections_go_into_the_address_and_come_back(page: Page, sit
     [
         ("/tracked?record=Rejected", "Look up 0x020202", "On record: Rejected"),
         ("/?network=Devnet", "0x020202", "Wall mode"),
-        ("/rejections?stage=RPC&module=HUB", "0x020202", "Stage: RPC"),
+        pytest.param(
+            *("/rejections?stage=RPC&module=HUB", "0x020202", "Stage: RPC"), marks=pytest.mark.full
+        ),
     ],
 )
 def test_back_from_a_lookup_leads_to_the_page_as_it_was_without_a_reload(

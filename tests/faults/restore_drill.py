@@ -95,7 +95,7 @@ RESTORE_DRILL = Row(
         "the backup is restored, on SQLite and PostgreSQL: nothing from before the backup is "
         "lost, no mail since then is sent again, and what may have been sent is held"
     ),
-    short=2,
+    short=1,
     full=200,
     stage=playing(nullcontext, _drill),
 )

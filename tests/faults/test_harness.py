@@ -61,6 +61,7 @@ def test_run_makes_the_same_choices_after_whichever_other(tmp_path: Path) -> Non
     assert drawn[2] == drawn[3]
 
 
+@pytest.mark.full
 def test_runs_side_by_side_are_each_played_once(tmp_path: Path) -> None:
     outcomes = list(play_beside(HOSTILE_BYTES, tmp_path, 1, [0, 2], 2))
 

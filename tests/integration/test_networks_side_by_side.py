@@ -18,6 +18,8 @@ from tests.installation import Installation, answers, command, free_ports, new_i
 from tests.received_mail import mails_of
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.full  # workers, pages, mails and `config try` show it each by itself
+
 DEVNET = 424242
 WITHOUT_GAS_API = 31338
 STALE = re.compile(r"stale, \d+ s ago")
@@ -145,7 +147,6 @@ class ReplacedNode(ExitStack):
         return node.url
 
 
-@pytest.mark.full  # that workers, pages and mails do so is shown of each by itself
 def test_dead_node_makes_its_own_network_stale_until_it_is_back(
     site: Site, node: ReplacedNode
 ) -> None:

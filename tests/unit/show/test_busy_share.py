@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from random import Random
 
+import numpy as np
 import pytest
 
 from dashboard.application.context import ApplicationContext
@@ -12,15 +13,15 @@ from dashboard.application.fee_timeline import busy_in_words
 from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
 from dashboard.application.time_ranges import TIME_RANGES
-from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
-from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.busy_window import save_spells
-from dashboard.store.fees.import_history import import_gas_history
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.monitoring.coverage import save_coverage
-from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
+from dashboard.store.schema.columns import milliseconds_of
+from tests.builders import A_MOMENT, A_NETWORK
 
 PERIOD = timedelta(hours=2)
 COUNT = 366 * 12
@@ -50,17 +51,14 @@ def a_year_of_spells() -> list[Spell]:
 def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
     spells, watched_since = a_year_of_spells(), A_MOMENT - timedelta(days=200)
     held = Covered(A_NETWORK, Watched.FEES, watched_since, A_MOMENT)
-    polls = [
-        GasObservation(
-            A_NETWORK,
-            A_MOMENT - number * PERIOD,
-            suggested_gas_fees(estimated_base_fee=Wei(10 + number % 7)),
-            busy_threshold=Wei(100),
-        )
-        for number in range(COUNT)
-    ]
+    ages = np.arange(COUNT)[::-1]
+    moments = milliseconds_of(A_MOMENT) - ages * (PERIOD // timedelta(milliseconds=1))
     with store.write() as connection:
-        import_gas_history(connection, polls)
+        for series, fees in (
+            (FeeSeries.ESTIMATED_BASE_FEE, 10 + ages % 7),
+            (FeeSeries.BUSY_THRESHOLD, np.full(COUNT, 100)),
+        ):
+            import_fee_years(connection, A_NETWORK, series, moments, fees)
         save_spells(connection, A_NETWORK, spells)
         save_coverage(connection, None, CoverageChange(held))
 

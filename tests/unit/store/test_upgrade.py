@@ -89,6 +89,7 @@ def test_next_release_upgrades_a_store_and_this_one_neither_opens_it_nor_works_o
             use(url)
 
 
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
 def test_next_release_restores_a_backup_of_this_one_which_goes_back_to_it_in_the_same_way(
     url: str, release: Path, tmp_path: Path
 ) -> None:
