@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
@@ -22,6 +22,7 @@ from dashboard.domain.tracking.paste import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     LONGEST_TAGS,
+    NO_REMARKS,
     TAGS_LEFT_OUT,
     Paste,
     Remarks,
@@ -36,7 +37,7 @@ from dashboard.domain.tracking.track_list import (
     TrackResult,
     in_words,
 )
-from dashboard.errors import StoreError
+from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor, trouble_shown
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
@@ -121,16 +122,10 @@ def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> N
             key="track_text",
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
-        left, right = st.columns(2)
-        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="e.g. Customer")
-        case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID)
-        owner = left.text_input("Owner", max_chars=LONGEST_OWNER)
-        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="e.g. vip payout")
-        note = st.text_input("Note", max_chars=LONGEST_NOTE)
-        attempted_at = attempt_input(None)
+        said_of_all = remark_inputs()
         if st.form_submit_button("Track", type="primary"):
-            texts = (label, note, case_id, owner, tags)
-            _track_pasted(queries, text, attempted_at, texts, network_ids)
+            with trouble_shown("Nothing was tracked."):
+                _track_text(queries, text, network_ids, said_of_all(queries.now()))
     with filed:
         _file_form(queries, network_ids)
     report = st.session_state.get(_REPORT)
@@ -138,20 +133,26 @@ def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> N
         show_track_report(report)
 
 
-def _track_pasted(
-    queries: Application,
-    text: str,
-    attempted_at: datetime | None,
-    texts: Sequence[str],
-    network_ids: Sequence[NetworkId],
-) -> None:
-    """Track what was pasted; `texts` are label, note, case id, owner and tags, said of all."""
-    if is_future(attempted_at, queries.now()):
-        return
-    label, note, case_id, owner, tags = (each.strip() for each in texts)
-    with trouble_shown("Nothing was tracked."):
-        common = Remarks(attempted_at, label, note, case_id, owner, written_tags(typed_tags(tags)))
-        _track_text(queries, text, network_ids, common)
+def remark_inputs(said: Remarks = NO_REMARKS) -> Callable[[datetime], Remarks]:
+    """Ask what people say of transactions; return what reads it now, with InputError."""
+    left, right = st.columns(2)
+    label = left.text_input(
+        "Label", said.label, max_chars=LONGEST_LABEL, placeholder="e.g. Customer"
+    )
+    case_id = right.text_input("Case id", said.case_id, max_chars=LONGEST_CASE_ID)
+    owner = left.text_input("Owner", said.owner, max_chars=LONGEST_OWNER)
+    own = written_tags(said.own_tags)
+    most = max(LONGEST_TAGS, len(own))
+    tags = right.text_input("Tags", own, max_chars=most, placeholder="e.g. vip payout")
+    note = st.text_input("Note", said.note, max_chars=LONGEST_NOTE)
+    attempted_at = _attempt_input(said.attempted_at)
+
+    def read(now: datetime) -> Remarks:
+        texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
+        tagged = written_tags(typed_tags(tags))
+        return Remarks(_past(attempted_at, now), *texts, tags=tagged)
+
+    return read
 
 
 def _file_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
@@ -263,13 +264,15 @@ def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> 
             "Label (optional)", max_chars=LONGEST_LABEL, placeholder="e.g. Customer"
         )
         case_id = st.text_input("Case id (optional)", case_id, max_chars=LONGEST_CASE_ID)
-        attempted_at = attempt_input(None)
+        attempted_at = _attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
-            said = Remarks(attempted_at, label.strip(), case_id=case_id.strip())
-            _track(queries, hashes, said)
+            with trouble_shown("Nothing was tracked."):
+                at = _past(attempted_at, queries.now())
+                said = Remarks(at, label.strip(), case_id=case_id.strip())
+                tracking_result_notice(queries.track(hashes, said, known_actor(queries)))
 
 
-def attempt_input(value: datetime | None) -> datetime | None:
+def _attempt_input(value: datetime | None) -> datetime | None:
     """Ask when a transaction was sent; what is typed is taken for UTC."""
     naive = None if value is None else value.astimezone(UTC).replace(tzinfo=None)
     typed = st.datetime_input(
@@ -278,19 +281,11 @@ def attempt_input(value: datetime | None) -> datetime | None:
     return None if typed is None else typed.replace(tzinfo=UTC)
 
 
-def is_future(attempted_at: datetime | None, now: datetime) -> bool:
-    """Whether a time of an attempt cannot be; say so if it is."""
-    if attempted_at is None or attempted_at <= now:
-        return False
-    notice("bad", "That time is in the future.", "Give the time of the attempt in UTC.")
-    return True
-
-
-def _track(queries: Application, hashes: Sequence[TxHash], remarks: Remarks) -> None:
-    if is_future(remarks.attempted_at, queries.now()):
-        return
-    with trouble_shown("Nothing was tracked."):
-        tracking_result_notice(queries.track(hashes, remarks, known_actor(queries)))
+def _past(attempted_at: datetime | None, now: datetime) -> datetime | None:
+    """Return the time of an attempt; InputError where it cannot be."""
+    if attempted_at is not None and attempted_at > now:
+        raise InputError("that time is in the future: give the time of the attempt in UTC")
+    return attempted_at
 
 
 def tracking_result_notice(results: Sequence[TrackResult]) -> None:

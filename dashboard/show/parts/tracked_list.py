@@ -25,7 +25,6 @@ from dashboard.domain.tracking.paste import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     LONGEST_TAGS,
-    Remarks,
     typed_tags,
     written_tags,
 )
@@ -37,7 +36,7 @@ from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.table import hash_cell, list_head, list_row, time_ago
-from dashboard.show.parts.track_form import attempt_input, is_future
+from dashboard.show.parts.track_form import remark_inputs
 from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.store.tracking.groups import MOST_COUNTED, BulkChange, ChangedRemarks, TrackedGroup
 from dashboard.store.tracking.search import TrackedFilter
@@ -276,19 +275,12 @@ def acts(
 def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
     said = tracked.remarks
     with st.form(f"edit-{tracked.tx_hash}", border=False):
-        label = st.text_input("Label", said.label, max_chars=LONGEST_LABEL)
-        case_id = st.text_input("Case id", said.case_id, max_chars=LONGEST_CASE_ID)
-        owner = st.text_input("Owner", said.owner, max_chars=LONGEST_OWNER)
-        own = written_tags(said.own_tags)
-        tags = st.text_input("Tags", own, max_chars=max(LONGEST_TAGS, len(own)))
-        note = st.text_input("Note", said.note, max_chars=LONGEST_NOTE)
-        attempted_at = attempt_input(said.attempted_at)
+        read = remark_inputs(said)
         is_saved = st.form_submit_button("Save", type="primary")
-    if not is_saved or is_future(attempted_at, queries.now()):
+    if not is_saved:
         return
-    texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
     with trouble_shown():
-        remarks = Remarks(attempted_at, *texts, tags=written_tags(typed_tags(tags)))
+        remarks = read(queries.now())
         after = replace(remarks, tags=written_tags(remarks.all_tags))
         undo = partial(queries.tracked.take_back, (ChangedRemarks(tracked.tx_hash, said, after),))
         act(
