@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts")
     answer = page.locator("h1 + p")
-    expect(answer).to_contain_text("4 incidents are open; 3 unassigned")
+    expect(answer).to_contain_text("4 incidents open, 3 unassigned")
     first = page.locator("[class*='st-key-entry-incident-critical']")
     expect(first).to_contain_text("unassigned")
 
