@@ -15,7 +15,7 @@ from dashboard.domain.alerts.condition import (
     Subject,
     SubjectKind,
 )
-from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind, Rows
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import from_to, moment, span
 from dashboard.domain.health.coverage import Gap, GapCause
 from dashboard.domain.markup import unlinked
@@ -97,38 +97,30 @@ def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
 
 
 def _describe_worker(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
-    headline = f"No worker was running {_when(grounds)}"
-    return IncidentText(
-        headline=headline,
-        opening=f"{headline}: nothing was asked and nobody was notified.",
-        page="health",
-        rows=_rows(change, grounds),
-        next_steps=_AFTER_WORKER,
-        quote=unlinked(grounds.reason),
-    )
+    meaning = "nothing was asked and nobody was notified"
+    return _describe(change, grounds, "No worker was running", meaning, _AFTER_WORKER)
 
 
 def _describe_gap(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
-    headline = f"{change.network} was not watched {_when(grounds)}"
-    return IncidentText(
-        headline=headline,
-        opening=f"{headline}: {_CAUSES[grounds.cause]}.",
-        page="health",
-        rows=_rows(change, grounds),
-        next_steps=_AFTER_GAP,
-        quote=unlinked(grounds.reason),
-    )
+    claim = f"{change.network} was not watched"
+    return _describe(change, grounds, claim, _CAUSES[grounds.cause], _AFTER_GAP)
 
 
-def _when(grounds: GapGrounds) -> str:
-    begun, ends_at = grounds.begins_at, grounds.ends_at
-    return f"since {moment(begun)}" if ends_at is None else from_to(begun, ends_at)
-
-
-def _rows(change: DescribedChange, grounds: GapGrounds) -> Rows:
+def _describe(
+    change: DescribedChange, grounds: GapGrounds, claim: str, meaning: str, steps: tuple[str, ...]
+) -> IncidentText:
     begun, end = grounds.begins_at, grounds.ends_at
     until = () if end is None else (("Until", moment(end)), ("Lasted", span(end - begun)))
-    return (change.rule, ("Not watched since", moment(begun)), *until)
+    when = f"since {moment(begun)}" if end is None else from_to(begun, end)
+    headline = f"{claim} {when}"
+    return IncidentText(
+        headline=headline,
+        opening=f"{headline}: {meaning}.",
+        page="health",
+        rows=(change.rule, ("Not watched since", moment(begun)), *until),
+        next_steps=steps,
+        quote=unlinked(grounds.reason),
+    )
 
 
 def _describe_past_gap(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
