@@ -14,7 +14,13 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.application.text import sentence
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, read_rule
+from dashboard.domain.alerts.rule_table import (
+    RuleDifference,
+    Rules,
+    merged_with,
+    read_rule,
+    write_rule,
+)
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import element, visible
 from dashboard.domain.people.access import (
@@ -249,6 +255,10 @@ def undone(queries: Application, found: Sequence[RuleDifference]) -> Done:
         return Done("Nothing had to change")
 
     def edit(held: Rules) -> Rules:
+        now = {each.name: write_rule(each) for each in held}
+        for each in found:
+            if now.get(each.name) != each.after:
+                raise InputError(f"somebody else changed the rule {each.name} since: look again")
         new = {each.name for each in found if each.before is None}
         return merged_with(_before(found))(tuple(each for each in held if each.name not in new))
 

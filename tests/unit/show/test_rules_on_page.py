@@ -14,7 +14,7 @@ from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_RULES, DEFAULT_SEVERITY, Rule, RuleScope, Severity
-from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
+from dashboard.domain.alerts.rule_table import RuleNames, removed, replaced_by
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -62,6 +62,11 @@ def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Appli
     assert "the rule busy is changed." in words_of(page)
     page.button(key="undo").click().run()
     assert all(each.rule.is_enabled for each in queries.rules.in_force())
+    page.button(key="turn-busy").click().run()
+    queries.rules.change(removed(["busy"]), Actor("Bob", queries.now()))
+    assert "Somebody else changed the rule busy since" in words_of(
+        page.button(key="undo").click().run()
+    )
 
 
 def test_nothing_changes_without_a_name(queries: Application) -> None:
