@@ -61,7 +61,8 @@ _WHOLE: Final = """
 """
 _DRAWN: Final = """
 () => !document.querySelector('[data-testid=stSkeleton]')
-  && [...document.querySelectorAll('.stBidiComponent')].every((chart) => chart.querySelector('svg'))
+  && [...document.querySelectorAll('.stBidiComponent')]
+    .every((part) => part.querySelector('svg, button'))
   && [...document.querySelectorAll('.js-plotly-plot')].every((plot) => plot._fullLayout)
 """
 

@@ -335,7 +335,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
     if mail.counts.dead:
         yield Attention(
             f"{notifications_are(mail.counts.dead)} dead.",
-            "They were refused permanently.",
+            "Refused permanently.",
             Remedy.DEAD,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
         )

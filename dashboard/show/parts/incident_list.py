@@ -132,10 +132,11 @@ def finished_incidents_part(queries: Application, network_id: NetworkId | None) 
             st.html(element("p", "No incident ended in this time.", class_="lw-quiet"))
             return
         offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
-        for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
-            with in_line(f"over-{each.incident.incident_id}"):
-                st.html(_over(queries, each.incident))
-                story_link(each.incident)
+        with st.container(gap=None):
+            for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
+                with in_line(f"over-{each.incident.incident_id}"):
+                    st.html(_over(queries, each.incident))
+                    story_link(each.incident)
 
 
 def _over(queries: Application, incident: Incident) -> Markup:

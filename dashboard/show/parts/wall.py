@@ -18,7 +18,7 @@ from dashboard.application.network_status import Activity
 from dashboard.application.overview import above_usual, lasting
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.spells import difference_in_words
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
@@ -144,6 +144,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
     reason = Markup()
     if why is not None:
         said = visible(why.title, _LONGEST_HEADLINE).removeprefix(f"{name}: ")
+        said = capitalized(said.removeprefix(f"{name} is "))
         reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
     foot = (rejected_words(row), age_markup(row) if row.is_stale else "")
     inner = element(

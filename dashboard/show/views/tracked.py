@@ -168,7 +168,7 @@ def headline(counts: TrackedCounts) -> str:
         return "Nothing is tracked yet"
     unanswered = f", {counts.unanswered:,} not answered yet" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
-    return f"{counted(counts.total, 'transaction')}: {rejected} rejected{unanswered}"
+    return f"{counted(counts.total, 'transaction')}: {rejected} rejected{unanswered}."
 
 
 @live(REFRESH)

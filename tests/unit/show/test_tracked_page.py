@@ -40,7 +40,7 @@ def give(page: AppTest, text: str) -> AppTest:
 def test_page_says_how_many_need_a_look(queries: Application) -> None:
     words = words_of(visit("tracked", queries))
 
-    assert "2 transactions: 1 rejected</p>" in words
+    assert "2 transactions: 1 rejected.</p>" in words
     assert 'title="2026-11-20 12:00:00 UTC" class="lw-updated"' in words
     assert "2,402 lines in the prover module HUB" in words
     assert "<span>HUB over limit</span>" in words
