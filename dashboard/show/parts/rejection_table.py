@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,6 +10,7 @@ import streamlit as st
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
+from dashboard.application.overview import RejectedAgain
 from dashboard.application.text import age
 from dashboard.domain.formatting import moment, short_hash, span
 from dashboard.domain.markup import Markup, element, join, visible
@@ -42,19 +42,6 @@ _QUOTED_LENGTH: Final = 64
 _SAME_TIME: Final = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class LineContext:
-    """What a line shows beside the record: its reason, whether it is tracked, its network.
-
-    `network` is empty where all lines are of one. `versions` has its transaction in all.
-    """
-
-    reason: Reason
-    versions: int
-    is_tracked: bool
-    network: str = ""
-
-
 def rejection_line(stored: StoredRejection, shown: Markup) -> None:
     """Show in one line the transaction as a link, and beside it what `line_markup` says of it."""
     tx_hash = stored.record.tx_hash
@@ -63,15 +50,20 @@ def rejection_line(stored: StoredRejection, shown: Markup) -> None:
         st.html(shown)
 
 
-def line_markup(stored: StoredRejection, context: LineContext, now: datetime) -> Markup:
-    """Say why, how often, and the age of its arrival: lists of the newest are sorted by it."""
+def line_markup(
+    found: RejectedAgain, reason: Reason, network: str, now: datetime, *, is_tracked: bool
+) -> Markup:
+    """Say why, how often, and the age of its arrival: lists of the newest are sorted by it.
+
+    `network` is empty where all lines are of one.
+    """
+    stored, factor = found.latest, overrun(reason)
     record, seen_at = stored.record, stored.first_seen_at
-    reason, factor = context.reason, overrun(context.reason)
     times = "" if factor is None else f"{factor:,.1f}× limit"
     if reason.kind is ReasonKind.MODULE_UNDEFINED:
         times = module_trouble(reason.kind)
     tracked = Markup()
-    if context.is_tracked:
+    if is_tracked:
         tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")
     dated = dated_apart(stored)
     stage = f"Stage {record.tx_rejection_stage}" if record.is_staged else "Stage not known"
@@ -80,9 +72,9 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
         "div",
         module_mark(reason.module) if reason.module else element("span", in_brief(reason)),
         element("span", times) if times else Markup(),
-        element("span", f"× {context.versions:,}") if context.versions > 1 else Markup(),
+        element("span", f"× {found.versions:,}") if found.versions > 1 else Markup(),
         tracked,
-        element("span", context.network) if context.network else Markup(),
+        element("span", network) if network else Markup(),
         time_ago(seen_at, now, "lw-end"),
         class_="lw-row lw-line",
         title=f"{title}, {dated}" if dated else title,
@@ -186,30 +178,22 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
     return element("div", element("dt", name), definition, class_=style)
 
 
-@dataclass(frozen=True, slots=True)
-class RowContext:
-    """What a row shows beside the record: its reason, its network where rows are of several.
+def rejection_row(
+    stored: StoredRejection, reason: Reason, network: str, said: str, now: datetime
+) -> None:
+    """Show one version in one line, in two on a small screen; the hash leads to Lookup.
 
-    `endpoints_say` is what exclusion endpoints say of it, if the record does not say it all.
+    `network` is empty where all rows are of one; `said` is what exclusion endpoints say of it, if
+    the record does not say it all.
     """
-
-    reason: Reason
-    network: str = ""
-    endpoints_say: str = ""
-
-
-def rejection_row(stored: StoredRejection, context: RowContext, now: datetime) -> None:
-    """Show one version in one line, in two on a small screen; the hash leads to Lookup."""
     tx_hash = stored.record.tx_hash
     with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
         link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
-        st.html(_row(stored, context, now))
+        st.html(_row(stored, reason, network, said, now))
 
 
-def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
-    record, seen_at, reason = stored.record, stored.first_seen_at, context.reason
-    said = context.endpoints_say
-    dated = dated_apart(stored)
+def _row(stored: StoredRejection, reason: Reason, network: str, said: str, now: datetime) -> Markup:
+    record, seen_at, dated = stored.record, stored.first_seen_at, dated_apart(stored)
     claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     date = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
@@ -218,7 +202,7 @@ def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
     return element(
         "div",
         element("span", _cause(reason), class_="lw-cause"),
-        element("span", context.network) if context.network else Markup(),
+        element("span", network) if network else Markup(),
         element("span", str(record.tx_rejection_stage), class_="lw-stage"),
         element("span", time_ago(seen_at, now), small, class_="lw-when"),
         element("small", said, class_="lw-endpoints") if said else Markup(),

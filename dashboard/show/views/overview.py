@@ -44,7 +44,7 @@ from dashboard.show.parts.list_page import (
 from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
-from dashboard.show.parts.rejection_table import LineContext, coverage, line_markup, rejection_line
+from dashboard.show.parts.rejection_table import coverage, line_markup, rejection_line
 from dashboard.show.parts.wall import WALL, wall, wall_button
 
 REFRESH: Final = timedelta(seconds=4)
@@ -269,8 +269,7 @@ def _drawn_line(
     def draw() -> Markup:
         name = queries.network_name(stored.network_id) if is_named else ""
         reason = queries.context.reason_of(stored)
-        context = LineContext(reason, found.versions, is_tracked=is_tracked, network=name)
-        return line_markup(stored, context, now)
+        return line_markup(found, reason, name, now, is_tracked=is_tracked)
 
     key = ("rejection", stored.rejection_id, found.versions, is_tracked, is_named, now)
     return _drawn(queries).get(key, draw)

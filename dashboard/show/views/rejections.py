@@ -60,7 +60,6 @@ from dashboard.show.parts.rejection_counts import (
     timeline_part,
 )
 from dashboard.show.parts.rejection_table import (
-    RowContext,
     coverage,
     module_card,
     rejection_row,
@@ -288,8 +287,7 @@ def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None
         for each in page:
             network = "" if is_one else queries.network_name(each.network_id)
             of_endpoints = said.get((each.record.tx_hash, each.network_id), "")
-            context = RowContext(queries.context.reason_of(each), network, of_endpoints)
-            rejection_row(each, context, now)
+            rejection_row(each, queries.context.reason_of(each), network, of_endpoints, now)
 
     return draw
 
