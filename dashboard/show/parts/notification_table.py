@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
 import streamlit as st
@@ -248,22 +248,14 @@ def dead_part(queries: Application) -> None:
         section("Dead", "Correct what the server complained about, then send again.")
         for address, many in list(dead.by_address.items())[:_MOST_ADDRESSES]:
             label = f"Send {many:,} again" if many > 1 else "Send again"
-            _dead_row(queries, _Dead(address, _of_address(dead, address, many), label))
+            _dead_row(queries, address, _of_address(dead, address, many), label)
         if len(dead.by_address) > _MOST_ADDRESSES:
             words = f"The first {_MOST_ADDRESSES} of {len(dead.by_address):,} addresses are listed."
             st.html(element("p", words, class_="lw-quiet"))
         with st.expander("One by one", key="dead-one-by-one", on_change="rerun") as one_by_one:
             if one_by_one.open:
                 for each in dead.latest[:_ONE_BY_ONE]:
-                    _dead_row(queries, _Dead(each.notification_id, _of_one(each), "Send again"))
-
-
-class _Dead(NamedTuple):
-    """What can be sent again together, what is said of it, and the button's label."""
-
-    which: DeadNotifications
-    said: Markup
-    label: str
+                    _dead_row(queries, each.notification_id, _of_one(each), "Send again")
 
 
 def _of_address(dead: DeadSummary, address: str, many: int) -> Markup:
@@ -285,10 +277,10 @@ def _outcome(notification: Notification) -> str:
     return visible(notification.outcome, _LONGEST_ANSWER)
 
 
-def _dead_row(queries: Application, dead: _Dead) -> None:
-    with entry(f"dead-{dead.which}", dead.said):
-        if may(queries, Action.RESEND) and st.button(dead.label, key=f"again-{dead.which}"):
-            _send_again(queries, [dead.which])
+def _dead_row(queries: Application, which: DeadNotifications, said: Markup, label: str) -> None:
+    with entry(f"dead-{which}", said):
+        if may(queries, Action.RESEND) and st.button(label, key=f"again-{which}"):
+            _send_again(queries, [which])
 
 
 def send_all_again(queries: Application) -> None:
