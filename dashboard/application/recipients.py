@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Lock
+from typing import Final
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.domain.alerts.notification import Recipient
@@ -50,6 +52,9 @@ from dashboard.store.alerts.recipients import (
 )
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
+
+_ONE_TEST: Final = Lock()
+"""Held while a test message is sent: a server that is slow to answer holds one thread, not all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +222,15 @@ class Recipients(ApplicationSubject):
         If it is taken, alerts that wait after failures of its channel are tried at once.
         """
         by.require(Action.TEST_SEND)
+        if not _ONE_TEST.acquire(blocking=False):
+            raise InputError("another test message is under way: wait until it is answered")
         try:
             self._require_reachable(recipient)
             tried = TriedRecipient(recipient, was_sent=True, answer=send())
         except DeliveryError as error:
             tried = TriedRecipient(recipient, was_sent=False, answer=str(error))
+        finally:
+            _ONE_TEST.release()
         details: dict[str, Detail] = {
             "channel": recipient.channel,
             "sent": tried.was_sent,

@@ -100,6 +100,15 @@ def watch(store: Store, fake_clock: FakeClock) -> Watch:
     return made
 
 
+def test_test_message_waits_for_no_other(watch: Watch) -> None:
+    def one_more() -> str:
+        return watch.people.try_out(ONCALL, str, ANN).answer
+
+    with pytest.raises(InputError, match="another test message is under way"):
+        watch.people.try_out(ONCALL, one_more, ANN)
+    assert watch.people.try_out(ONCALL, str, ANN).was_sent
+
+
 def test_unverified_address_gets_one_verification_mail_and_nothing_else(watch: Watch) -> None:
     for number in range(3):
         reject(watch.store, number + 1)
