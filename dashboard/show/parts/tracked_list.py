@@ -70,7 +70,7 @@ def tracked_rows(
                         key=choice_key(tx_hash),
                         label_visibility="collapsed",
                     )
-                mark = " is-needed" if tx_hash in needs else ""
+                mark = " is-needed" if _is_needed(entry, needs, now) else ""
                 st.html(list_row(listing, entry, f"lw-tracked{mark}"))
                 link("lookup", f"Look up {short_hash(tx_hash)}", {"tx": str(tx_hash)})
 
@@ -105,6 +105,15 @@ def _listing(
         if not is_said
     }
     return Listing("tracked", tuple(each for each in columns if each.key not in empty))
+
+
+def _is_needed(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> bool:
+    """Whether it needs attention: it is listed first, or it is rejected and still asked about."""
+    if not needs or entry.transaction.tx_hash in needs:
+        return bool(needs)
+    finding, ends_at = _first(entry), entry.transaction.ends_at
+    is_rejected = finding is not None and finding.verdict.kind is VerdictKind.REJECTED
+    return is_rejected and ends_at is not None and ends_at > now
 
 
 def _verdict(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> Markup:
