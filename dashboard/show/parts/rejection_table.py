@@ -70,7 +70,7 @@ def line_markup(
     title = f"{reason_words(reason)} {stage}, seen {moment(seen_at)}"
     return element(
         "div",
-        module_mark(reason.module) if reason.module else element("span", in_brief(reason)),
+        element("span", module_mark(reason.module) if reason.module else in_brief(reason)),
         element("span", times) if times else Markup(),
         element("span", f"× {found.versions:,}") if found.versions > 1 else Markup(),
         tracked,
