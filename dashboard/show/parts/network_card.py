@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 import streamlit as st
 
@@ -23,6 +24,8 @@ from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
 from dashboard.store.monitoring.answer_counts import StandingFailure
+
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetime) -> None:
@@ -114,17 +117,15 @@ def _levels(
 def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale: bool) -> Markup:
     most = level.suggested_max_fee_per_gas
     cost = cost_of(most)
-    worth = (
-        ""
-        if profile.coin_price is None
-        else f"\N{NO-BREAK SPACE}· {in_money(cost, profile.coin_price)}"
-    )
+    amounts = [in_coin(cost, profile.coin)]
+    if profile.coin_price is not None:
+        amounts.append(in_money(cost, profile.coin_price))
     tip = " ".join(fee(level.suggested_max_priority_fee_per_gas))
     why = (
         f"At most {exact_fee(most)} for one unit of gas, {tip} of it priority fee. A plain "
         "transfer takes 21,000 units."
     )
-    note = f"transfer {in_coin(cost, profile.coin)}{worth}"
+    note = f"transfer {f'{_NO_BREAK}· '.join(each.replace(' ', _NO_BREAK) for each in amounts)}"
     return figure(name, _fee(most), note, why, is_stale=is_stale)
 
 

@@ -145,7 +145,8 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
     if why is not None:
         said = visible(why.title, _LONGEST_HEADLINE).removeprefix(f"{name}: ")
         said = capitalized(said.removeprefix(f"{name} is "))
-        reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
+        if said.lower() != kind:  # the badge says that already
+            reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
     foot = (rejected_words(row), age_markup(row) if row.is_stale else "")
     inner = element(
         "div",
