@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import sentence
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.tracking.paste import Paste, WrongText
 from dashboard.errors import StoreError
@@ -68,7 +68,7 @@ def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> I
         notice(
             "bad",
             "The store cannot be read.",
-            f"{sentence(str(trouble))} This page tries again automatically; "
+            f"{sentence(capitalized(str(trouble)))} This page tries again automatically; "
             "if it lasts, look at the log of the worker and at the disk.",
         )
 
