@@ -240,6 +240,11 @@ def test_group_names_what_its_changes_share_and_nothing_else() -> None:
         MatchedProperty.SEVERITY: "warning",
         MatchedProperty.CAUSE: "",  # or it would be another group
     }
+    assert labels_of_group(group[:1], "night", "warning") == {
+        MatchedProperty.NETWORK: "1",
+        MatchedProperty.RULE: "night",
+        MatchedProperty.SEVERITY: "warning",
+    }
 
 
 FEES = SourceOutage(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
