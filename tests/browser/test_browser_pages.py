@@ -302,6 +302,7 @@ def test_time_that_is_dragged_stands_in_the_address_until_back_or_a_double_click
     expect(all_of_it).to_be_visible()
     drag(page)
     expect(page).to_have_url(re.compile("from=.*&to="))
+    expect(part).to_be_visible()
     page.locator(".js-plotly-plot .nsewdrag").first.dblclick()
 
     expect(all_of_it).to_be_visible()
@@ -325,7 +326,8 @@ def test_bar_of_rejections_shows_its_time_alone_and_a_double_click_all(
 ) -> None:
     visit(page, f"{site}/rejections")
     chart = page.locator(".st-key-rejections-over-time .js-plotly-plot")
-    chart.locator(".barlayer .point path").last.click(force=True)
+    bars = chart.locator(".barlayer .point path").filter(visible=True)
+    bars.last.click(force=True)
 
     expect(page).to_have_url(re.compile("from=.*&to="))
     expect(page.get_by_role("button", name=re.compile("^Time"))).to_be_visible()

@@ -82,7 +82,7 @@ def test_rejections_are_told_in_the_words_of_the_wire(installation: Installation
         (("--sender", str(an_address(9))), [2]),
         (("--tx", str(a_hash(1))), [1]),
         (("--since", "30m"), [2]),
-        (("--until", "30 m"), None),
+        (("--until", "30 moons"), None),
         (("--limit", "1"), [2]),
         (("--network", "59144"), None),
         (("--network", str(A_NETWORK)), [2, 1]),

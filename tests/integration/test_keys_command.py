@@ -63,7 +63,7 @@ def test_list_tells_keys_of_the_settings_and_of_the_store(installation: Installa
         (("limit", "nod", "--rate", "1/s"), "did you mean node?"),
         (("rename", "node", "wallets"), "wallets is a key of the settings"),
         (("revoke", "wallets"), "change [serve.keys.wallets] there"),
-        (("rotate", "node", "--grace", "soon"), "such as 4s or 15m"),
+        (("rotate", "node", "--grace", "soon"), "such as 30s, 5 min or 1h 30m"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_value_and_the_way_out(
