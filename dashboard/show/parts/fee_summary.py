@@ -35,7 +35,7 @@ from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
-from dashboard.show.parts.network_card import figure
+from dashboard.show.parts.network_card import figure, unbroken
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import data_table, list_table
 from dashboard.store.fees.series import FeeStep
@@ -352,9 +352,8 @@ def cheapest_figure(week: UsualWeek, zone: tuple[tzinfo, str], now: datetime) ->
     if not cheapest.is_clear:
         return figure(name, Markup("none"), "no hours are clearly cheaper", why)
     hours = element("span", cheapest.hours.replace(" to ", "–"), class_="lw-hours")
-    return figure(
-        name, hours, f"{cheapest.compared} the median, {cheapest.when(now, zone[0])}", why
-    )
+    when = unbroken(cheapest.when(now, zone[0]))
+    return figure(name, hours, f"{cheapest.compared} the median, {when}", why)
 
 
 def cheap_in_words(

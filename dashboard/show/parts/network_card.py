@@ -125,7 +125,7 @@ def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale
         f"At most {exact_fee(most)} for one unit of gas, {tip} of it priority fee. A plain "
         "transfer takes 21,000 units."
     )
-    note = f"transfer {f'{_NO_BREAK}· '.join(each.replace(' ', _NO_BREAK) for each in amounts)}"
+    note = f"transfer {f'{_NO_BREAK}· '.join(map(unbroken, amounts))}"
     return figure(name, _fee(most), note, why, is_stale=is_stale)
 
 
@@ -141,6 +141,11 @@ def _congestion(polled: PolledValue[float] | None, now: datetime, note: str) -> 
 def _fee(value: Wei) -> Markup:
     number, unit = fee(value)
     return join(number, " ", element("small", unit))
+
+
+def unbroken(text: str) -> str:
+    """Keep words on one line, such as an amount and its unit."""
+    return text.replace(" ", _NO_BREAK)
 
 
 def figure(
