@@ -107,7 +107,10 @@ MISTAKES = {
         "[mail]\nsecurity = 'ssl'\n",
         ("mail.security", "choose one of starttls, tls, none"),
     ),
-    "a wrong duration": ("[poll]\ngas_period = '4'\n", ("poll.gas_period", "such as 30s, 5 min or 1h 30m")),
+    "a wrong duration": (
+        "[poll]\ngas_period = '4'\n",
+        ("poll.gas_period", "such as 30s, 5 min or 1h 30m"),
+    ),
     "a duration of nothing": (
         "[poll]\ngas_period = '0s'\n",
         ("poll.gas_period", "'0s': 0s is no time at all; write more than none"),
