@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 from uuid import uuid4
 
 import streamlit as st
@@ -165,13 +165,7 @@ def _inputs(queries: Application) -> tuple[Callable[[datetime], SilenceRequest],
         key="silence_kind",
     )
     matchers = _matcher_inputs(queries)
-    starts_at = st.datetime_input(
-        "From, in UTC (empty: now)",
-        None,
-        step=timedelta(minutes=1),
-        format="YYYY-MM-DD",
-        key="silence_from",
-    )
+    starts_at = _moment_input("From, in UTC (empty: now)", "silence_from")
     length = st.segmented_control(
         "For", list(_LENGTHS), default="1 h", required=True, key="silence_for"
     )
@@ -185,6 +179,15 @@ def _inputs(queries: Application) -> tuple[Callable[[datetime], SilenceRequest],
         return SilenceRequest(request_id, kind, matchers(), begins, ends, reason.strip(), hours)
 
     return read, st.checkbox("Match every change", key="silence_all")
+
+
+def _moment_input(
+    label: str, key: str, width: int | Literal["stretch"] = "stretch"
+) -> datetime | None:
+    """Ask for a moment to the minute; it has no time zone, None while none is chosen."""
+    return st.datetime_input(
+        label, None, step=timedelta(minutes=1), format="YYYY-MM-DD", key=key, width=width
+    )
 
 
 def _weekly_inputs(
@@ -208,14 +211,7 @@ def _weekly_inputs(
             help="Of these hours; empty: that of [mail].",
             width=_NARROW,
         )
-        until = st.datetime_input(
-            "Until, in UTC",
-            None,
-            step=timedelta(minutes=1),
-            format="YYYY-MM-DD",
-            key="silence_until",
-            width=_NARROW,
-        )
+        until = _moment_input("Until, in UTC", "silence_until", _NARROW)
 
     def read() -> tuple[WeeklyHours | None, datetime | None]:
         spans = [each for each in (hours or "").split(";") if each.strip()]
