@@ -61,9 +61,12 @@ class Lease:
     def acquire(self) -> Term | None:
         """Begin a term, or return None while another process is in office.
 
+        A process that stopped while it wrote does not keep us waiting, where the database can tell.
+
         SchemaMismatch, saying which, where another version of Linewatch migrated the store since.
         """
         ends_at = self.elapsed() + self.duration
+        self.store.end_stalled_writer(self.duration / 2)
         with self.store.write() as connection:
             check_schema(connection)
             token = leases.acquire(connection, self.name, self.holder, self.duration)

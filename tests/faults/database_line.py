@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Self
@@ -10,6 +11,8 @@ from typing import Final, Self
 from dashboard.store.engine.postgresql import WRITING_LOCK
 
 _TURN: Final = f"pg_advisory_xact_lock({WRITING_LOCK})".encode()
+_PREPARED: Final = re.compile(rb"P.{4}([^\0]+)\0[^\0]*" + re.escape(_TURN), re.DOTALL)
+"""A turn under a name, by which the driver asks once it has asked a few times in words."""
 
 
 def nothing_happens() -> None:
@@ -73,11 +76,13 @@ class DatabaseLine:
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_up: bool
     ) -> None:
+        turns = {_TURN} if is_up else set()
         with suppress(OSError):
             while data := await reader.read(1 << 16):
                 await self._goes.wait()
                 writer.write(data)
                 await writer.drain()
-                if is_up and _TURN in data:
+                if any(turn in data for turn in turns):
                     self.at_turn()
+                    turns |= {b"\0%b\0" % name for name in _PREPARED.findall(data)}
         writer.close()

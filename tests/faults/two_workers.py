@@ -226,7 +226,8 @@ class _Strike:
                 self._is_over.set()
             case _:
                 victim.line.mend(is_new=chance.random() < 0.5)
-        self._crew.await_order(victim, self._stood_by)
+        # A worker that stood by all the time does not say so again.
+        self._crew.await_order(victim, self._stood_by if self._fault.is_of_active else -1)
 
     def _once(self) -> None:
         if self._struck.is_set():

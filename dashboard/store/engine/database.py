@@ -92,6 +92,9 @@ class Database(Protocol):
     def checkpoint(self, connection: Connection) -> None:
         """Move the log into the file, if the database postpones that."""
 
+    def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
+        """End a transaction whose process has sent nothing for `longest`, if the server can."""
+
     def use_autocommit(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
         """Let each statement of a driver's connection see all that was committed before it.
 

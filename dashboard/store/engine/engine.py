@@ -227,6 +227,11 @@ class Store:
         with store_errors(self._database), self._reader.connect() as connection:
             self._database.checkpoint(connection)
 
+    def end_stalled_writer(self, longest: timedelta) -> None:
+        """End the transaction of a process that stopped within it, as `Database` says."""
+        with store_errors(self._database), self._reader.connect() as connection:
+            self._database.end_stalled_writer(connection, longest)
+
     def close(self) -> None:
         if self._replica is not None:
             self._replica.close()

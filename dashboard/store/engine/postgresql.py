@@ -46,6 +46,14 @@ _TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
 _IDLE: Final = "25P03"
 _LOST: Final = "08000"
 
+_END_STALLED: Final = text(
+    "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32) + objid::bigint = :lock "
+    "AND datname = current_database() AND datid = database AND usename = current_user "
+    "AND wait_event = 'ClientRead' "
+    "AND clock_timestamp() - state_change > cast(:longest AS interval)"
+)
+
 _DAMAGED: Final = {"XX001", "XX002"}
 """Damaged data and a damaged index; an internal error (XX000) says nothing of either."""
 
@@ -198,6 +206,14 @@ class PostgresqlServer:
 
     def checkpoint(self, connection: Connection) -> None:
         """Leave it to the server."""
+
+    def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
+        """End the session of the writer if the server has waited for its process for `longest`.
+
+        The server does so by itself where the process stopped between two questions, but not
+        where it stopped within one, as between the rows that it sends together.
+        """
+        connection.execute(_END_STALLED, {"lock": WRITING_LOCK, "longest": longest})
 
     def use_autocommit(self, connection: psycopg.Connection) -> None:
         """Leave no transaction open between questions."""

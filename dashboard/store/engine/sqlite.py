@@ -334,6 +334,9 @@ class SqliteFile:
             driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
 
+    def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
+        """Wait for it: no server stands between the processes on a file."""
+
     def use_autocommit(self, connection: sqlite3.Connection) -> None:
         """Do so: `isolation_level` is None already.
 

@@ -19,7 +19,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.engine import Store, database_of, lease_time, open_store, prove_writing
-from dashboard.store.engine.postgresql import USING_LOCK
+from dashboard.store.engine.postgresql import USING_LOCK, WRITING_LOCK
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.store.tracking.transactions import track, tracked_among
@@ -137,6 +137,26 @@ def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
 
         with other.read() as connection:
             assert not tracked_among(connection, [a_hash()])
+
+
+def test_writer_that_stops_within_a_question_gives_way_to_the_others(url: str) -> None:
+    """Rows that are sent together are one question, within which the server sets no limit."""
+    address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+    def stall(store: Store) -> None:
+        with psycopg.connect(address) as stopped, stopped.pipeline():
+            query = "SELECT pg_advisory_xact_lock(%s)"
+            assert stopped.execute(query, [WRITING_LOCK]).fetchone()
+            store.end_stalled_writer(seconds(60))
+            assert stopped.execute("SELECT 1").fetchone() == (1,)
+            store.end_stalled_writer(seconds(0))
+            prove_writing(store)
+
+    with (
+        open_store(url, patience=seconds(30)) as store,
+        pytest.raises(psycopg.OperationalError, match="closed the connection"),
+    ):
+        stall(store)
 
 
 class LateHandler(BaseRequestHandler):
