@@ -213,7 +213,7 @@ def compose(
         "rows": (*_network_row(change, network), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
-        "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
+        "link_label": "Look it up" if text.page == "lookup" else "See the current state",
         **_of_change(change, network, notification.kind, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
@@ -317,7 +317,7 @@ def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
 
 
 _NO_MORE: Final = (
-    "The page Alerts ends these digests, under Recipients; the link to unsubscribe ends all "
+    "To end these digests, use the page Alerts, Recipients. The link to unsubscribe ends all "
     "messages."
 )
 

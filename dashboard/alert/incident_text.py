@@ -20,7 +20,7 @@ from dashboard.domain.formatting import capitalized, compared, fee, moment, mome
 from dashboard.domain.markup import unlinked
 
 _AFTER_GAP: Final = (
-    "It was until then. If it still is when fees are seen again, that is reported anew."
+    "It was until then. If it still is when fees are seen again, another message says so."
 )
 _IN_HAND: Final = {
     NotificationKind.ACKNOWLEDGED,
@@ -69,12 +69,14 @@ def _of_unknown(change: DescribedChange) -> IncidentText:
     since, rule = change.transition.began_at, change.transition.subject.rule
     claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
     if change.end is not None:
-        said = f"{change.network}: whether {claim} was unknown {change.when}"
-        return IncidentText(said, f"{said}: no fee was seen.", page="fees", rows=change.lasted)
+        said = f"{change.network}: unknown {change.when} whether {claim}"
+        return IncidentText(
+            said, f"{said}, because no fee was seen.", page="fees", rows=change.lasted
+        )
     return IncidentText(
-        headline=f"{change.network}: whether {claim} is unknown from {since:%H:%M} UTC",
-        opening=f"{change.network}: whether {claim} is unknown from {moment(since)}: no fee was "
-        "seen.",
+        headline=f"{change.network}: unknown since {since:%H:%M} UTC whether {claim}",
+        opening=f"{change.network}: unknown since {moment(since)} whether {claim}, because no fee "
+        "was seen.",
         page="fees",
         rows=change.lasted,
         explanation=_AFTER_GAP,

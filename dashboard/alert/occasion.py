@@ -18,7 +18,7 @@ from dashboard.domain.people.recipients import is_called
 
 _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300
-_NOTHING_TO_DO: Final = "Nothing is left for you to do."
+_NOTHING_TO_DO: Final = "You have nothing to do."
 _SEVERAL: Final = {
     NotificationKind.REMINDER: (
         *("Reminder", "Reminder: nobody has acknowledged these {} incidents"),
@@ -30,7 +30,7 @@ _SEVERAL: Final = {
     ),
     NotificationKind.ACKNOWLEDGED: (
         *("Acknowledged", "These {} incidents were acknowledged"),
-        f"Nobody is reminded of them any more. {_NOTHING_TO_DO}",
+        f"Reminders have stopped. {_NOTHING_TO_DO}",
     ),
     NotificationKind.HANDED_OVER: ("Handed over", "These {} incidents were handed over", ""),
     NotificationKind.UNACKNOWLEDGED: (
@@ -42,10 +42,10 @@ _SEVERAL: Final = {
         f"What happens from now on is a new incident. {_NOTHING_TO_DO}",
     ),
     NotificationKind.CLOSED: (
-        *("Closed", "These {} incidents were closed with a change of the rules"),
-        "Nobody is notified of them any more.",
+        *("Closed", "These {} incidents were closed by a change of the rules"),
+        "You will get no more messages about them.",
     ),
-    NotificationKind.SUMMARY: ("Summary", "Summary: this is how {} incidents stand", ""),
+    NotificationKind.SUMMARY: ("Summary", "Summary: the state of {} incidents", ""),
 }
 """What the subject begins with, what is so of several incidents, and what follows from it."""
 
@@ -54,7 +54,7 @@ _MOST_NAMES: Final = 3
 
 _DELAYS: Final = {
     Delay.SERVER: "until now nothing could be delivered to you",
-    Delay.CAP: "you had reached the limit of messages an hour",
+    Delay.CAP: "you had reached the hourly limit of messages",
     Delay.WORKER: "no worker of Linewatch was running, or it was busy",
 }
 _UNATTENDED: Final = {
@@ -143,7 +143,7 @@ def _of_several(
     word, so, after = _SEVERAL[kind]
     who = _by_whom(notification, events, incidents)
     note = _note(events[0]) if len({each.note for each in events}) == 1 else ()
-    each_is = "Each is named by its last change."
+    each_is = "Each is listed with its last change."
     rest = (*note, *filter(None, (after,)), each_is, *_delays(notification, zone))
     said = (f"{so.format(f'{incidents:,}')}{who}.", *rest)
     led = word if who.startswith(":") else f"{word}{who}"
@@ -255,15 +255,15 @@ def _of_action(
     actor = "Somebody" if event is None else unlinked_name(event.actor)
     match kind:
         case NotificationKind.ACKNOWLEDGED:
-            rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
+            rest = (f"Reminders have stopped. {_NOTHING_TO_DO}",)
             who = "" if event is None else f" by {actor}"
             return f"Acknowledged{who}", f"{actor} acknowledged this", rest
         case NotificationKind.UNACKNOWLEDGED:
             rest = ("It is unassigned now: somebody has to acknowledge it.",)
             return "Unacknowledged", f"{actor} unacknowledged this", rest
         case NotificationKind.CLOSED:
-            rest = ("Nobody is notified of it any more.",)
-            return "Closed", f"{actor} changed the rules, which closed this", rest
+            rest = ("You will get no more messages about it.",)
+            return "Closed", f"{actor} changed the rules, which closed this incident", rest
         case _:
             rest = (f"What happens from now on is a new incident. {_NOTHING_TO_DO}",)
             who = "" if event is None else f" by {actor}"
@@ -280,9 +280,9 @@ def _of_handing_over(
         owner = unlinked_name(event.owner)
         actor = unlinked_name(event.actor)
         if is_called(recipient, event.owner):
-            rest = ("It is yours now: nobody else is to do anything about it.",)
+            rest = ("You own it now: nobody else will act.",)
             return "Handed over to you", f"{actor} handed this over to you", rest
-    rest = (f"Nothing is left to do for anybody but {owner}.",)
+    rest = ("Nobody else has to act.",)
     return f"Handed over to {owner}", f"{actor} handed this over to {owner}", rest
 
 
@@ -303,7 +303,7 @@ def _steps(incident: Incident | None, *, has_link: bool) -> tuple[str, ...]:
     """Say how to acknowledge an incident, with a link or without."""
     if incident is None:
         return ("Acknowledge them on the page Alerts: everybody then sees who works on them.",)
-    link = "by the link in this mail, " if has_link else ""
+    link = "with the link in this mail, " if has_link else ""
     command = f"`linewatch alerts acknowledge {incident.incident_id.hex[:8]}`"
     how = f"Acknowledge it {link}on the page Alerts or with {command}"
     return (f"{how}: everybody then sees who works on it, and nobody is reminded again.",)

@@ -50,15 +50,15 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
     parts = [
         (
             f"Somebody wants Linewatch{where} to send alerts to {address}. "
-            "Nothing is sent before that is confirmed."
+            "Nothing is sent until you confirm it."
         ),
         *([f"Confirm it here, until {until}:\n{link}"] if link else []),
         (
             f"{'Or confirm' if link else 'Confirm'} it with the code {code}, until {until}: enter "
             f"it on the page Alerts, or run\nlinewatch recipients verify {address} {code}"
         ),
-        "If you did not expect this, do nothing: no alert is sent to you.",
-        *([f"So that you are not asked again:\n{unsubscribe}"] if unsubscribe else []),
+        "If you did not expect this, do nothing: you will get no alerts.",
+        *([f"To get no more such requests:\n{unsubscribe}"] if unsubscribe else []),
     ]
     paragraphs = "".join(f"<p>{_html(part, (link, unsubscribe))}</p>\n" for part in parts)
     html = (

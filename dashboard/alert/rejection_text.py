@@ -38,8 +38,8 @@ _LONGEST_QUOTE: Final = 200
 _UNKNOWN: Final = "a rejection was recorded"
 _NOT_KEPT: Final = "The previous record is no longer stored, so the two cannot be compared."
 _ACCEPTED: Final = (
-    "Another node may accept what one refuses. Within some minutes a chain can still be "
-    "reorganised, and the block with it."
+    "One node may accept what another refuses. For some minutes a reorganisation of the chain "
+    "can still remove the block."
 )
 _NOTHING: Final = "–"
 

@@ -24,10 +24,10 @@ BY_QUIET_HOURS: Final = "quiet-hours"
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 _WORDS: Final = {
-    SubjectKind.GAS_API: "the fee source is silent",
-    SubjectKind.EXCLUSION_API: "the exclusion API is silent",
-    SubjectKind.FEES: "fees are stale",
-    SubjectKind.WORKER: "no worker is running",
+    SubjectKind.GAS_API: "the fee source has been silent",
+    SubjectKind.EXCLUSION_API: "the exclusion API has been silent",
+    SubjectKind.FEES: "fees have been stale",
+    SubjectKind.WORKER: "no worker has been running",
 }
 SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
 """The kinds of conditions that keep rules of a network from being judged."""

@@ -91,7 +91,7 @@ def _fit_the_limit(reason: Reason) -> str:
     if reason.limit == 0:
         return (
             "Sending the transaction again does not help: this network cannot prove "
-            f"{reason.module}. Change the contract or the call so that it does without."
+            f"{reason.module}. Change the contract or the call to avoid it."
         )
     remembered = _REMEMBERED_REASONS if reason.is_cached else ""
     return (

@@ -132,11 +132,11 @@ def _no_record(evidence: Evidence, network: str) -> str:
 
 def _no_limits(evidence: Evidence, network: str) -> str:
     since = "" if evidence.limits_ended_at is None else f" since {moment(evidence.limits_ended_at)}"
-    older = "" if evidence.attempted_at else " if it was sent after that"
+    whose = "this transaction" if evidence.attempted_at else "a transaction sent after that"
     not_seen = _not_in_a_block(evidence.follow_up)
     return (
-        f"There have been no line limits on {network}{since}, so this transaction is not rejected "
-        f"for them{older}.{not_seen} That does not prove that it was accepted."
+        f"There have been no line limits on {network}{since}, so {whose} is not rejected for "
+        f"them.{not_seen} That does not prove that it was accepted."
     )
 
 

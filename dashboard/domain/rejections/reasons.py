@@ -322,6 +322,6 @@ def _explain_over_limit(reason: Reason) -> str:
             f"of {limit:,}{source}."
         )
     return (
-        f"The transaction needs {count:,} lines in the prover module {module}; "
-        f"the limit is {limit:,} ({count / limit:.2f} times the limit)."
+        f"The transaction needs {count:,} lines in the prover module {module}, "
+        f"{count / limit:.2f} times the limit of {limit:,}."
     )

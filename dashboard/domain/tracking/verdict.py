@@ -230,7 +230,7 @@ _CAN_STILL_CHANGE: Final = (
 _CANNOT_TELL: Final = Verdict(
     VerdictKind.CANNOT_TELL,
     "It was attempted more than seven days before the first answer, "
-    "and the network answers for seven days only.",
+    "and the network keeps rejections for seven days only.",
     "An earlier rejection may have expired unseen.",
 )
 
@@ -360,7 +360,7 @@ def _no_limits(evidence: Evidence, ended_at: datetime) -> Verdict:
     follows = "Nothing can be rejected for line limits any more; other rules of nodes still hold."
     if evidence.attempted_at is None:
         follows += (
-            " When it was attempted is not known: before that moment, it may have been rejected."
+            " The time of the attempt is not known: before that moment, it may have been rejected."
         )
     return Verdict(VerdictKind.NO_LINE_LIMITS, rests_on + _no_receipt(evidence), follows)
 
@@ -384,4 +384,4 @@ def _late_report(evidence: Evidence, answered_at: datetime) -> str:
     deadline = evidence.attempted_at + REPORTING_DELAY
     if answered_at <= deadline:
         return f"A node's report can still arrive until {moment(deadline)}."
-    return "The two hours in which nodes report had passed when this was asked."
+    return "Nodes report within two hours, and this was asked later."

@@ -122,7 +122,7 @@ def test_incident_of_a_rule_that_is_gone_ends_with_one_note_to_who_heard_of_it(
     message = MessageWriter(watch.store, load_templates({}, Links())).write(
         replace(watch.sent()[2], incident=incident)
     )
-    assert "Ann changed the rules, which closed this" in message.text
+    assert "Ann changed the rules, which closed this incident" in message.text
 
 
 @pytest.mark.parametrize("kind", SilenceKind)

@@ -133,7 +133,7 @@ def test_unknown_state_that_is_over_is_told_as_past(watch: Watch, after: State) 
         assert record_transition(connection, unknown, None)
     watch.wait()
     mail = watch.sent()[-1]
-    assert "is unknown from 12:05 UTC" in written(watch, mail).subject
+    assert "unknown since 12:05 UTC" in written(watch, mail).subject
     watch.clock.wait(MINUTE)
     known = replace(
         unknown, transition_id=an_id(103), before=State.UNKNOWN, after=after, since=at + MINUTE
@@ -143,8 +143,8 @@ def test_unknown_state_that_is_over_is_told_as_past(watch: Watch, after: State) 
 
     message = written(watch, mail)
 
-    assert message.subject == "Linea: whether it is busy was unknown from 12:05:00 to 12:06:00 UTC"
-    assert "is unknown" not in message.text
+    assert message.subject == "Linea: unknown from 12:05:00 to 12:06:00 UTC whether it is busy"
+    assert "unknown since" not in message.text
 
 
 def test_time_without_a_worker_is_one_mail_that_says_from_when_to_when(watch: Watch) -> None:

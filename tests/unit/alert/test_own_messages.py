@@ -100,7 +100,7 @@ def test_mail_has_a_link_that_ends_with_the_code_and_one_to_unsubscribe() -> Non
     assert unsubscribe.purpose is LinkPurpose.UNSUBSCRIBE
     assert message.unsubscribe == signed[1]
     assert all(f'<a href="{each}">' in message.html for each in signed)
-    assert "Nothing is sent before that is confirmed." in message.text
+    assert "Nothing is sent until you confirm it." in message.text
 
 
 def test_mail_without_an_address_of_the_pages_has_the_code_alone() -> None:

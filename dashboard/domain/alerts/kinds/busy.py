@@ -21,15 +21,15 @@ _MEASURES: Final = {
 """The fee that decides, then its threshold, in short and in a sentence."""
 
 _MEANINGS: Final = {
-    Signal.BASE_FEE: "A base fee is called busy when it is higher than nine in ten were lately.",
+    Signal.BASE_FEE: "Busy means that the base fee is higher than nine in ten recent ones.",
     Signal.PRIORITY_FEE: (
-        "The base fee never moves here, so the priority fee shows how busy the network is: it is "
-        "called busy when it is higher than nine in ten were within a day."
+        "The base fee never moves here, so the priority fee decides. Busy means that it is higher "
+        "than nine in ten of the last day."
     ),
 }
 _WAIT: Final = (
     "Put off what can wait: another message says when it is calm again.",
-    "For what cannot wait, the page Fees says what is suggested now.",
+    "If something cannot wait, pay the fees that the page Fees suggests now.",
 )
 
 
@@ -79,13 +79,13 @@ def _describe(change: DescribedChange, grounds: FeeGrounds) -> IncidentText:
 def _describe_past(change: DescribedChange, grounds: FeeGrounds) -> IncidentText:
     when = change.when
     if change.end is not None and change.end.after is State.UNKNOWN:
-        when = f"{when}, when fees were seen last"
+        when = f"{when}, when the last fee was seen"
     name, measure, whole_measure = _MEASURES[grounds.signal]
     fee, threshold, unit = compared(grounds.fee, grounds.threshold)
     return IncidentText(
         headline=f"{change.network} was busy {when}: {fee} {unit}, {measure} {threshold}",
         opening=(
-            f"{change.network} was busy {when}, which is over: the {name} was {fee} {unit}, "
+            f"{change.network} was busy {when}: the {name} was {fee} {unit}, "
             f"above {whole_measure.format(f'{threshold} {unit}')}."
         ),
         page="fees",

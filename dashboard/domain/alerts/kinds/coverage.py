@@ -32,7 +32,7 @@ _AFTER_WORKER: Final = (
     "Run a second `linewatch worker` on another machine: it takes over within seconds.",
 )
 _AFTER_GAP: Final = (
-    "The page Health lists the gaps; what upstream still knows is asked for again.",
+    "The page Health lists the gaps. Linewatch asks again for what upstream still knows.",
 )
 _CAUSES: Final = {
     GapCause.NOT_WATCHED: "no worker was running",

@@ -24,8 +24,8 @@ _AFTER_FAILURE: Final = (
     "Give this rule recipients of another channel, so that it reaches somebody meanwhile.",
 )
 _AFTER_BOUNCE: Final = (
-    "Ask its owner over another way, or correct the address in the settings or in the rule.",
-    "Once it is right, run `linewatch recipients on ADDRESS` or use the page Alerts.",
+    "Contact its owner another way, or correct the address in the settings or in the rule.",
+    "Once it works, run `linewatch recipients on ADDRESS` or use the page Alerts.",
 )
 
 
@@ -78,8 +78,8 @@ def describe_own_failure(change: DescribedChange, grounds: DeliveryGrounds) -> I
         headline=f"{channel} did not accept {many}",
         opening=f"The channel {channel} did not accept {many}, the oldest since "
         f"{moment(grounds.oldest)}.",
-        remark="It accepted this message, so it works again, at least for you. Another one follows "
-        "only if it fails after this one.",
+        remark="It accepted this message, so it works again, at least for you. Another message "
+        "follows only if it fails again.",
     )
 
 
@@ -109,13 +109,13 @@ def _describe_bounce(change: DescribedChange, grounds: BounceGrounds) -> Inciden
     address, at = change.what, moment(grounds.bounced_at)
     explanation = "Messages still go there. When another one comes back, the address is turned off."
     if grounds.is_off:
-        explanation = "Several came back, so the address is off: nothing is sent there any more."
+        explanation = "Several came back, so the address is off: nothing is sent to it."
     return IncidentText(
         headline=f"mails to {address} come back"
         if grounds.is_off
         else f"a mail to {address} came back",
-        opening=f"The mail server of {address} sent a message back at {at}: there is no such "
-        "mailbox, or it takes nothing.",
+        opening=f"The mail server of {address} sent a message back at {at}: the mailbox "
+        "does not exist, or accepts nothing.",
         page="alerts",
         rows=(change.rule, ("Address", address), ("Came back", at)),
         explanation=explanation,
@@ -133,7 +133,7 @@ DELIVERY_FAILING: Final = Kind(
             State.DELIVERING, State.FAILING, "{what} accepts notifications again"
         ),
         SubjectKind.ADDRESS: Judged(
-            State.DELIVERING, State.FAILING, "{what} is taken for a good address again"
+            State.DELIVERING, State.FAILING, "{what} counts as a working address again"
         ),
     },
     is_of_networks=False,

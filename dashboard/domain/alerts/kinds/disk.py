@@ -10,8 +10,8 @@ from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Ju
 from dashboard.domain.formatting import size
 
 _FULL: Final = (
-    "When it is full, nothing more is stored: reports of nodes are refused, and nobody "
-    "is notified, not even of this."
+    "When the disk is full, nothing more is stored: reports of nodes are refused, and nobody "
+    "is notified of anything."
 )
 _MAKE_ROOM: Final = (
     "Free some space there, or move the store to a larger disk.",
@@ -33,7 +33,7 @@ def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
         headline=f"{claim}: {free} free",
-        opening=f"{free} are free on the disk of the store; below {least} is low.",
+        opening=f"{free} are free on the disk of the store; less than {least} is low.",
         page="health",
         rows=(("Free", free), ("Low below", least), *change.lasted),
         explanation=_FULL if change.is_open else "",

@@ -85,7 +85,7 @@ EXPIRY: Final = Kind(
     when="a key or a certificate expires",
     subjects={
         SubjectKind.EXPIRY: Judged(
-            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "{what} does not end soon any more"
+            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "{what} no longer expires soon"
         )
     },
     is_of_networks=False,

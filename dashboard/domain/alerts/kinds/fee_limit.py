@@ -83,11 +83,11 @@ def _describe(change: DescribedChange, grounds: FeeLimitGrounds) -> IncidentText
     name = _FEES[grounds.signal]
     fee, limit = _in_units(grounds)
     side = "above" if grounds.is_upper else "below"
-    claim = f"is {side}" if grounds.is_beyond else f"is not {side}"
-    again = "" if change.is_open else " any more"
+    not_beyond = "is not" if change.is_open else "is no longer"
+    claim = f"is {side}" if grounds.is_beyond else f"{not_beyond} {side}"
     return IncidentText(
-        headline=f"{change.network}: {name} {fee} {claim} {limit}{again}",
-        opening=f"The {name} of {change.network} {claim} {limit}{again}: it is {fee}.",
+        headline=f"{change.network}: {name} {fee} {claim} {limit}",
+        opening=f"The {name} of {change.network} {claim} {limit}: it is {fee}.",
         page="fees",
         rows=(
             change.rule,

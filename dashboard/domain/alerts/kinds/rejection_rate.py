@@ -39,7 +39,7 @@ LONGEST_WINDOW: Final = timedelta(hours=24)
 
 LOOK_AT_REJECTIONS: Final = (
     "The page Rejections shows which modules, stages and senders they have in common.",
-    "A limit that many transactions run into at once points at a node, not at its senders.",
+    "If many transactions exceed a limit at once, suspect a node rather than the senders.",
 )
 _OF_VALUE: Final = {
     "module": "of module",

@@ -12,12 +12,12 @@ from dashboard.domain.formatting import moment, moment_in, period
 from dashboard.domain.health.observation import Operation
 
 _STALE: Final = (
-    "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
+    "They are older than two poll periods, so they may be wrong by now. Until fresh fees arrive, "
     "nobody is notified when the network becomes busy."
 )
 _LOOK_AFTER: Final = (
-    "If Linewatch was stopped meanwhile, nothing needs to be done: it is asking again.",
-    "If it was not, the page Health says which question is not answered, and why.",
+    "If Linewatch was stopped, do nothing: it is asking again.",
+    "Otherwise, the page Health says which question is not answered, and why.",
 )
 
 
@@ -35,7 +35,7 @@ class AgeGrounds(Grounds):
 
 def _describe(change: DescribedChange, grounds: AgeGrounds) -> IncidentText:
     at = grounds.answered_at
-    headline, answered, last = "fees are stale", "none were ever given", "never"
+    headline, answered, last = "fees are stale", "no fee has been seen yet", "never"
     if at is not None:
         headline = f"fees are stale, last seen at {at:%H:%M} UTC"
         answered, last = f"the last answer came on {moment(at)}", moment_in(at, change.zone)

@@ -13,12 +13,12 @@ from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import unlinked
 
 _NO_FEES: Final = (
-    "If the network has a node, its fees come from there meanwhile. Otherwise what pages show "
-    "grows old and is marked so, and nobody is notified when the network becomes busy."
+    "If the network has a node, fees come from the node meanwhile. Otherwise pages mark the last "
+    "fees as stale, and nobody is notified when the network becomes busy."
 )
 _NO_REJECTIONS: Final = (
-    "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
-    "seven days, which is how long it keeps them."
+    "Until it answers, new rejections cannot be seen. It keeps them for seven days: if it answers "
+    "again within that time, none is missed."
 )
 _SOURCES: Final = {
     SubjectKind.GAS_API: ("fee source", _NO_FEES),
@@ -34,7 +34,7 @@ _OUTAGES: Final = {
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
-    "Linewatch goes on asking; another message says when there is an answer.",
+    "Linewatch keeps asking; another message says when it answers again.",
 )
 
 
@@ -52,7 +52,7 @@ def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> I
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
-        headline=f"{change.network}: {source} is silent since {since:%H:%M} UTC",
+        headline=f"{change.network}: {source} silent since {since:%H:%M} UTC",
         opening=f"The {source} of {change.network} {_OUTAGES[kind].format(moment(since))}.",
         page="health",
         rows=(("Silent since", moment_in(since, change.zone)),),
@@ -66,10 +66,10 @@ def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> I
 def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
     """Say that an outage is over since no answer is awaited any more."""
     return IncidentText(
-        headline=f"{change.network}: no answers of the exclusion API are expected any more",
+        headline=f"{change.network}: exclusion API no longer needed",
         opening=(
-            f"{change.network} has had no line limits since {moment(grounds.ended_at)}, so its "
-            "exclusion API need not answer any more."
+            f"{change.network} has had no line limits since {moment(grounds.ended_at)}, so "
+            "answers of its exclusion API are no longer expected."
         ),
         page="health",
         rows=change.lasted,
