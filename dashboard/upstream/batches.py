@@ -14,9 +14,8 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError, UpstreamThrottled, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import Endpoint, failure_of, rpc_error, unreadable
-from dashboard.wire.exclusion import decode_record
+from dashboard.wire.exclusion import decode_record, decode_status_batch, encode_status_batch
 from dashboard.wire.jsonrpc import RpcReply, decode_replies, encode_call
-from dashboard.wire.status_batch import decode_status_batch, encode_status_batch
 
 _PATIENCE: Final = 50
 """Batches that must succeed at one size before a larger one is tried again, at first."""

@@ -34,13 +34,10 @@ from dashboard.upstream.endpoint import (
     rpc_error,
     unreadable,
 )
-from dashboard.wire.exclusion import decode_saved, method_name
+from dashboard.wire.exclusion import LARGEST_BATCH, decode_saved, method_name
 from dashboard.wire.jsonrpc import RpcReply, decode_reply, encode_call
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_report import encode_report
-from dashboard.wire.status_batch import BLOCK
-
-LARGEST_BATCH: Final = BLOCK
 
 _BATCHES_IN_FLIGHT: Final = {Transport.WEBSOCKET: 8, Transport.HTTP: 4}
 _IN_FLIGHT: Final = {Transport.WEBSOCKET: 64, Transport.HTTP: 4}
@@ -126,7 +123,7 @@ class _Round:
 
     def __init__(self, hashes: Sequence[TxHash]) -> None:
         self.hashes = hashes
-        self.others: dict[int, ExclusionAnswer] = {}
+        self.not_null: dict[int, ExclusionAnswer] = {}
         self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
         self._again: list[int] = []
         self._is_second = False
@@ -177,7 +174,7 @@ class _Round:
         failure = answer.failure
         is_lasting = failure is None or failure.kind not in _PASSING
         if is_lasting or self._is_second:
-            self.others[place] = answer
+            self.not_null[place] = answer
         else:
             self._again.append(place)
 
@@ -212,7 +209,7 @@ class ExclusionClient:
         self._kept = {each.transport: each for each in known}
         self._keep_state = keep
         self._elapsed = elapsed
-        self._next_id = BLOCK
+        self._next_id = LARGEST_BATCH
         largest = min(batch_size, LARGEST_BATCH)
         self._lines = [self._line(each, largest) for each in (asker, second) if each is not None]
         self._used: _Line | None = None
@@ -233,7 +230,7 @@ class ExclusionClient:
             self._judge(line, work, list(zip(parts, outcomes, strict=True)))
         for line in self._lines:
             self._note(line)
-        return ExclusionAnswers(hashes, work.others)
+        return ExclusionAnswers(hashes, work.not_null)
 
     async def report(self, report: RejectionReport) -> SaveStatus:
         """Hand in a report; raises UpstreamError unless the endpoint says whether it was saved."""
@@ -360,5 +357,5 @@ class ExclusionClient:
             self._keep_state(state)
 
     def _take_ids(self) -> int:
-        first, self._next_id = self._next_id, self._next_id + BLOCK
+        first, self._next_id = self._next_id, self._next_id + LARGEST_BATCH
         return first

@@ -21,7 +21,6 @@ from websockets.sync.client import ClientConnection, connect
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.decoding import parse_timestamp
-from dashboard.wire.exclusion import decode_hash_param
 from dashboard.wire.jsonrpc import parse_message
 from dashboard.wire.params import hex_bytes
 from dashboard.wire.rejection_query import (
@@ -32,6 +31,7 @@ from dashboard.wire.rejection_query import (
     decode_versions,
 )
 from dashboard.wire.rejection_report import decode_report
+from dashboard.wire.status_request import decode_hash_param
 from dashboard.wire.transaction import Item, decode_transaction, items_of, whole_item
 from tests.conformance.error_log import Watch, watching
 from tests.conformance.generated_messages import Grammar

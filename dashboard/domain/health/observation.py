@@ -119,7 +119,7 @@ class ExclusionAnswer:
 
 
 class ExclusionAnswers(Sequence[ExclusionAnswer]):
-    """What upstream said of many hashes, in order: null, but for `others`, by their places.
+    """What upstream said of many hashes, in order: null but for `not_null`, by their places.
 
     Most answers are null, which all `endpoints` said. An object for each of those is made only if
     somebody asks for it.
@@ -128,12 +128,12 @@ class ExclusionAnswers(Sequence[ExclusionAnswer]):
     def __init__(
         self,
         hashes: Sequence[TxHash],
-        others: Mapping[int, ExclusionAnswer] | None = None,
+        not_null: Mapping[int, ExclusionAnswer] | None = None,
         endpoints: Sequence[str] = ("",),
     ) -> None:
-        """Hold all other answers alone; a network's only endpoint has no name."""
+        """Hold all other answers alone, by their places; a network's only endpoint has no name."""
         self.hashes = hashes
-        self.others = others or {}
+        self.not_null = not_null or {}
         self.endpoints = endpoints
         self._all: list[ExclusionAnswer] | None = None
 
@@ -158,7 +158,7 @@ class ExclusionAnswers(Sequence[ExclusionAnswer]):
     def _answers(self) -> list[ExclusionAnswer]:
         if self._all is None:
             self._all = [self.null(each) for each in self.hashes]
-            for place, answer in self.others.items():
+            for place, answer in self.not_null.items():
                 self._all[place] = answer
         return self._all
 
@@ -175,7 +175,7 @@ def not_null_by_place(answers: Sequence[Answer]) -> Mapping[int, Answer]:
     """Return the same answers, each by its place."""
     if not isinstance(answers, ExclusionAnswers):
         return dict(enumerate(answers))
-    return cast("Mapping[int, Answer]", answers.others)
+    return cast("Mapping[int, Answer]", answers.not_null)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from dashboard.serve.counters import UNSERVED, Counters
 from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.subscriptions import Session
 from dashboard.transport.http_connection import HttpReply, json_reply
-from dashboard.wire.exclusion import StatusRequest, decode_status_request, decode_status_requests
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
@@ -33,6 +32,11 @@ from dashboard.wire.jsonrpc import (
     store_rpc_error,
 )
 from dashboard.wire.params import GET_STATUS
+from dashboard.wire.status_request import (
+    StatusRequest,
+    decode_status_request,
+    decode_status_requests,
+)
 
 QuickStatuses: TypeAlias = Callable[[StatusRequest, ApiKey], Awaitable[Mapping[int, bytes] | None]]
 """Answers status requests of the usual shape on the event loop, without a thread.

@@ -18,8 +18,9 @@ from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import KnownHashes, TooManyVersions, load_heads
-from dashboard.wire.exclusion import StatusRequest, decode_hash_param, encode_record
+from dashboard.wire.exclusion import encode_record
 from dashboard.wire.jsonrpc import RpcError
+from dashboard.wire.status_request import StatusRequest, decode_hash_param
 
 _READERS: Final = 16
 _READ_AT_ONCE: Final = 1_000

@@ -50,7 +50,7 @@ def record_statements(
     held = _held(connection, network_id, [] if _is_empty(connection) else [*own, *nulls.hashes])
     others += map(nulls.null, held.keys() - own)  # a null matters where something was said before
     said = _each_said(others)
-    any_null = [nulls.null(_LOWEST)] if len(nulls) > len(nulls.others) else []
+    any_null = [nulls.null(_LOWEST)] if len(nulls) > len(nulls.not_null) else []
     _note_endpoints(connection, network_id, asked_at, [*said, *_each_said(any_null)])
     answered = [each for each in said if each.failure is None]
     told = {each.tx_hash for each in answered if _tells(each)}

@@ -16,7 +16,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.wire.decoding import parse_timestamp
-from dashboard.wire.exclusion import decode_status_request, encode_record
+from dashboard.wire.exclusion import encode_record
+from dashboard.wire.status_request import decode_status_request
 
 EVERY: Final = 100
 _NUMBERS: Final = 1 << 64

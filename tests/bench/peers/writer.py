@@ -12,8 +12,8 @@ from typing import Final
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from tests.bench.expected_replies import NETWORK
+from tests.saved_record import save_record
 
 AT_ONCE: Final = 20
 PAUSE: Final = 0.2

@@ -20,7 +20,6 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.errors import WireError
 from dashboard.wire.exclusion import (
     LONGEST_ADDED,
-    decode_hash_param,
     decode_record,
     decode_saved,
     encode_record,
@@ -28,6 +27,7 @@ from dashboard.wire.exclusion import (
     method_name,
 )
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.status_request import decode_hash_param
 from dashboard.wire.transaction import LARGEST_NONCE
 from tests.recorded import recorded
 

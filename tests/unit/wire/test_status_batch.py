@@ -7,16 +7,20 @@ import json
 import pytest
 
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
-from dashboard.wire.exclusion import decode_record
-from dashboard.wire.status_batch import BLOCK, decode_status_batch, encode_status_batch
+from dashboard.wire.exclusion import (
+    LARGEST_BATCH,
+    decode_record,
+    decode_status_batch,
+    encode_status_batch,
+)
 from tests.builders import a_hash
 
-FIRST = 7 * BLOCK
+FIRST = 7 * LARGEST_BATCH
 ANSWERS = [{"jsonrpc": "2.0", "id": FIRST + place, "result": None} for place in range(3)]
 RECORD = {"txHash": str(a_hash(2)), "nonce": "0x5", "status": "EXCLUDED"}
 
 
-@pytest.mark.parametrize("count", [1, 2, BLOCK])
+@pytest.mark.parametrize("count", [1, 2, LARGEST_BATCH])
 def test_each_call_of_a_batch_asks_about_one_hash_under_the_next_id(count: int) -> None:
     hashes = [a_hash(number) for number in range(count)]
 

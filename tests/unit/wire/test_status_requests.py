@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import TxHash
-from dashboard.wire.exclusion import (
+from dashboard.wire.jsonrpc import Request, batch_reply, parse_message, result_reply
+from dashboard.wire.status_request import (
     StatusRequest,
     decode_hash_param,
     decode_status_request,
     decode_status_requests,
 )
-from dashboard.wire.jsonrpc import Request, batch_reply, parse_message, result_reply
 from tests.rpc_messages import METHOD, rpc_messages
 
 BRACKET = '"["'
