@@ -19,16 +19,13 @@ from dashboard.alert.compose import (
     MessageContext,
     MessageTemplates,
     NetworkName,
-    NetworkNames,
     TemplatePair,
     compose,
-    name_in,
-    text_of,
-    title_of,
 )
 from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
-from dashboard.domain.alerts.condition import INSTALLATION, State, Transition
+from dashboard.alert.payload import payload_of
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import (
@@ -39,10 +36,8 @@ from dashboard.domain.alerts.notification import (
 )
 from dashboard.domain.alerts.route import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.fees.spells import BusyContext
-from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.notifications import (
@@ -63,137 +58,8 @@ from dashboard.store.evidence.evidence import (
     with_previous,
     with_statements,
 )
-from dashboard.store.gas import latest_fees
+from dashboard.store.fees.latest import latest_fees
 from dashboard.store.rejections.limits_end import known_limits
-from dashboard.wire.decoding import format_timestamp
-
-
-def payload_of(
-    notification: Notification,
-    message: Message,
-    templates: MessageTemplates,
-    members: Sequence[NotifiedChange],
-) -> dict[str, object]:
-    """Return the object, as docs/alert-channels.md describes it; the same at every attempt.
-
-    `members` are all changes that the notification is about.
-    """
-    networks = templates.networks
-    rows = [_member(each, networks) | _end_of(notification) for each in members]
-    return {
-        "type": f"incident.{_phase(notification, members[-1].transition)}",
-        "timestamp": format_timestamp(_happened_at(notification, members)),
-        "data": {
-            "notificationId": str(notification.notification_id),
-            "occasion": str(notification.kind),
-            "subject": visible(message.subject),
-            "text": message.text,
-            "incident": _incident(notification, networks),
-            **rows[0],
-            "link": _link(notification, templates.links) or None,
-            "memberCount": len(rows),
-            "part": 1,
-            "partCount": 1,
-            "members": rows,
-        },
-    }
-
-
-def _happened_at(notification: Notification, members: Sequence[NotifiedChange]) -> datetime:
-    """Return when what it reports happened: its last change, or what somebody did since."""
-    if notification.kind is NotificationKind.CHANGE:
-        return members[-1].transition.at
-    return notification.created_at
-
-
-def _phase(notification: Notification, last: Transition) -> str:
-    """Return what became of the incident; what follows its first notification changes it."""
-    if not last.after.is_open or notification.ends_incidents:
-        return "resolved"
-    is_change = notification.kind is NotificationKind.CHANGE
-    is_first = is_change and not notification.in_reply_to and last.before is not last.after
-    return "opened" if is_first else "changed"
-
-
-def _end_of(notification: Notification) -> dict[str, object]:
-    """Return what differs for changes of incidents that somebody resolved or closed."""
-    if not notification.ends_incidents:
-        return {}
-    resolved_at = None if notification.incident is None else notification.incident.resolved_at
-    return {"isOpen": False, "at": format_timestamp(resolved_at or notification.created_at)}
-
-
-def _incident(notification: Notification, networks: NetworkNames) -> dict[str, object] | None:
-    """Return the incident; None for a summary of several."""
-    incident = notification.incident
-    if incident is None:
-        return None
-    return {
-        "id": str(incident.incident_id),
-        "title": title_of(incident, networks),
-        "rule": visible(incident.rule),
-        "severity": incident.severity,
-        "group": {visible(name): visible(value) for name, value in incident.group},
-        "openedAt": format_timestamp(incident.opened_at),
-    }
-
-
-def _member(member: NotifiedChange, networks: NetworkNames) -> dict[str, object]:
-    """Return one change; `openedAt` is when the condition opened that it changes or ends."""
-    transition, subject = member.transition, member.transition.subject
-    text = text_of(member, name_in(networks, subject.network_id), UTC)
-    return {
-        "headline": text.subject or text.headline,
-        "condition": str(subject.kind),
-        "rule": visible(subject.rule) or None,
-        "dimension": visible(subject.dimension) or None,
-        "before": None if transition.before is None else str(transition.before),
-        "after": str(transition.after),
-        "isOpen": transition.after.is_open,
-        "at": format_timestamp(transition.began_at),
-        "openedAt": format_timestamp(member.opened_at or transition.began_at),
-        "network": _network(subject.network_id, networks),
-        "transaction": None
-        if subject.tx_hash is None
-        else _transaction(str(subject.tx_hash), member),
-    }
-
-
-def _network(network_id: NetworkId, networks: NetworkNames) -> object:
-    if network_id == INSTALLATION:
-        return None
-    named = name_in(networks, network_id)
-    return {
-        "id": int(network_id),
-        "title": visible(named.title),
-        "isSimulated": named.is_simulated,
-    }
-
-
-def _transaction(tx_hash: str, member: NotifiedChange) -> dict[str, object]:
-    rejection = member.rejection
-    if rejection is None:
-        return {"hash": tx_hash}
-    record = rejection.record
-    return {
-        "hash": tx_hash,
-        "sender": None if record.sender is None else str(record.sender),
-        "nonce": record.nonce,
-        "stage": str(record.tx_rejection_stage),
-        "reason": visible(record.reason_message),
-        "timestamp": None if record.timestamp is None else format_timestamp(record.timestamp),
-        "blockNumber": record.block_number,
-        "firstSeenAt": format_timestamp(rejection.first_seen_at),
-        "endpointsSay": statements_in_words(member.statements) or None,
-    }
-
-
-def _link(notification: Notification, links: Links) -> str:
-    subject = notification.transition.subject
-    if subject.tx_hash is not None:
-        return links.lookup(subject.tx_hash)
-    return links.page("alerts", subject.network_id)
-
 
 _PORTION: Final = 500
 _MANY: Final = 500

@@ -14,8 +14,9 @@ from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message import Message, always
-from dashboard.alert.message_writer import MessageWriter, load_templates, payload_of
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
+from dashboard.alert.payload import payload_of
 from dashboard.alert.side_tasks import AlertRepeater
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind

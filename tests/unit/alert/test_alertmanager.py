@@ -17,8 +17,9 @@ from dashboard.alert.channels.alertmanager import (
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
-from dashboard.alert.message_writer import load_templates, payload_of
+from dashboard.alert.message_writer import load_templates
 from dashboard.alert.own_messages import message_of_trial
+from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.secret import Secret

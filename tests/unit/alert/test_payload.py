@@ -8,7 +8,8 @@ import pytest
 
 from dashboard.alert.compose import Links, MessageTemplates, NetworkName
 from dashboard.alert.message import Message
-from dashboard.alert.message_writer import load_templates, payload_of
+from dashboard.alert.message_writer import load_templates
+from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.notification import Notification, NotificationKind
