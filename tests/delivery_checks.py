@@ -22,12 +22,12 @@ from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pend
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
+from tests.saved_record import save_record
 from tests.waiting import PATIENCE
 
 LEASE = timedelta(seconds=20)

@@ -35,7 +35,7 @@ from dashboard.store.alerts.notification_search import NotificationFilter, searc
 from dashboard.store.chosen_settings import ChosenValue, chosen_values
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import LatestGas, latest_gas
+from dashboard.store.fees.latest import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import LineLimits
 from dashboard.store.engine.connection import Connection
-from dashboard.store.gas import LatestGas, latest_gas_of
+from dashboard.store.fees.latest import LatestGas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of, transports_of
 from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.store.monitoring.upkeep import LedgerLine, spent_since

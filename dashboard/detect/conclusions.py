@@ -173,18 +173,6 @@ class Conclusions:
             self.transitions.append(concluded.transition)
 
 
-def conclude_rejection(
-    subject: Subject, before: State | None, at: datetime, new_id: UUID
-) -> Transition:
-    """Return the change that a record brings at the moment `at`; nothing else brings one.
-
-    A failure says nothing, and a null is stored with its cohort. Null after a rejection does not
-    clear it: the record left the seven days, or another store answered. A record after a rejection
-    changes it, from rejected to rejected; whether this version is new, the store knows.
-    """
-    return Transition(new_id, subject, before, State.REJECTED, at)
-
-
 SMALLEST_FLAT_WINDOW: Final = 20
 """Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
 

@@ -15,8 +15,6 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
-from dashboard.detect.conclusions import conclude_rejection
-from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectedTransaction
@@ -26,7 +24,7 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.meetings import ScheduledCohort, gathered, one_group
 from dashboard.poll.network_conditions import Conditions
 from dashboard.poll.poll_loop import PollLoop, PollRules
-from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import (
@@ -336,9 +334,6 @@ def save_rejections(
     news = []
     for each in rejected:
         rejection_id = save_version(connection, network_id, each, at)
-        subject = Subject.transaction(network_id, each.tx_hash)
-        before = current_state(connection, subject)
-        transition = conclude_rejection(subject, before, at, new_id())
-        if record_transition(connection, transition, rejection_id):
+        if record_rejection(connection, rejection_id, network_id, each.tx_hash, at, new_id()):
             news.append(each)
     return news

@@ -27,8 +27,8 @@ from dashboard.store.evidence.record_answers import (
     AnswersNotSaved,
     UnsavedAnswers,
     record_lookup,
-    save_record,
 )
+from dashboard.store.rejections.save import save_version
 from dashboard.store.tracking.cohorts import renew
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import tracked_among
@@ -183,7 +183,7 @@ class LiveLookup:
         save_rejections(connection, network_id, tracked, at, self.new_id)
         for each in rejected:
             if each.tx_hash not in known:
-                save_record(connection, network_id, each, at)
+                save_version(connection, network_id, each, at)
 
     @contextmanager
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:

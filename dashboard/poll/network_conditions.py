@@ -48,8 +48,8 @@ from dashboard.store.alerts.conditions import (
 )
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.busy_window import BusyWindow, save_spell
+from dashboard.store.fees.latest import latest_percentile
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
-from dashboard.store.gas import latest_percentile
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
 from dashboard.store.monitoring.coverage import (
     PRECISION,

@@ -24,12 +24,12 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.busy_window import save_spell
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.builders import GWEI
+from tests.saved_record import save_record
 
 
 @dataclass(frozen=True)

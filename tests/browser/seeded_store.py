@@ -22,13 +22,14 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import track
 from dashboard.wiring import clock
 from tests.databases import new_sqlite_store, put_file
+from tests.saved_record import save_record
 from tests.seen_spells import save_seen_spells
 
 UNWATCHED: Final = (timedelta(minutes=30), timedelta(minutes=25))

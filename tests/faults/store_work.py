@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, TypeAlias
 
-from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
@@ -16,12 +15,12 @@ from dashboard.domain.quantity import TxHash, Wei
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
-from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup, save_record, save_reports
+from dashboard.store.evidence.record_answers import record_lookup, save_reports
 from dashboard.store.fees.save import save_gas
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track_all, untrack
@@ -37,6 +36,7 @@ from tests.builders import (
 )
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
+from tests.saved_record import save_record
 
 Work: TypeAlias = Callable[[Connection, Random, int], object]
 """Write something in a transaction; the number is another one each time."""
@@ -83,11 +83,8 @@ def _poll(connection: Connection, chance: Random, number: int) -> None:
     for place, answer in enumerate(answers):
         if answer.record is not None:
             rejection_id = save_record(connection, network_id, answer.record, at)
-            subject = Subject.transaction(network_id, answer.tx_hash)
-            before = current_state(connection, subject)
             new_id = an_id(1000 * number + place + 1)
-            transition = Transition(new_id, subject, before, State.REJECTED, at)
-            record_transition(connection, transition, rejection_id)
+            record_rejection(connection, rejection_id, network_id, answer.tx_hash, at, new_id)
 
 
 def _tell(connection: Connection, chance: Random, number: int) -> None:

@@ -18,7 +18,7 @@ from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.save import save_gas
 from tests.builders import (
     A_NETWORK,
@@ -32,6 +32,7 @@ from tests.databases import new_sqlite_store
 from tests.installation import Installation
 from tests.one_by_one import recent_notifications
 from tests.routes import expand_alone
+from tests.saved_record import save_record
 
 HOSTILE: Final = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
 HUB: Final = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"

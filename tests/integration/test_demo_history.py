@@ -14,8 +14,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import pending_expansion
-from dashboard.store.evidence.record_answers import save_record
-from dashboard.store.gas import latest_gas
+from dashboard.store.fees.latest import latest_gas
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.search import search
 from dashboard.wiring.clock import utc_now
@@ -26,6 +25,7 @@ from dashboard.wiring.store import migrate_store, open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
 from tests.one_by_one import newest_tracked
+from tests.saved_record import save_record
 
 A_WHILE = timedelta(hours=3)
 

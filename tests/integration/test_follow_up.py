@@ -25,7 +25,6 @@ from dashboard.poll.block_follower import BlockReader, InclusionAsker
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from dashboard.upstream.blocks import BlockStream
 from dashboard.upstream.endpoint import Charge, Endpoint
@@ -35,6 +34,7 @@ from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence, save_report
+from tests.saved_record import save_record
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
 pytestmark = pytest.mark.anyio

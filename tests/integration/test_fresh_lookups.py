@@ -13,7 +13,6 @@ import pytest
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from tests.builders import a_record
 from tests.databases import DATABASES, new_store
 from tests.integration.documented_server import a_socket, exchange
@@ -25,6 +24,7 @@ from tests.integration.running_server import (
     serving,
     utc_now,
 )
+from tests.saved_record import save_record
 from tests.waiting import PATIENCE, eventually
 
 GET = "linea_getTransactionExclusionStatusV1"

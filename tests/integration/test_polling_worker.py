@@ -25,7 +25,7 @@ from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
-from dashboard.store.gas import latest_gas
+from dashboard.store.fees.latest import latest_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_NETWORK,

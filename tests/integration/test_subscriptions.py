@@ -16,7 +16,6 @@ from websockets.sync.client import ClientConnection, connect
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.transport.connection_limits import ConnectionLimits
 from tests import plain_http
 from tests.builders import a_hash, a_record
@@ -35,6 +34,7 @@ from tests.integration.running_server import (
     serving,
     utc_now,
 )
+from tests.saved_record import save_record
 from tests.waiting import PATIENCE, eventually
 
 SUBSCRIBE = "linewatch_subscribe"

@@ -18,7 +18,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.alerts.alert_status import count_by_channel
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.gas import latest_fees
+from dashboard.store.fees.latest import latest_fees
 from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.rejections.counts import counted_on
 from dashboard.store.tracking.follow_ups import count_ends

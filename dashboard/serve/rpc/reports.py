@@ -11,8 +11,6 @@ from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 
-from dashboard.detect.conclusions import conclude_rejection
-from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -23,7 +21,7 @@ from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.rpc.dispatch import CallResult
-from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import save_reports
@@ -194,10 +192,7 @@ def update_watched_conditions(
     versions = versions_among(connection, [tx_hash for tx_hash, _ in changed])
     for tx_hash, network_id in changed:
         stored = next(each for each in versions[tx_hash] if each.network_id == network_id)
-        subject = Subject.transaction(network_id, tx_hash)
-        before = current_state(connection, subject)
-        transition = conclude_rejection(subject, before, now, new_id())
-        record_transition(connection, transition, stored.rejection_id)
+        record_rejection(connection, stored.rejection_id, network_id, tx_hash, now, new_id())
 
 
 Item = TypeVar("Item")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
@@ -19,6 +20,7 @@ from dashboard.domain.alerts.condition import (
     Transition,
 )
 from dashboard.domain.alerts.kinds.table import GROUNDS
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 from dashboard.store.schema.columns import columns_of, read_as
@@ -92,6 +94,25 @@ def insert_transition(
     more |= _subject_row(transition.subject)
     row = columns_of(transitions, transition, grounds=row_of_grounds(transition.grounds), **more)
     connection.execute(transitions.insert().values(**row))
+
+
+def record_rejection(
+    connection: Connection,
+    rejection_id: int,
+    network_id: NetworkId,
+    tx_hash: TxHash,
+    at: datetime,
+    transition_id: UUID,
+) -> bool:
+    """Record that a transaction is rejected, and put it in the outbox; False if it is no news.
+
+    Null after a rejection does not clear it: the record left the seven days, or another store
+    answered. Another version changes it from rejected to rejected; a known one changes nothing.
+    """
+    subject = Subject.transaction(network_id, tx_hash)
+    before = current_state(connection, subject)
+    transition = Transition(transition_id, subject, before, State.REJECTED, at)
+    return record_transition(connection, transition, rejection_id)
 
 
 def record_inclusion(connection: Connection, included: Transition) -> bool:

@@ -1,4 +1,4 @@
-"""Grouping: transitions join incidents, and what is still open for each recipient."""
+"""Grouping: transitions open or join incidents, and each recipient's notifications of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Record what networks answered about hashes, and save rejections with their cohorts marked."""
+"""Record what networks answered about hashes, cohort by cohort.
+
+Reports are saved here with their cohorts marked; what a poll answered, by its caller.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from sqlalchemy import Connection, select
 
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionSource, SaveStatus
+from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.batching import portions
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
@@ -90,7 +93,7 @@ def record_lookup(
     *,
     is_polled: bool = True,
 ) -> None:
-    """Record answers about any hashes, tracked or not; rejections are saved by `save_record`.
+    """Record answers about any hashes, tracked or not; the caller saves rejections.
 
     Only a poll asks again, so only its failures show that the network does not answer; any answer
     shows that it does.
@@ -142,14 +145,6 @@ def _note_network(
         note_answered(connection, network_id, [operation], asked_at)
     elif failures:
         note_failure(connection, network_id, asked_at, (operation, failures[0]))
-
-
-def save_record(
-    connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
-) -> int:
-    """Save a version that upstream answered, and mark its hash as rejected; return its id."""
-    mark_rejected(connection, network_id, [record.tx_hash])
-    return save.save_version(connection, network_id, record, now)
 
 
 def save_reports(

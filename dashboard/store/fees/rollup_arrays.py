@@ -1,4 +1,4 @@
-"""Roll-ups as arrays: fees rolled up, and stored roll-ups changed or checked, many at a time."""
+"""Fees as arrays: stored roll-ups made, changed and checked, and the steps that a chart shows."""
 
 from __future__ import annotations
 

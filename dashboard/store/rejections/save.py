@@ -35,7 +35,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import columns_of, milliseconds_of
 
-SEEN_TO_THE: Final = timedelta(hours=1)
+SEEN_AGAIN_EVERY: Final = timedelta(hours=1)
 """A poll that answers a known version updates `seen_again_at` at most this often."""
 
 
@@ -44,8 +44,8 @@ def save_version(
 ) -> int:
     """Save a version that a poll answered; return its id, the same for the same version.
 
-    One that is stored already is marked as seen again, at most once in `SEEN_TO_THE`. A record that
-    leaves something out is no new version if another says all of it: two upstreams may answer
+    One that is stored already is marked as seen again, at most once in `SEEN_AGAIN_EVERY`. A record
+    that leaves something out is no new version if another says all of it: two upstreams may answer
     the same rejection in turn, one in more words.
     """
     column = rejections.c
@@ -57,7 +57,7 @@ def save_version(
         if insert_new(connection, rejections, row):
             count_inserted(connection, [row])
         held = connection.execute(query.where(*_is_version(record, network_id))).one()
-    if now - (held.seen_again_at or held.first_seen_at) >= SEEN_TO_THE:
+    if now - (held.seen_again_at or held.first_seen_at) >= SEEN_AGAIN_EVERY:
         of_version = update(rejections).where(column.rejection_id == held.rejection_id)
         connection.execute(of_version.values(seen_again_at=now))
     rejection_id: int = held.rejection_id

@@ -24,15 +24,12 @@ from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import (
-    UnsavedAnswers,
-    record_lookup,
-    save_record,
-)
+from dashboard.store.evidence.record_answers import UnsavedAnswers, record_lookup
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
 from tests.golden_texts import GoldenTexts
+from tests.saved_record import save_record
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)

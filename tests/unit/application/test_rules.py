@@ -29,7 +29,6 @@ from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import PendingCondition
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.transactions import track
@@ -45,6 +44,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.saved_record import save_record
 
 
 def test_thousands_of_rules_are_refused_and_nothing_changes(store: Store) -> None:

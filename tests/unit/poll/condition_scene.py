@@ -17,7 +17,7 @@ from dashboard.poll.lease import Lease, NetworkStore, Term
 from dashboard.poll.network_conditions import Conditions
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import LatestGas, latest_gas
+from dashboard.store.fees.latest import LatestGas, latest_gas
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas

@@ -13,7 +13,6 @@ from dashboard.domain.quantity import Wei
 from dashboard.poll.measured_rules import MeasuredRules, PeerCertificates, RuleReader
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from tests.builders import (
     A_MOMENT,
@@ -25,6 +24,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.fake_clock import FakeClock
+from tests.saved_record import save_record
 from tests.unit.poll.condition_scene import a_term, told
 
 

@@ -12,7 +12,7 @@ from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPoll
 from dashboard.poll.lease import LeaseLost, NetworkStore
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import LatestGas
+from dashboard.store.fees.latest import LatestGas
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas

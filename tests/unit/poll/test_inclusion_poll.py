@@ -24,7 +24,6 @@ from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQu
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from tests.builders import (
     A_NETWORK,
@@ -36,6 +35,7 @@ from tests.builders import (
     seconds,
 )
 from tests.fake_clock import FakeClock
+from tests.saved_record import save_record
 from tests.scripted_upstreams import SILENCE
 from tests.unit.poll.condition_scene import a_term, told
 from tests.unit.poll.exclusion_poll_scene import evidence_of, watch

@@ -22,7 +22,7 @@ from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.poll.network_conditions import Conditions
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.derived_counts import wrong_cohorts
 from dashboard.store.schema import poll_groups, watched_cohorts
 from dashboard.store.tracking.cohorts import watched_after
@@ -30,6 +30,7 @@ from dashboard.store.tracking.transactions import edit_tracked, track, untrack
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence
+from tests.saved_record import save_record
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import a_term
 from tests.unit.poll.exclusion_poll_scene import POLICY, NewPoll, let_pass, state_of, watch

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.schema.tracking import cohorts, tracked_hashes
 from tests.builders import A_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
+from tests.saved_record import save_record
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, watch
 from tests.unit.poll.test_included import HOUR, asked, pass_hours, tell

@@ -21,11 +21,11 @@ from dashboard.domain.tracking.verdict import (
     VerdictKind,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_record
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import open_page, words_of
 
 MINUTE: Final = timedelta(minutes=1)

@@ -20,15 +20,11 @@ from dashboard.domain.tracking.paste import Remarks, read_lookup
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import (
-    AnswersNotSaved,
-    UnsavedAnswers,
-    record_lookup,
-    save_record,
-)
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import open_page, run_script, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

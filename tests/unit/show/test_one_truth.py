@@ -19,13 +19,13 @@ from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.answer_counts import note_answered
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_hash, a_record, a_transition
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import visit, words_of
 
 MINUTE = timedelta(minutes=1)

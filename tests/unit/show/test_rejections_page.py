@@ -26,7 +26,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
@@ -40,6 +40,7 @@ from tests.builders import (
     an_address,
 )
 from tests.databases import new_sqlite_store
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

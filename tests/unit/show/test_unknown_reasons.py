@@ -9,9 +9,9 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import visit, words_of
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -21,10 +21,10 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.show.parts.wall import split
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
+from tests.saved_record import save_record
 from tests.unit.show.page_runs import open_page, visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -16,8 +16,9 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
+from tests.saved_record import save_record
 
 ACKNOWLEDGED_FIRST = 3
 

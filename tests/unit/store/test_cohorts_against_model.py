@@ -18,12 +18,7 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import (
-    leave_changed,
-    record_lookup,
-    record_poll,
-    save_record,
-)
+from dashboard.store.evidence.record_answers import leave_changed, record_lookup, record_poll
 from dashboard.store.maintenance.derived_counts import wrong_cohorts
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, KnownHashes, read_cohorts, watched_after
@@ -37,6 +32,7 @@ from dashboard.store.tracking.search import (
 from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.one_by_one import read_evidence
+from tests.saved_record import save_record
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 
 HASHES: Final = 6

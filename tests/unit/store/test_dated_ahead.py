@@ -10,13 +10,13 @@ from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectionSta
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.verdict import InclusionQuestion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.store.tracking.follow_ups import inclusion_questions
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_report, an_address, seconds
 from tests.one_by_one import save_report, versions
+from tests.saved_record import save_record
 
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=5, milliseconds=1), timedelta(days=2_900_000)])

@@ -42,6 +42,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.busy_window import RollingFees
+from dashboard.store.fees.latest import latest_gas_of
 from dashboard.store.fees.series import (
     ChartRange,
     fee_means,
@@ -54,7 +55,6 @@ from dashboard.store.fees.stored_fees import (
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import latest_gas_of
 from dashboard.store.monitoring.answer_counts import (
     last_answers_of,
     read_standing_failures,

@@ -12,7 +12,6 @@ from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -28,6 +27,7 @@ from tests.delivery_checks import DEV, claim_for_all, make_pending, reject
 from tests.one_by_one import deliveries_of, newest, save_report
 from tests.recording_channel import ONCALL
 from tests.routes import expand_alone
+from tests.saved_record import save_record
 from tests.unit.store.races import CONTENDERS, Race
 
 ROUNDS = 15

@@ -18,7 +18,7 @@ from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.coverage import gaps, save_coverage
 from dashboard.store.monitoring.upkeep import record_credits, spent_since
 from dashboard.store.schema import notifications
@@ -35,6 +35,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import read_evidence, versions
+from tests.saved_record import save_record
 from tests.unit.store.old_rows import (
     DAY,
     forget,

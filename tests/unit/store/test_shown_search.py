@@ -15,12 +15,12 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.search import TrackedFilter, count_tracked, search_tracked
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_record, seconds
+from tests.saved_record import save_record
 
 A_SENDER: Final = Address.parse("0xbeef" + "0" * 35 + "1")
 LABEL: Final = "Case 1742 of Zürich"

@@ -28,9 +28,8 @@ from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
-from dashboard.wire.exclusion import StatusRequest, decode_status_request
 from dashboard.wire.params import SAVE_REJECTED
+from dashboard.wire.status_request import StatusRequest, decode_status_request
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import DATABASES, new_sqlite_store
 from tests.integration.running_server import (
@@ -41,6 +40,7 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.rpc_messages import METHOD, rpc_messages
+from tests.saved_record import save_record
 
 pytestmark = pytest.mark.anyio
 

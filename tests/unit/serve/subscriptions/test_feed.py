@@ -19,10 +19,10 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.subscriptions import EncodedArrivals, Feed, Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from tests.builders import a_hash, a_record
 from tests.flaky_store import PassingStore
 from tests.integration.running_server import NETWORK, a_store, utc_now
+from tests.saved_record import save_record
 from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.anyio

@@ -6,12 +6,13 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.store.alerts.conditions import (
     current_state,
     record_inclusion,
+    record_rejection,
     record_transition,
 )
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
+from tests.saved_record import save_record
 
 SUBJECT = Subject.transaction(A_NETWORK, a_hash())
 
@@ -68,12 +69,12 @@ def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
     with store.write() as connection:
         first = save_record(connection, A_NETWORK, a_record(), A_MOMENT)
         second = save_record(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
-        record_transition(connection, a_transition(), first)
         answers = [
-            record_transition(
-                connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version
-            )
-            for n, version in ((2, first), (3, second), (4, second), (5, first))
+            record_rejection(connection, version, A_NETWORK, a_hash(), A_MOMENT, an_id(number))
+            for number, version in enumerate((first, first, second, second, first), start=1)
         ]
+        known, anew = (each.transition for each in pending_expansion(connection, 10))
 
-    assert answers == [False, True, False, False]
+    assert answers == [True, False, True, False, False]
+    assert known == a_transition()
+    assert anew == a_transition(transition_id=an_id(3), before=State.REJECTED)

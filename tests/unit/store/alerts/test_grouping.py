@@ -29,7 +29,6 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.notifications import all_members
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -43,6 +42,7 @@ from tests.delivery_checks import DEV, claim_due, reject, take_lease
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import trusting
+from tests.saved_record import save_record
 
 OF_MUL = "Transaction line count for module MUL=6 is above the limit 5"
 

@@ -23,7 +23,6 @@ from dashboard.store.alerts.notification_search import (
 )
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.backup import back_up
 from tests.builders import (
     A_MOMENT,
@@ -46,6 +45,7 @@ from tests.delivery_checks import (
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import expand_alone
+from tests.saved_record import save_record
 from tests.unit.store.restores import AN_HOUR_LATER, restored
 
 

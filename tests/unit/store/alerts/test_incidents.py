@@ -40,7 +40,6 @@ from dashboard.store.alerts.incidents import (
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -55,6 +54,7 @@ from tests.delivery_checks import DEV, tell_rejection
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import by_subject, closings_for, trusting
+from tests.saved_record import save_record
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 LATER = A_MOMENT + seconds(60)

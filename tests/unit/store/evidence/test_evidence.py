@@ -9,7 +9,7 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
@@ -20,6 +20,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import read_evidence
+from tests.saved_record import save_record
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint: no answer")
 REFUSAL = Failure(FailureKind.REFUSED, "devnet exclusion endpoint: key refused")

@@ -11,14 +11,13 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.import_history import (
     first_observed_at,
     import_gas_history,
     other_networks,
 )
+from dashboard.store.fees.latest import latest_gas
 from dashboard.store.fees.save import save_gas
-from dashboard.store.gas import latest_gas
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -30,6 +29,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.one_by_one import base_fees
+from tests.saved_record import save_record
 
 
 def made_up(at: datetime, base_fee: int = 5) -> GasObservation:

@@ -19,7 +19,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows
@@ -38,6 +38,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.one_by_one import save_report
+from tests.saved_record import save_record
 from tests.unit.store.old_rows import reject
 
 OF_NO_NETWORK = {ExportKind.AUDIT, ExportKind.DELIVERIES}

@@ -16,7 +16,6 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
 from dashboard.store.maintenance.verify import verify
@@ -24,6 +23,7 @@ from dashboard.store.schema import audit_log
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore
+from tests.saved_record import save_record
 from tests.unit.store.filled_store import content_of
 from tests.unit.store.maintenance.test_rebuild import COUNTED, derived, spoil
 

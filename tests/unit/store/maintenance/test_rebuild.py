@@ -19,7 +19,6 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.fees.save import save_gas
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
@@ -37,6 +36,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.databases import copied_store
+from tests.saved_record import save_record
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, live_in
 

@@ -6,9 +6,9 @@ import pytest
 
 from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.rebuild import rebuild, wrong_derived
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
+from tests.saved_record import save_record
 from tests.unit.store.maintenance.test_rebuild import derived, found_in, see_fees, spoil
 
 BY = Actor("operator", A_MOMENT)

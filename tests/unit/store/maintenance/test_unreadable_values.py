@@ -11,13 +11,13 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.rebuild import rebuild
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
+from tests.saved_record import save_record
 from tests.unit.store.filled_store import live_in
 from tests.unit.store.maintenance.test_rebuild import derived, see_fees, spoil
 

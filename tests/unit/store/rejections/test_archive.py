@@ -14,7 +14,6 @@ from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -33,6 +32,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import save_report
+from tests.saved_record import save_record
 
 BOTH = frozenset({A_NETWORK, ANOTHER_NETWORK})
 REASONS = (

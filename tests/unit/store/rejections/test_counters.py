@@ -17,7 +17,6 @@ from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
@@ -40,6 +39,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import newest, save_report
+from tests.saved_record import save_record
 
 NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)
 HOUR: Final = timedelta(hours=1)

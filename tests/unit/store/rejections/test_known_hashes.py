@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import (
     KnownHashes,
@@ -24,6 +23,7 @@ from dashboard.store.rejections.known_hashes import (
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.databases import new_store
+from tests.saved_record import save_record
 from tests.waiting import PATIENCE
 
 INTERLEAVINGS = 100

@@ -9,10 +9,10 @@ import pytest
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import RejectionReader, TooManyVersions
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.saved_record import save_record
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import (
@@ -22,6 +21,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
+from tests.saved_record import save_record
 
 HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
 EVERYTHING = RuleScope(takes_all_reports=True)

@@ -15,7 +15,6 @@ from dashboard.domain.rejections.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.archive import queryable_record
 from tests.builders import (
     A_MOMENT,
@@ -27,6 +26,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import save_report, versions
+from tests.saved_record import save_record
 
 SEQUENCER = RejectionStage.SEQUENCER
 

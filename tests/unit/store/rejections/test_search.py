@@ -10,7 +10,6 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.counts import count_rejections, rank_senders
 from dashboard.store.rejections.search import latest_reasons, search
 from dashboard.store.tracking.transactions import track
@@ -23,6 +22,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
+from tests.saved_record import save_record
 
 HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
 SHAKIRA = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB_SHAKIRA)"

@@ -6,9 +6,9 @@ from typing import Final
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.rejections.search import UnparsedReason, unparsed_reasons
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.saved_record import save_record
 
 HOSTILE: Final = "<script>\0\\u0000 =cmd() \u202e"
 

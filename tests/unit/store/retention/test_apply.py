@@ -12,7 +12,6 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.counts import count_rejections
@@ -37,6 +36,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import base_fees, recent_notifications, save_report, versions
+from tests.saved_record import save_record
 from tests.unit.store.old_rows import (
     DAY,
     a_roll_up,

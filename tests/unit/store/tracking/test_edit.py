@@ -14,7 +14,7 @@ from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.schema import tracked_labels, tracked_tags
 from dashboard.store.tracking.cohorts import KnownHashes, mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
@@ -32,6 +32,7 @@ from dashboard.store.tracking.transactions import (
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import newest_tracked, read_evidence
+from tests.saved_record import save_record
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from dashboard.domain.tracking.verdict import (
     conclude,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_record
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,
@@ -34,6 +33,7 @@ from tests.builders import (
     seconds,
 )
 from tests.one_by_one import follow_ups_of, read_evidence
+from tests.saved_record import save_record
 
 SILENCE: Final = Failure(FailureKind.UNAVAILABLE, "devnet node: no answer")
 IN_BLOCK: Final = InclusionAnswer(a_hash(), Inclusion(7, bytes(32), is_successful=True))

@@ -24,7 +24,7 @@ from dashboard.domain.tracking.verdict import (
 )
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.groups import (
     BulkChange,
@@ -54,6 +54,7 @@ from dashboard.store.tracking.search import (
 from dashboard.store.tracking.transactions import track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import newest_tracked
+from tests.saved_record import save_record
 
 ADA = Actor("Ada", A_MOMENT)
 FAILURE = Failure(FailureKind.UNAVAILABLE, "no answer")

@@ -18,12 +18,13 @@ from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, save_record
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.schema import endpoint_statements
 from dashboard.store.tracking.statements import EndpointState, endpoint_states, statements_among
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import read_evidence
+from tests.saved_record import save_record
 
 HOUR = timedelta(hours=1)
 DOWN = Failure(FailureKind.UNAVAILABLE, "first: no answer within 3 s")

@@ -9,6 +9,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.latest import Dated, LatestGas, latest_gas, latest_gas_of
 from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import (
     FeeBounds,
@@ -16,7 +17,6 @@ from dashboard.store.fees.stored_fees import (
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import Dated, LatestGas, latest_gas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure
 from tests.builders import (
     A_MOMENT,

@@ -1,35 +1,17 @@
-"""What a record changes, and what is withheld while an upstream is silent."""
+"""What silences and maintenance withhold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from datetime import timedelta
 
-import pytest
-
-from dashboard.detect.conclusions import conclude_rejection
 from dashboard.detect.routing import withhold
-from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.quantity import NetworkId, TxHash
 from tests.builders import A_MOMENT, a_rejection, a_transition, an_id
-
-AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-NEW_ID = UUID(int=7)
-SUBJECT = Subject.transaction(NetworkId(424242), TxHash(bytes(31) + b"\x01"))
-
-
-@pytest.mark.parametrize("before", [None, State.UNREPORTED, State.REJECTED])
-def test_record_makes_the_transaction_rejected(before: State | None) -> None:
-    transition = conclude_rejection(SUBJECT, before, AT, NEW_ID)
-
-    assert transition == Transition(NEW_ID, SUBJECT, before, State.REJECTED, AT)
-
 
 HOUR = timedelta(hours=1)
 CHANGE = ObservedChange(a_transition(), a_rejection())
