@@ -19,6 +19,7 @@ from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
     IncidentResponse,
+    IncidentState,
     acknowledge,
     declare_resolved,
     hand_over,
@@ -223,11 +224,15 @@ class Incidents(ApplicationSubject):
     ) -> tuple[IncidentResponse, ...]:
         """Make a person the owner of several, all or none; return what became of each.
 
-        One that is resolved, or has an owner, stays as it is.
+        One that is resolved, or has an owner, stays as it is, and among others one that is pending.
         """
+        kept = {IncidentState.RESOLVED}
+        if len(incident_ids) > 1:
+            kept.add(IncidentState.PENDING)
 
         def change(each: Incident) -> IncidentResponse:
-            return acknowledge(each, by, note) if each.is_open else IncidentResponse(each)
+            is_kept = each.state in kept
+            return IncidentResponse(each) if is_kept else acknowledge(each, by, note)
 
         return respond_to(self._context, incident_ids, change, by, Action.ACKNOWLEDGE)
 

@@ -237,12 +237,15 @@ def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
     """Return the matchers that name the changes of an incident, and those to come like them.
 
     Rejections whose reason names no module are a group of their own: one silenced with it keeps
-    those of every module from nobody.
+    those of every module from nobody. So are a module over its limit and the same one unknown to
+    the limits file.
     """
-    is_of_rejections = incident.kind in _OF_REJECTIONS
+    is_of_rejections, group = incident.kind in _OF_REJECTIONS, dict(incident.group)
+    if group.get(MatchedProperty.MODULE):
+        group.setdefault(MatchedProperty.CAUSE, "")
     of_group = [
         Matcher(MatchedProperty(name), value)
-        for name, value in incident.group
+        for name, value in group.items()
         if name in _NAMED and (value or is_of_rejections)
     ]
     return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)

@@ -235,7 +235,8 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
 def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
     """Say that you work on INCIDENT; the first digits of its id suffice.
 
-    Of several, all are acknowledged or none; one that is resolved or has an owner stays as it is.
+    Of several, all are acknowledged or none; one that is pending, is resolved or has an owner
+    stays as it is.
     """
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:

@@ -11,6 +11,7 @@ from dashboard.domain.people.recipients import (
     MailAddress,
     RecipientProfile,
     mailbox_of,
+    one_of_each,
 )
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
@@ -26,9 +27,9 @@ NOBODY: Final = "oncall@localhost"
 
 def default_recipients(settings: Settings) -> list[Recipient]:
     """Return who gets what no rule sends elsewhere: those of [mail], and channels."""
-    mailed = [Recipient(MAIL, each) for each in settings.mail.recipients]
+    mailed = one_of_each(Recipient(MAIL, each) for each in settings.mail.recipients)
     named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
-    return mailed + named or [Recipient(MAIL, NOBODY)]
+    return [*mailed, *named] or [Recipient(MAIL, NOBODY)]
 
 
 def configured_recipients(settings: Settings) -> ConfiguredRecipients:

@@ -25,8 +25,9 @@ _FORM: Final = re.compile(r"(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<valu
 _SECOND: Final = re.compile(r"\s(?P<matcher>\w{1,20} ?(?:=~|!~|!?=).*)", re.DOTALL)
 """A matcher after a blank, which cannot be told from a value that goes on."""
 
-NOTHING: Final = '""'
-"""Stands for the value of a property that a change does not have."""
+_QUOTED: Final = re.compile(r'"(.*)"', re.DOTALL)
+_NEEDS_QUOTES: Final = re.compile(r'|".*"|~.*|\s.*|.*\s', re.DOTALL)
+"""Values that would be read as others: none, one in quotation marks, a pattern, one with blanks."""
 
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 NetworkNames: TypeAlias = Mapping[NetworkId, str]
@@ -113,7 +114,9 @@ class Matcher:
         return fits_pattern(value, text) if self.is_pattern else text == value
 
     def __str__(self) -> str:
-        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{self.value or NOTHING}"
+        is_plain = _NEEDS_QUOTES.fullmatch(self.value) is None
+        value = self.value if is_plain else f'"{self.value}"'
+        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{value}"
 
 
 def fits_pattern(pattern: str, text: str) -> bool:
@@ -173,7 +176,10 @@ def split_matchers(text: str) -> list[str]:
 
 
 def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
-    """Read a matcher as people type it; InputError names what is wrong with it."""
+    """Read a matcher as people type it; InputError names what is wrong with it.
+
+    What is in quotation marks is taken as it is; nothing in them is what a change does not have.
+    """
     match = _FORM.fullmatch(text.strip())
     name = "" if match is None else match["about"].lower()
     if match is None or name not in {each.value for each in MatchedProperty}:
@@ -185,12 +191,14 @@ def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
         raise InputError(f"{shorten(text)} has no value: write one, such as module=HUB")
     about = MatchedProperty(name)
     is_equal = not match["sign"].startswith("!")
+    quoted = _QUOTED.fullmatch(match["value"])
+    value = match["value"] if quoted is None else quoted[1]
     if match["sign"].endswith("~"):
-        return Matcher(about, _pattern(about, match["value"]), is_equal, is_pattern=True)
-    if match["value"] == NOTHING and about in _MAY_LACK:
+        return Matcher(about, _pattern(about, value), is_equal, is_pattern=True)
+    if not value and about in _MAY_LACK:
         return Matcher(about, "", is_equal)
     read = _tag if about is MatchedProperty.TAG else partial(_value, about, networks=networks)
-    return Matcher(about, read(match["value"]), is_equal)
+    return Matcher(about, read(value), is_equal)
 
 
 def _tag(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
@@ -161,6 +161,14 @@ def mailbox_of(recipient: Recipient) -> Recipient:
     return Recipient(MAIL, f"{address.local}@{address.domain.lower()}")
 
 
+def one_of_each(recipients: Iterable[Recipient]) -> tuple[Recipient, ...]:
+    """Return recipients without those who share the mailbox of one before them."""
+    found: dict[Recipient, Recipient] = {}
+    for each in recipients:
+        found.setdefault(mailbox_of(each), each)
+    return tuple(found.values())
+
+
 def is_called(recipient: Recipient, name: str) -> bool:
     """Whether a person means a recipient by a name: its address, or the name in front of that."""
     if recipient.channel != MAIL:
@@ -218,7 +226,7 @@ class ConfiguredRecipients:
         """Return the same with the mail addresses that were chosen, if some were and may be."""
         if not self.is_open or not addresses:
             return self
-        mailed = [Recipient(MAIL, each) for each in addresses]
+        mailed = one_of_each(Recipient(MAIL, each) for each in addresses)
         channels = [each for each in self.named if each.channel != MAIL]
         return replace(self, named=(*mailed, *channels))
 

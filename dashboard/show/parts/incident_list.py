@@ -280,7 +280,7 @@ def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -
     many = counted(len(changed), "incident is", "incidents are")
     by = f" by {changed[0].incident.owner}" if changed else ""
     rest = len(responses) - len(changed)
-    others = f"; {rest:,} had an owner or were resolved already" if rest else ""
+    others = f"; {rest:,} had an owner, were resolved or are pending" if rest else ""
     undo = partial(queries.incidents.take_back, changed, "") if changed else None
     return Done(f"{many} acknowledged{by}{others}", undo)
 

@@ -25,7 +25,7 @@ from dashboard.domain.alerts.notification import NotificationKind, NotificationS
 from dashboard.domain.alerts.pace import LARGEST_MEMBERS, precedence_of
 from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.formatting import span
-from dashboard.domain.people.recipients import RecipientDirectory
+from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of
 from dashboard.store.alerts.alert_status import needless
 from dashboard.store.alerts.incidents import (
     add_events,
@@ -160,9 +160,10 @@ class IncidentGrouping:
             self._unreached += [(incident.incident_id, route) for *_, route in lasting]
         others: set[Recipient] = set()
         for transition, position, route in lasting:
-            reached = reached_by(self._connection, transition.transition_id)
+            before = reached_by(self._connection, transition.transition_id)
+            reached = set(map(mailbox_of, before))
             if not route.withheld:
-                others |= reached.intersection(route.recipients)
+                others |= {each for each in route.recipients if mailbox_of(each) in reached}
             change = _Change(transition, position, is_first=True)
             self._notify(incident, change, route, reached)
         return others
@@ -170,11 +171,11 @@ class IncidentGrouping:
     def _notify(
         self, incident: Incident, change: _Change, route: RuleRoute, reached: set[Recipient]
     ) -> None:
-        """Let a transition reach each recipient of a route who is not `reached` yet."""
+        """Let a transition reach each recipient of a route whose mailbox is not `reached` yet."""
         for recipient in route.recipients:
-            if recipient in reached:
+            if mailbox_of(recipient) in reached:
                 continue
-            reached.add(recipient)
+            reached.add(mailbox_of(recipient))
             reason = route.withheld or self._directory.withheld(recipient)
             reason = reason or needless(self._connection, recipient, change.transition)
             if reason:

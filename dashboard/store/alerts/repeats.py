@@ -25,7 +25,7 @@ from dashboard.domain.alerts.notification import (
 )
 from dashboard.domain.alerts.pace import precedence_of_kind
 from dashboard.domain.alerts.silence import SILENCED
-from dashboard.domain.people.recipients import RecipientDirectory
+from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
 from dashboard.store.alerts.notifications import (
     member_of,
@@ -108,8 +108,8 @@ def repeat(
     is_reminder = repetition.kind is NotificationKind.REMINDER
     informed = set[Recipient]()
     if is_reminder:
-        informed = _informed_of(connection, last["transition_id"])
-        informed -= _reminded_enough(connection, incident, repetition)
+        informed = set(map(mailbox_of, _informed_of(connection, last["transition_id"])))
+        informed -= set(map(mailbox_of, _reminded_enough(connection, incident, repetition)))
     shared = {
         "transition_id": last["transition_id"],
         # It follows all that happened so far.
@@ -117,12 +117,12 @@ def repeat(
         "kind": repetition.kind,
         "precedence": precedence_of_kind(repetition.kind, incident.severity),
     }
-    for each in filter(repetition.concerns, recipients):
+    for each in one_of_each(filter(repetition.concerns, recipients)):
         if reason := repetition.directory.withheld(each):
             for about in (incident, *beside):
                 _withhold(connection, about, each, reason)
             continue
-        if is_reminder and each not in informed:
+        if is_reminder and mailbox_of(each) not in informed:
             continue
         notified.append(each)
         row = shared | _repeated_to(connection, incident, repetition, each)

@@ -213,7 +213,16 @@ def test_of_several_all_are_acknowledged_or_none(watch: Watch) -> None:
         ask.take_back([resolved, acknowledged], "", watch.person("Ann"))
     assert ask.take_back([handed], "Ann", watch.person("Bob"))[0].incident.owner == "Ann"
 
+    watch.rules(replace(PLAIN, pending=HOUR))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+    [waiting] = [each.incident for each in ask.open() if not each.incident.owner]
+    pending, _ = ask.acknowledge_all([waiting.incident_id, ids[1]], watch.person("Ann"))
+    with pytest.raises(InputError, match="is pending until"):
+        ask.acknowledge_all([waiting.incident_id], watch.person("Ann"))
+
     assert left == ["", ""]
+    assert (pending.event, pending.incident.state) == (None, IncidentState.PENDING)
     assert (resolved.event, resolved.incident.state) == (None, IncidentState.RESOLVED)
     assert acknowledged.incident.owner == "Ann"
 

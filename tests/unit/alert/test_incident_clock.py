@@ -190,16 +190,21 @@ def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch)
     assert counts == {"sent": 1, "deferred": 0, "refused": 0}
 
 
+OVER_LIMIT = "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)"
+UNKNOWN = "Module ADD does not exist in the limits file."
+
+
 @pytest.mark.parametrize(
     "reasons",
     [
-        ("Internal Error: do not know what to do with result", "Internal Error: another one"),
-        ("Module ADD does not exist in the limits file.",) * 2,
+        ("Internal Error: do not know what to do", "Internal Error: another one", OVER_LIMIT),
+        (UNKNOWN, UNKNOWN, OVER_LIMIT),
+        (OVER_LIMIT, OVER_LIMIT, UNKNOWN),
     ],
-    ids=["without module", "unknown module"],
+    ids=["without module", "unknown module", "over its limit"],
 )
-def test_silence_of_an_incident_keeps_no_module_over_its_limit_from_anybody(
-    watch: Watch, reasons: tuple[str, str]
+def test_silence_of_an_incident_keeps_no_other_group_of_rejections_from_anybody(
+    watch: Watch, reasons: tuple[str, str, str]
 ) -> None:
     reject(watch.store, 1, reason_message=reasons[0])
     watch.wait()
@@ -211,8 +216,19 @@ def test_silence_of_an_incident_keeps_no_module_over_its_limit_from_anybody(
     with watch.store.write() as connection:
         add_silence(connection, request, watch.person("Ann"))
     reject(watch.store, 2, reason_message=reasons[1])
-    reject(watch.store, 3)
+    reject(watch.store, 3, reason_message=reasons[2])
     watch.wait(timedelta(minutes=1))
 
     told = [each.transition.subject.tx_hash for each in watch.sent()]
     assert told == [a_hash(1), a_hash(3)]
+
+
+def test_mailbox_that_is_written_in_several_ways_gets_each_message_once(watch: Watch) -> None:
+    again = replace(ONCALL, address="oncall@EXAMPLE.org")
+    here = replace(BUSY, recipients=(ONCALL, again), escalate_to=(again, ONCALL))
+    watch.begin(here, replace(REMINDING, name="other", recipients=(again,)))
+    watch.wait(HOUR)
+    watch.wait(HOUR)
+
+    of_two_rules = ["reminder"] * 2
+    assert sorted(watch.kinds()) == ["change", "escalation", *of_two_rules, "reminder"]

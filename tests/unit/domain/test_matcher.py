@@ -59,6 +59,7 @@ ADD_ON_RPC = labels_of(
         ("tag=#Payroll", Matcher(MatchedProperty.TAG, "payroll")),
         ("tag=vip #payroll", Matcher(MatchedProperty.TAG, "payroll vip")),
         ('tag=""', Matcher(MatchedProperty.TAG, "")),
+        ('label="pay"', Matcher(MatchedProperty.LABEL, "pay")),
         ("label=~pay*", Matcher(MatchedProperty.LABEL, "pay*", is_pattern=True)),
         ("tag !~ #pay*", Matcher(MatchedProperty.TAG, "pay*", is_equal=False, is_pattern=True)),
         ('module=""', Matcher(MatchedProperty.MODULE, "")),
@@ -165,6 +166,10 @@ def test_alternatives_are_of_one_property_and_all_else_holds_together(
         (Matcher(MatchedProperty.LABEL, "pay", is_equal=False), "label!=pay"),
         (Matcher(MatchedProperty.MODULE, ""), 'module=""'),
         (Matcher(MatchedProperty.TAG, "pay vip"), "tag=pay vip"),
+        (Matcher(MatchedProperty.LABEL, '""'), 'label=""""'),
+        (Matcher(MatchedProperty.LABEL, "~pay*"), 'label="~pay*"'),
+        (Matcher(MatchedProperty.LABEL, ' a "b', is_equal=False), 'label!=" a "b"'),
+        (Matcher(MatchedProperty.LABEL, "*a ", is_pattern=True), 'label=~"*a "'),
     ],
 )
 def test_matcher_is_written_as_it_is_read(matcher: Matcher, words: str) -> None:
