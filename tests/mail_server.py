@@ -218,6 +218,12 @@ def answer_without_end(line: socket.socket, _over: threading.Event) -> None:
         line.sendall(b"250-another thing\r\n" * 1000)
 
 
+def greet_without_end(line: socket.socket, _over: threading.Event) -> None:
+    """Greet in one line for ever."""
+    while True:
+        line.sendall(b"2" * 64_000)
+
+
 def drip_handshake(line: socket.socket, over: threading.Event) -> None:
     """Begin a TLS record of 16 kB and never finish it."""
     line.sendall(b"\x16\x03\x03\x40\x00")

@@ -24,7 +24,10 @@ from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused,
 
 _REASONS: Final = (
     (smtplib.SMTPNotSupportedError, "lacks STARTTLS or a login; check security in [mail]"),
-    (smtplib.SMTPServerDisconnected, "closed the connection"),
+    (
+        smtplib.SMTPServerDisconnected,
+        "closed the connection; its log says why, or check port and security in [mail]",
+    ),
     (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
     (
         ssl.SSLCertVerificationError,
@@ -56,6 +59,16 @@ _GO_ON: Final = 354
 
 _LARGEST_ANSWER: Final = 64 * 1024
 """Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
+
+_NO_CODE: Final = -1
+"""What smtplib takes for the code of an answer that begins with none."""
+
+_REMEDIES: Final = {
+    "us": "ask who runs it whether this machine may connect",
+    "the sender": "check sender in [mail], and whether this account may use it",
+    "the recipient": "check the address, and whether the server sends mail there for us",
+    "the message": "its log says more",
+}
 
 SmtpReply: TypeAlias = tuple[int, bytes | str]
 """The code and the text of an answer."""
@@ -182,17 +195,25 @@ class SmtpChannel:
 
 def _reason(error: Exception, deadline: Deadline) -> str:
     """Say what failed and what helps, without what was sent at the login."""
-    cause = error.__context__  # smtplib takes a time-out of the socket for a lost connection
+    place = "check host and port in [mail]"
+    cause = error.__context__  # smtplib takes whatever ends reading for a lost connection
     if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
-        return f"did not accept the message within {deadline.seconds:g} s"
+        return (
+            f"did not accept the message within {deadline.seconds:g} s; {place}, or raise timeout"
+        )
+    if isinstance(cause, _TooMuchSaid):
+        return f"says more at once than a mail server does; {place}"
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
     if isinstance(error, smtplib.SMTPResponseException):
-        return f"answered {reply_text((error.smtp_code, error.smtp_error))}"
+        reply = error.smtp_code, error.smtp_error
+        helps = place if error.smtp_code == _NO_CODE else "its log says more"
+        return f"answered {reply_text(reply)}; {helps}"
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
         return _tls_reason(error)
     known = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
-    return known or f"cannot be reached ({getattr(error, 'strerror', None) or 'no connection'})"
+    why = getattr(error, "strerror", None) or "no connection"
+    return known or f"cannot be reached ({why}); {place}"
 
 
 def _tls_reason(error: ssl.SSLError) -> str:
@@ -245,7 +266,15 @@ def _require(reply: SmtpReply, what: str) -> None:
 
 
 def _refusal(reply: SmtpReply, what: str) -> str:
-    return f"the mail server refused {what}: {reply_text(reply)}"
+    if reply[0] == _NO_CODE:
+        return (
+            f"what answers is no mail server: “{reply_text(reply)}”; check host and port in [mail]"
+        )
+    return f"the mail server refused {what}: {reply_text(reply)}; {_REMEDIES[what]}"
+
+
+class _TooMuchSaid(OSError):
+    """An answer is larger than any that is read."""
 
 
 class _WholeLines(io.BufferedReader):
@@ -257,11 +286,13 @@ class _WholeLines(io.BufferedReader):
     left = _LARGEST_ANSWER
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return a whole line, or nothing if the connection or the room for an answer ended."""
+        """Return a whole line, or nothing if the connection ended; _TooMuchSaid without room."""
         line = super().readline(size)
         self.left -= len(line)
-        is_whole = line.endswith(b"\n") or len(line) == size
-        return line if is_whole and self.left >= 0 else b""
+        is_whole = line.endswith(b"\n")
+        if self.left < 0 or (len(line) == size and not is_whole):
+            raise _TooMuchSaid
+        return line if is_whole else b""
 
 
 class SmtpConnection(smtplib.SMTP):
@@ -355,9 +386,10 @@ def is_unacceptable(reply: SmtpReply) -> bool:
 
 
 def reply_text(reply: SmtpReply) -> str:
-    """Return code and text on one line, without control characters, not too long."""
+    """Return code, if there is one, and text on one line, without control characters, cut off."""
     code, text = reply
-    return f"{code} {visible(_read(text), _LONGEST)}".strip()
+    said = visible(" ".join(_read(text).splitlines()), _LONGEST)
+    return (said if code == _NO_CODE else f"{code} {said}").strip()
 
 
 def _enhanced(text: bytes | str) -> str | None:

@@ -112,6 +112,7 @@ def test_words_of_a_server_are_inert_and_short() -> None:
     assert reply_text((550, b"\x1b[31m\xff")) == "550 \\u001b[31m\\xff"
     assert len(reply_text((550, "a" * 999))) == 205
     assert reply_text((550, b"")) == "550"
+    assert reply_text((-1, b"no code\nof two lines")) == "no code of two lines"
 
 
 @cache

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dashboard.domain.people.access import Role
+import socket
+import threading
+
+from dashboard.domain.people.access import Action, Role
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.web.api.endpoint import PREFIX
+from tests.mail_server import rude_server
 from tests.unit.show.web.api_site import Site
 
 
@@ -43,3 +47,30 @@ def test_settings_are_chosen_and_tried_and_the_password_is_never_told(site: Site
     with site.store.read() as connection:
         audit = str(audit_entries(connection, AuditFilter()))
     assert "c4nary" not in changed.text + refused.text + tried.text + found.text + audit
+
+
+def refuse_with_hostile_words(line: socket.socket, _over: threading.Event) -> None:
+    """Refuse in several lines, with markup, terminal codes, a line of a log and a mark of order."""
+    line.sendall(b"550-<b>no</b> [x](http://evil.example)\r\n" * 400)
+    line.sendall(b"550 \x1b[31mred\x07\x00\r2026-11-20 12:00:00 [info] forged\xe2\x80\xae\r\n")
+
+
+def test_words_of_a_hostile_mail_server_are_one_line_without_codes_and_name_the_remedy(
+    site: Site,
+) -> None:
+    header, ops = site.token(), "ops@example.org"
+    with rude_server(refuse_with_hostile_words) as port:
+        server = {"mail.smtp_host": "127.0.0.1", "mail.smtp_port": port, "mail.recipients": [ops]}
+        url = f"{PREFIX}/settings/chosen"
+        site.client.patch(url, json={"values": server}, headers=header)
+        tried = site.client.post(f"{PREFIX}/settings/test-mail", json={"to": ops}, headers=header)
+
+    answer = tried.json()["answer"]
+    assert answer.startswith("the mail server refused us: 550 <b>no</b> [x](http://evil.example)")
+    assert answer.endswith("; ask who runs it whether this machine may connect")
+    assert answer.isprintable()
+    assert "\\u000a" not in answer
+    assert len(answer) < 350
+    with site.store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.TEST_SEND))
+    assert entry.details["answer"] == answer
