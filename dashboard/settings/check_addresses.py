@@ -14,7 +14,8 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret, holds_login
 from dashboard.errors import StoreError
 from dashboard.settings.budgets import endpoints_of
-from dashboard.settings.layers import Remark, SettingPath, quoted
+from dashboard.settings.check_keys import quoted
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import MailSettings
 from dashboard.settings.schema import (
     EndpointSettings,

@@ -12,16 +12,10 @@ from dashboard.application.context import ChoosableSetting
 from dashboard.domain.secret import MASK, Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import InputError
-from dashboard.settings.check import check_together
-from dashboard.settings.layers import (
-    Inspector,
-    Mistake,
-    SettingPath,
-    kind_at,
-    named,
-    not_a_setting,
-)
-from dashboard.settings.load import choosable_paths
+from dashboard.settings.check_keys import Inspector, kind_at, not_a_setting
+from dashboard.settings.check_together import check_together
+from dashboard.settings.choosable import choosable_paths
+from dashboard.settings.layers import Mistake, SettingPath, named
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import parse_price
 from dashboard.store.chosen_settings import LOGIN, PASSWORD, ChosenValue

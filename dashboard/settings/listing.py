@@ -10,12 +10,11 @@ from typing import Any, Final, get_args
 
 from dashboard.application.context import CheckedText, SettingChange
 from dashboard.domain.secret import MASK, Secret, holds_login
+from dashboard.settings.check_keys import holds_settings, kind_at
 from dashboard.settings.layers import (
     Layer,
     SettingLocation,
     SettingPath,
-    holds_settings,
-    kind_at,
     layer_of,
     lines_of,
     location_of,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -16,19 +16,16 @@ from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import SettingsError
-from dashboard.settings.check import check_together
+from dashboard.settings.check_keys import Inspector, holds_settings, not_a_setting
+from dashboard.settings.check_together import check_together
+from dashboard.settings.choosable import fixed_by
 from dashboard.settings.layers import (
-    Inspector,
     Layer,
     Mistake,
     SettingLocation,
-    SettingPath,
     Table,
     Unreadable,
-    holds_settings,
-    location_of,
     named,
-    not_a_setting,
     read_file,
 )
 from dashboard.settings.presets import FOLDER, PROJECT, preset_layers, preset_names
@@ -57,10 +54,6 @@ _OWN_FILE: Final = "LINEWATCH_CONFIG"
 _RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_TOKEN"})
 """No settings: the last two are for commands that run at another installation."""
 
-_OF_MAIL: Final = (
-    *("recipients", "smtp_host", "smtp_port", "security", "username", "password", "sender"),
-)
-
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,
     ByteSize: parse_size,
@@ -78,12 +71,6 @@ _LISTS: Final = (
     ("mail", "recipients"),
     ("sign_in", "second_factor"),
 )
-
-
-def choosable_paths(networks: Iterable[str]) -> Iterator[SettingPath]:
-    """Yield the settings that people may choose, given the names of networks in the file."""
-    yield from (("mail", each) for each in _OF_MAIL)
-    yield from (("networks", each, "coin_price") for each in networks)
 
 
 def is_ours(source: str) -> bool:
@@ -167,16 +154,9 @@ class Configuration:
             if not any(_is_one_in_the_other(f"{named(path)}.", each) for each in wrong)
         )
         found = (each for each in inspector.found if not _is_of_all(each))
-        fixed = dict(self._fixed(settings))
-        return msgspec.structs.replace(settings, fixed=fixed), [*self.found, *found, *more]
-
-    def _fixed(self, settings: Settings) -> Iterator[tuple[str, str]]:
-        """Yield what people could choose on a page, and where the file or a variable says it."""
         of_people = [each for each in self.layers if not is_ours(each.source)]
-        for path in choosable_paths(settings.networks):
-            location = location_of(path, of_people)
-            if location is not None:
-                yield ".".join(path), str(replace(location, source=Path(location.source).name))
+        fixed = dict(fixed_by(of_people, settings.networks))
+        return msgspec.structs.replace(settings, fixed=fixed), [*self.found, *found, *more]
 
     def _with_fees(self) -> Table:
         """Return all layers with the fees of all networks below those of each."""

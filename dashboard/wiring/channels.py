@@ -42,7 +42,7 @@ from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
-from dashboard.settings.check import is_ehlo_name
+from dashboard.settings.check_together import is_ehlo_name
 from dashboard.settings.chosen import Chosen, with_chosen
 from dashboard.settings.mail import dkim_signer
 from dashboard.settings.own_files import read_rule_file

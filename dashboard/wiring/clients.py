@@ -249,7 +249,7 @@ def place_names(count: int) -> list[str]:
 
 
 def _credentials(settings: EndpointSettings) -> Credentials:
-    assert settings.key is not None  # noqa: S101 - settings.check refuses a gas endpoint without
+    assert settings.key is not None  # noqa: S101 - the check of settings refuses a gas endpoint without
     if settings.secret is not None:
         return BasicKey(settings.key, settings.secret)
     return PathKey(settings.key)

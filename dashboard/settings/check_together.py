@@ -18,8 +18,9 @@ from dashboard.errors import SettingsError
 from dashboard.settings.budgets import check_budgets, endpoints_of
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
+from dashboard.settings.check_keys import quoted
 from dashboard.settings.key_limits import check_keys
-from dashboard.settings.layers import Remark, SettingPath, quoted
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import (
     MailSettings,
     check_bounces,

@@ -1,0 +1,28 @@
+"""Which settings people may choose on the page Settings, and which of them a file fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from dashboard.settings.layers import Layer, SettingPath, location_of
+
+_OF_MAIL: Final = (
+    *("recipients", "smtp_host", "smtp_port", "security", "username", "password", "sender"),
+)
+
+
+def choosable_paths(networks: Iterable[str]) -> Iterator[SettingPath]:
+    """Yield the settings that people may choose, given the names of networks in the file."""
+    yield from (("mail", each) for each in _OF_MAIL)
+    yield from (("networks", each, "coin_price") for each in networks)
+
+
+def fixed_by(layers: Sequence[Layer], networks: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what people could choose, and where one of their layers says it, which wins."""
+    for path in choosable_paths(networks):
+        location = location_of(path, layers)
+        if location is not None:
+            yield ".".join(path), str(replace(location, source=Path(location.source).name))
