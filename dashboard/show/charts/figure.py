@@ -9,19 +9,15 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from threading import Lock
 from typing import Any, Final, TypeAlias
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from dashboard.domain.markup import visible
-from dashboard.domain.rejections.reasons import KNOWN_MODULES
 
 PlotlyJson: TypeAlias = dict[str, Any]
 """A trace, a layout or an annotation, as Plotly's JSON has it."""
@@ -195,45 +191,6 @@ LONGEST_NAME: Final = 40
 def plain_name(name: str) -> str:
     """Return a name that Plotly shows as it is: it reads some markup, links among it."""
     return visible(name, LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")
-
-
-_TURN: Final = 0.381966
-"""Of a circle of hues: so many turns on, each next one stands far from all before."""
-
-_BRIGHTNESS: Final = (0.17, 0.24)
-"""Luminance of the colours of modules: at least 3:1 on white and on the dark panel."""
-
-_SATURATION: Final = 0.62
-_PALER: Final = 0.34
-"""Saturation of modules that are not known, so that none looks like one that is."""
-
-_LINEAR_BELOW: Final = 0.04045
-
-
-@cache
-def module_colour(module: str) -> str:
-    """Return the colour of a prover module, which follows from its name and so is one everywhere.
-
-    Modules that are known stand apart from each other; of others the name decides.
-    """
-    is_known = module in KNOWN_MODULES
-    place = (
-        KNOWN_MODULES.index(module) if is_known else crc32(module.encode("utf-8", "replace")) % 997
-    )
-    saturation = _SATURATION if is_known else _PALER
-    hue, wanted = place * _TURN % 1, _BRIGHTNESS[place % len(_BRIGHTNESS)]
-    low, high = 0.0, 1.0
-    for _ in range(10):
-        middle = (low + high) / 2
-        is_dark = luminance(hls_to_rgb(hue, middle, saturation)) < wanted
-        low, high = (middle, high) if is_dark else (low, middle)
-    return "#" + "".join(f"{round(each * 255):02x}" for each in hls_to_rgb(hue, low, saturation))
-
-
-def luminance(parts: Sequence[float]) -> float:
-    """Return the relative luminance of red, green and blue (0 to 1), as WCAG defines it."""
-    linear = (c / 12.92 if c <= _LINEAR_BELOW else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-    return sum(share * each for share, each in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 _MOST_KEPT: Final = 64

@@ -19,12 +19,12 @@ from dashboard.show.charts.figure import (
     Drawing,
     DrawnFigure,
     PlotlyJson,
-    module_colour,
     on_axis,
     plain_layout,
     plain_name,
     typed,
 )
+from dashboard.show.charts.module_colour import module_colour
 
 HEIGHT: Final = 300
 OVERRUN_HEIGHT: Final = 220

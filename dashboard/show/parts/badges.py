@@ -11,7 +11,8 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.tracking.verdict import VerdictKind
-from dashboard.show.charts.figure import LONGEST_NAME, module_colour
+from dashboard.show.charts.figure import LONGEST_NAME
+from dashboard.show.charts.module_colour import module_colour
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),
