@@ -1,9 +1,9 @@
-"""Tokens with which programs use the management API, and requests that may be sent twice."""
+"""Tokens with which programs use the management API."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,13 +18,10 @@ from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import Person, find_person
 from dashboard.store.access.tokens import (
-    SavedReply,
     Token,
     add_token,
     end_tokens,
     note_token_use,
-    save_reply,
-    saved_reply,
     token_of_digest,
     token_of_id,
     valid_tokens,
@@ -65,10 +62,6 @@ LONGEST_LIFE: Final = timedelta(days=366)
 _TOKEN_BYTES: Final = 32
 _NOTED_EVERY: Final = timedelta(minutes=1)
 """How often the use of a token is written."""
-
-
-class KeyReused(InputError):
-    """An Idempotency-Key came with another request than before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,26 +145,6 @@ class Tokens(ApplicationSubject):
         """Return a token that was presented with the role of now; None if it has ended since."""
         with self._context.store.read() as connection:
             return token_of_id(connection, token.token_id, self._context.now())
-
-    def once(
-        self, token: Token, request_key: str, request: str, act: Callable[[], tuple[int, str]]
-    ) -> tuple[int, str, bool]:
-        """Act in one transaction with the record of its answer, unless that was done before.
-
-        Returns status, body, and whether they are the answer of then. `request` is everything that
-        was asked for; KeyReused where the key came with another one.
-        """
-        digested = digest(request)
-        with self._context.store.write_together() as connection:
-            now = self._context.now()
-            known = saved_reply(connection, token, request_key, now)
-            if known is None:
-                status, body = act()
-                save_reply(connection, token, request_key, SavedReply(digested, status, body), now)
-                return status, body, False
-        if known.request_digest != digested:
-            raise KeyReused("this Idempotency-Key came with another request: use a new one")
-        return known.status, known.body, True
 
 
 def actor_of(token: Token, at: datetime, address: str) -> Actor:

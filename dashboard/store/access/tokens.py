@@ -1,4 +1,4 @@
-"""Tokens of the management API, and what was answered to requests that may be repeated."""
+"""Tokens of the management API, each without its secret."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from dashboard.store.access.people import Person
 from dashboard.store.engine.connection import Connection
 from dashboard.store.schema import api_replies, api_tokens, people
 from dashboard.store.schema.columns import columns_of, read_as
-
-REPLIES_STAY_FOR = timedelta(hours=24)
-"""How long a request with the same Idempotency-Key gets the same answer."""
 
 _ENDED_STAY_FOR = timedelta(days=30)
 
@@ -43,15 +40,6 @@ class Token:
     def opens(self, subject: str) -> bool:
         """Whether requests about a subject may be made with it."""
         return self.subjects is None or subject in self.subjects
-
-
-@dataclass(frozen=True, slots=True)
-class SavedReply:
-    """The answer to a request; `request_digest` is that of what was asked for."""
-
-    request_digest: bytes
-    status: int
-    body: str
 
 
 def add_token(
@@ -115,29 +103,6 @@ def end_all_tokens(connection: Connection, at: datetime) -> None:
 def note_token_use(connection: Connection, token: Token, at: datetime) -> None:
     this = api_tokens.c.token_id == token.token_id
     connection.execute(update(api_tokens).where(this).values(last_used_at=at))
-
-
-def saved_reply(
-    connection: Connection, token: Token, request_key: str, now: datetime
-) -> SavedReply | None:
-    """Return what was answered to a request with this key within the last day."""
-    query = select(api_replies).where(
-        api_replies.c.token_id == token.token_id,
-        api_replies.c.request_key == request_key,
-        api_replies.c.at > now - REPLIES_STAY_FOR,
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else read_as(SavedReply, row, api_replies)
-
-
-def save_reply(
-    connection: Connection, token: Token, request_key: str, reply: SavedReply, at: datetime
-) -> None:
-    """Save an answer in the transaction of what it answers; those of yesterday are forgotten."""
-    connection.execute(delete(api_replies).where(api_replies.c.at <= at - REPLIES_STAY_FOR))
-    place = {"token_id": token.token_id, "request_key": request_key}
-    row = columns_of(api_replies, reply, **place, at=at)
-    connection.execute(api_replies.insert().values(**row))
 
 
 def _valid(now: datetime, *those: ColumnElement[bool]) -> Select[Any]:

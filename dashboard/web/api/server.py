@@ -22,8 +22,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.configuration_import import WrongConfiguration
+from dashboard.application.idempotency import KeyReused, act_once
 from dashboard.application.text import sentence
-from dashboard.application.tokens import KeyReused, Tokens, actor_of
+from dashboard.application.tokens import Tokens, actor_of
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
@@ -182,9 +183,9 @@ class ManagementApi:
             shown.append(_text(reply, reply.secrets))
             return HTTPStatus.OK, _text(reply, {})
 
-        tokens = Tokens(asked.application.context)
+        context = asked.application.context
         try:
-            once = partial(tokens.once, asked.token, key, whole, act)
+            once = partial(act_once, context, asked.token, key, whole, act)
             status, text, is_old = await to_thread.run_sync(once, limiter=self._limiter)
         finally:
             with self._lock:

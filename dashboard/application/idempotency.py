@@ -1,0 +1,40 @@
+"""Requests that may be sent twice: one with a known Idempotency-Key gets the answer of before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dashboard.application.context import ApplicationContext
+from dashboard.domain.people.access import digest
+from dashboard.errors import InputError
+from dashboard.store.access.saved_replies import SavedReply, save_reply, saved_reply
+from dashboard.store.access.tokens import Token
+
+
+class KeyReused(InputError):
+    """An Idempotency-Key came with another request than before."""
+
+
+def act_once(
+    context: ApplicationContext,
+    token: Token,
+    request_key: str,
+    request: str,
+    act: Callable[[], tuple[int, str]],
+) -> tuple[int, str, bool]:
+    """Act in one transaction with the record of its answer, unless that was done before.
+
+    Returns status, body, and whether they are the answer of then. `request` is everything that
+    was asked for; KeyReused where the key came with another one.
+    """
+    digested = digest(request)
+    with context.store.write_together() as connection:
+        now = context.now()
+        known = saved_reply(connection, token, request_key, now)
+        if known is None:
+            status, body = act()
+            save_reply(connection, token, request_key, SavedReply(digested, status, body), now)
+            return status, body, False
+    if known.request_digest != digested:
+        raise KeyReused("this Idempotency-Key came with another request: use a new one")
+    return known.status, known.body, True
