@@ -12,17 +12,9 @@ from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from dashboard.alert.delivery_queue import (
-    DeliveryQueue,
-    Elapsed,
-    QueueLimits,
-    ReleaseTimes,
-    RetryRule,
-    RetryTimes,
-    WorkerPool,
-    is_over,
-)
+from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits, ReleaseTimes, WorkerPool
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
+from dashboard.alert.retries import Elapsed, RetryRule, RetryTimes, is_dead
 from dashboard.domain.alerts.closing_plan import passed_over, plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
@@ -344,7 +336,7 @@ def record(
             connection, notification.notification_id, finished.answer, now
         )
         return DeliveryResult.SENT
-    if finished.result is DeliveryResult.DEFERRED and not is_over(notification, now, rule):
+    if not is_dead(notification, finished.result, now, rule):
         notification_claims.reschedule(
             connection, notification, finished.answer, now + finished.wait
         )

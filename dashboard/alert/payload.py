@@ -16,10 +16,7 @@ from dashboard.alert.compose import (
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
-from dashboard.domain.alerts.notification import (
-    Notification,
-    NotificationKind,
-)
+from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.statements import statements_in_words

@@ -23,9 +23,9 @@ from dashboard.alert.channels.http_exchange import (
     judge,
 )
 from dashboard.alert.compose import Links, NetworkName, name_in
-from dashboard.alert.delivery_queue import Elapsed
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
+from dashboard.alert.retries import Elapsed
 from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.notification import Recipient

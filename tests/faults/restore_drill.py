@@ -9,7 +9,7 @@ from typing import Final
 
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.people.access import Actor
-from dashboard.store.alerts.closings import count_held, release_held
+from dashboard.store.alerts.held_after_restore import count_held, release_held
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore

@@ -35,8 +35,8 @@ from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.alerts.closings import count_held
 from dashboard.store.alerts.conditions import grounds_of_row
+from dashboard.store.alerts.held_after_restore import count_held
 from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.alerts.recipients import is_to
 from dashboard.store.schema import (

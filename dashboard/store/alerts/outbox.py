@@ -16,8 +16,8 @@ from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
-from dashboard.store.alerts.closings import is_uncertain, restored_at
 from dashboard.store.alerts.grouping import IncidentGrouping
+from dashboard.store.alerts.held_after_restore import is_uncertain, restored_at
 from dashboard.store.alerts.notifications import (
     change_of,
     notification_id_of,

@@ -22,7 +22,7 @@ from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import end_all_sessions
 from dashboard.store.access.tokens import end_all_tokens
-from dashboard.store.alerts.closings import hold_pending
+from dashboard.store.alerts.held_after_restore import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, address_of, database_at, store_errors
 from dashboard.store.engine.disk import force_to_disk, unfinished_beside

@@ -12,9 +12,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
-from dashboard.alert.delivery_queue import QueueLimits, RetryRule
+from dashboard.alert.delivery_queue import QueueLimits
 from dashboard.alert.message import Message, always
 from dashboard.alert.notify import Notifier, expand_outbox
+from dashboard.alert.retries import RetryRule
 from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.recipients import Recipients
 from dashboard.domain.alerts.condition import State

@@ -9,14 +9,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_queue import (
-    FAILURES_BEFORE_PAUSE,
-    DeliveryQueue,
-    QueueLimits,
-    RetryRule,
-    RetryTimes,
-    is_over,
-)
+from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
+from dashboard.alert.retries import FAILURES_BEFORE_PAUSE, RetryRule, RetryTimes, is_dead
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
     Notification,
@@ -206,7 +200,7 @@ def test_message_that_breaks_the_connection_where_another_just_arrived_rests_by_
 def test_notification_is_given_up_after_seven_days_of_attempts(
     attempts: int, age: timedelta, *, is_given_up: bool
 ) -> None:
-    assert is_over(tried(attempts), A_MOMENT + age, RULE) is is_given_up
+    assert is_dead(tried(attempts), DeliveryResult.DEFERRED, A_MOMENT + age, RULE) is is_given_up
 
 
 NOW = timedelta(hours=1)

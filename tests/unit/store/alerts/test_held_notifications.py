@@ -6,13 +6,13 @@ from pathlib import Path
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.store.alerts.closings import (
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.held_after_restore import (
     SETTLING,
     count_held,
     discard_held,
     release_held,
 )
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
