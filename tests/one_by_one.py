@@ -15,7 +15,8 @@ from dashboard.domain.rejections.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.domain.tracking.verdict import Evidence, FollowUp
+from dashboard.domain.tracking.inclusion import FollowUp
+from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.engine.connection import Connection

@@ -25,8 +25,9 @@ from dashboard.domain.rejections.answer_template import (
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import Reason, explain, overrun
+from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.domain.tracking.statements import statements_in_words
-from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
+from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 

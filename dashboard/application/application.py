@@ -46,7 +46,7 @@ from dashboard.application.transaction_summary import TransactionSummary, read_t
 from dashboard.application.watches import Watches
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import tracked_among

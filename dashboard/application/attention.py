@@ -43,7 +43,7 @@ from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import capitalized, counted, listed, moment, size, span
-from dashboard.domain.health.troubles import CONFIRMED_BY
+from dashboard.domain.health.clock_jump import CONFIRMED_BY
 from dashboard.domain.markup import visible
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing

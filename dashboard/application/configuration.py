@@ -25,7 +25,7 @@ from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import MASK
 from dashboard.domain.tables import write_toml
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.store.tracking.search import TrackedFilter
 
 Table: TypeAlias = Mapping[str, Any]

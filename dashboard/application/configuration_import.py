@@ -46,7 +46,7 @@ from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import AddressOff, OffCause, RecipientProfile
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,

@@ -36,8 +36,8 @@ from dashboard.domain.rejections.search import (
     bare_beginning,
     parse_search,
 )
-from dashboard.domain.tracking.paste import Paste, WrongText
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.hashes_in_text import Paste, WrongText
+from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.store.rejections.search import search

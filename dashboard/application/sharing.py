@@ -18,7 +18,7 @@ from dashboard.domain.people.access import Action, Actor, digest
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import Voice
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.paste import LONGEST_CASE_ID
+from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.audit_log import note_action

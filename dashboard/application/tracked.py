@@ -20,7 +20,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import parse_search
-from dashboard.domain.tracking.paste import Remarks, written_tags
+from dashboard.domain.tracking.remarks import Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.domain.tracking.verdict import Need

@@ -28,7 +28,7 @@ from dashboard.cli.place import (
 from dashboard.domain.people.access import Actor, Way
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.tables import read_spreadsheet
-from dashboard.domain.tracking.paste import LONGEST_PASTE
+from dashboard.domain.tracking.hashes_in_text import LONGEST_PASTE
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings

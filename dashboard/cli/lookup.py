@@ -39,7 +39,7 @@ from dashboard.domain.rejections.answer_template import (
     Voice,
     parse_case_id,
 )
-from dashboard.domain.tracking.paste import Paste, read_lookup
+from dashboard.domain.tracking.hashes_in_text import Paste, read_lookup
 from dashboard.errors import InputError
 
 _SHOWN = 80

@@ -21,16 +21,16 @@ from dashboard.domain.rejections.search import (
     bare_beginning,
     parse_search,
 )
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
     LONGEST_TAGS,
-    parse_attempt,
     typed_tags,
     written_tags,
 )
+from dashboard.domain.tracking.written_dates import parse_attempt
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
 from dashboard.wire.decoding import format_timestamp, parse_timestamp

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.verdict import SETTLES_AFTER, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import SETTLES_AFTER, InclusionAnswer, InclusionQuestion
 from dashboard.errors import UpstreamError
 from dashboard.logs import get_logger
 

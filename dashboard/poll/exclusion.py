@@ -27,11 +27,7 @@ from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import (
-    cohorts_among,
-    leave_changed,
-    record_poll,
-)
+from dashboard.store.evidence.record_answers import cohorts_among, leave_changed, record_poll
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.archive import rejected_since, senders_of
 from dashboard.store.rejections.limits_end import known_end

@@ -19,7 +19,7 @@ from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.cadence import CadencePolicy, next_check, next_try
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
     FollowUp,
     InclusionAnswer,

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
-from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
 from dashboard.poll.block_follower import InclusionAsker
 from dashboard.poll.exclusion import ExclusionAsker, save_in_steps, save_rejections

@@ -12,7 +12,7 @@ from msgspec import Raw
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.reasons import LimitsEnd
-from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,

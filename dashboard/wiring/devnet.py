@@ -24,7 +24,7 @@ from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError, SettingsError
 from dashboard.serve.server import within_descriptors

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import save_rejections

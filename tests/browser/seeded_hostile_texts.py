@@ -28,7 +28,7 @@ from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection

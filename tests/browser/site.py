@@ -25,7 +25,7 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.settings import load_settings
 from dashboard.store.alerts.incident_list import open_incident_stories

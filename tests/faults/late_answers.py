@@ -24,7 +24,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence, conclude
 from dashboard.poll.exclusion import ExclusionAsker

@@ -32,7 +32,7 @@ from dashboard.domain.health.coverage import GapCause, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.errors import (

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track_all

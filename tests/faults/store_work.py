@@ -12,7 +12,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import TxHash, Wei
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.conditions import record_rejection

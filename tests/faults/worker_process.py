@@ -19,7 +19,7 @@ from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store

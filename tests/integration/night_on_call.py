@@ -23,7 +23,7 @@ from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.exclusion import save_rejections
 from dashboard.poll.lease import Clocks, Lease, Term

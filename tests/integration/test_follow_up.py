@@ -19,8 +19,9 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.cadence import calls_between
+from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.verdict import SETTLES_AFTER, Verdict, VerdictKind, conclude
+from dashboard.domain.tracking.verdict import Verdict, VerdictKind, conclude
 from dashboard.poll.block_follower import BlockReader, InclusionAsker
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, NetworkStore

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     FollowUp,
     Inclusion,
     InclusionAnswer,

@@ -13,7 +13,7 @@ from hypothesis.stateful import rule
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.poll.lease import Clocks
 from dashboard.poll.network_conditions import CoverageWatch
 from dashboard.store.engine.connection import Connection

@@ -15,7 +15,7 @@ from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.exclusion import save_rejections
 from dashboard.store.engine.connection import Connection

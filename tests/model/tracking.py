@@ -10,7 +10,7 @@ from typing import Final
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult as Became
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude

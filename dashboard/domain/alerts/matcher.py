@@ -15,7 +15,7 @@ from dashboard.domain.alerts.rule import CAUSE, ObservedChange, Severity
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind
-from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
+from dashboard.domain.tracking.remarks import LONGEST_LABEL, typed_tags
 from dashboard.errors import InputError
 
 INSTALLATION_NAME: Final = "installation"

@@ -25,7 +25,7 @@ from dashboard.domain.formatting import write_duration
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.quantity import Address, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import LONGEST_LABEL, tags_in
+from dashboard.domain.tracking.remarks import LONGEST_LABEL, tags_in
 from dashboard.errors import InputError
 
 MAIL: Final = "mail"

@@ -10,11 +10,7 @@ from operator import add
 from typing import Final, TypeVar, cast, overload
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import (
-    INCLUDED,
-    RejectedTransaction,
-    StatusClaim,
-)
+from dashboard.domain.rejections.exclusion import INCLUDED, RejectedTransaction, StatusClaim
 
 
 class FailureKind(StrEnum):

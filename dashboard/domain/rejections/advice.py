@@ -8,7 +8,7 @@ from dashboard.domain.formatting import moment
 from dashboard.domain.rejections.exclusion import EndedLimits
 from dashboard.domain.rejections.node_rule_messages import FAULT_OF_NODE, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.inclusion import FollowUp
 
 _FILL: Final = (
     "send another transaction with nonce {nonce}, such as a transfer of zero to the sender itself."

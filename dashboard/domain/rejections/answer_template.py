@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from dashboard.domain.markup import visible
-from dashboard.domain.tracking.paste import LONGEST_CASE_ID
+from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
 

@@ -11,8 +11,9 @@ from dashboard.domain.rejections.advice import first_step
 from dashboard.domain.rejections.exclusion import REPORTING_DELAY, EndedLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, overrun
+from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.domain.tracking.statements import statements_in_words
-from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
+from dashboard.domain.tracking.verdict import Evidence, VerdictKind
 
 _RECENT: Final = " The newest blocks can still be replaced, so look again in 15 minutes."
 _SEND_SAFELY: Final = (

@@ -21,7 +21,7 @@ from dashboard.domain.rejections.reasons import (
     in_brief,
     parse_reason,
 )
-from dashboard.domain.tracking.paste import read_paste
+from dashboard.domain.tracking.hashes_in_text import read_paste
 from dashboard.errors import InputError
 
 _BEGINNING: Final = re.compile(

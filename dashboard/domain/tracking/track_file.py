@@ -12,14 +12,13 @@ from typing import Final
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import write_csv
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.hashes_in_text import (
     MOST_PIECES,
-    NO_REMARKS,
-    Remarks,
     WrongText,
     read_paste,
     too_many_pieces,
 )
+from dashboard.domain.tracking.remarks import NO_REMARKS, Remarks
 from dashboard.domain.tracking.track_list import (
     ListedTransaction,
     TrackList,

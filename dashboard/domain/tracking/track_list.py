@@ -15,7 +15,8 @@ from typing import Final, TypeAlias
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import without_mark
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.hashes_in_text import Paste, WrongText, read_paste
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
@@ -23,14 +24,11 @@ from dashboard.domain.tracking.paste import (
     MOST_TAGS,
     NO_REMARKS,
     TAGS_LEFT_OUT,
-    Paste,
     Remarks,
-    WrongText,
-    read_attempt,
-    read_paste,
     typed_tags,
     written_tags,
 )
+from dashboard.domain.tracking.written_dates import read_attempt
 from dashboard.errors import InputError
 
 _COLUMNS: Final = {

@@ -9,7 +9,7 @@ from typing import Final
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.health.observation import Failure
-from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,
     QUERYABLE_WINDOW,
@@ -17,6 +17,7 @@ from dashboard.domain.rejections.exclusion import (
     EndedLimits,
     RejectedTransaction,
 )
+from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
 from dashboard.domain.tracking.statements import Statement, statements_in_words
 
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
@@ -37,95 +38,6 @@ class Need(StrEnum):
     REJECTED = "Rejected"
     SILENT = "Silent"
     ENDING = "Ending soon"
-
-
-SETTLES_AFTER: Final = timedelta(minutes=15)
-"""How long after it was first seen a block counts as final; Ethereum finalises in some 13 min."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inclusion:
-    """The block that holds a transaction, as its receipt says.
-
-    `is_successful` is false if the execution was reverted, None before EIP-658.
-    """
-
-    block_number: int
-    block_hash: bytes
-    is_successful: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InclusionQuestion:
-    """A hash to ask a node about; whose nonce it used is known from a record, if there is one."""
-
-    tx_hash: TxHash
-    sender: Address | None = None
-    nonce: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InclusionAnswer:
-    """What a node said of one hash; `inclusion` is None if it has no receipt.
-
-    `next_nonce` is the sender's at the newest block, read before the receipt was asked for; None
-    where the sender is not known.
-    """
-
-    tx_hash: TxHash
-    inclusion: Inclusion | None = None
-    next_nonce: int | None = None
-    failure: Failure | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """What is held of a transaction's end, as of the node's last answer.
-
-    `included_since` and `replaced_since` are when the present state was first seen; at most one
-    of them is set. Another transaction counts as the user of a nonce only after a second answer
-    says so: behind one address, a node may know the count before the receipt.
-    """
-
-    answered_at: datetime
-    inclusion: Inclusion | None = None
-    included_since: datetime | None = None
-    replaced_since: datetime | None = None
-    next_nonce: int | None = None
-    settled_at: datetime | None = None
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether another transaction used the nonce."""
-        return self.replaced_since is not None and self.answered_at > self.replaced_since
-
-
-def conclude_follow_up(
-    before: FollowUp | None, answer: InclusionAnswer, nonce: int | None, at: datetime
-) -> FollowUp:
-    """Return the follow-up after an answer without failure.
-
-    A receipt that vanished, or that names another block, starts again: the chain was reorganised.
-    A settled receipt stays when it vanishes: nodes prune receipts, and final blocks stay.
-    """
-    if before and before.settled_at and before.inclusion and answer.inclusion is None:
-        return before
-    included_since = replaced_since = None
-    if answer.inclusion is not None:
-        is_same = before is not None and before.inclusion == answer.inclusion
-        included_since = (before.included_since if before and is_same else None) or at
-    elif nonce is not None and answer.next_nonce is not None and answer.next_nonce > nonce:
-        replaced_since = (before.replaced_since if before else None) or at
-    since = included_since or replaced_since
-    is_settled = since is not None and at - since >= SETTLES_AFTER
-    return FollowUp(
-        answered_at=at,
-        inclusion=answer.inclusion,
-        included_since=included_since,
-        replaced_since=replaced_since,
-        next_nonce=answer.next_nonce,
-        settled_at=at if is_settled else None,
-    )
 
 
 class VerdictKind(StrEnum):

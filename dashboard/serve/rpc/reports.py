@@ -15,7 +15,7 @@ from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SaveStatus
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger

@@ -21,7 +21,8 @@ from dashboard.domain.markup import Markup, breakable, element, join
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import parse_case_id
 from dashboard.domain.rejections.reasons import in_brief, name_of, overrun
-from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
+from dashboard.domain.tracking.hashes_in_text import Paste, read_lookup
+from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.badges import verdict_badge

@@ -13,7 +13,7 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.tracking.paste import Paste, WrongText
+from dashboard.domain.tracking.hashes_in_text import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading

@@ -16,7 +16,8 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import read_spreadsheet
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.hashes_in_text import Paste
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
@@ -24,7 +25,6 @@ from dashboard.domain.tracking.paste import (
     LONGEST_TAGS,
     NO_REMARKS,
     TAGS_LEFT_OUT,
-    Paste,
     Remarks,
     typed_tags,
     written_tags,

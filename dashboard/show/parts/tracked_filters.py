@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard.application.application import Application
 from dashboard.domain.markup import plain_label, visible
 from dashboard.domain.people.access import Action
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_OWNER,

@@ -19,7 +19,7 @@ from dashboard.domain.markup import Markup, breakable, element, plain_label, vis
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.reasons import in_brief
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,

@@ -19,7 +19,7 @@ from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.domain.tracking.paste import LONGEST_LABEL, typed_tags
+from dashboard.domain.tracking.remarks import LONGEST_LABEL, typed_tags
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import (

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.tracking.paste import tags_in
+from dashboard.domain.tracking.remarks import tags_in
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.recipients import is_to, recipient_of_verification, recipients_in

@@ -14,8 +14,9 @@ from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.domain.tracking.statements import statements_in_words
-from dashboard.domain.tracking.verdict import Evidence, FollowUp
+from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.engine.batching import portions
 from dashboard.store.rejections.archive import versions_among

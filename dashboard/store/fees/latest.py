@@ -22,14 +22,8 @@ from dashboard.store.fees.stored_fees import (
     last_asked_at,
     latest_percentiles,
 )
-from dashboard.store.monitoring.answer_counts import (
-    StandingFailure,
-    standing_failures_of,
-)
-from dashboard.store.schema import (
-    base_fee_histories,
-    suggested_gas_fees,
-)
+from dashboard.store.monitoring.answer_counts import StandingFailure, standing_failures_of
+from dashboard.store.schema import base_fee_histories, suggested_gas_fees
 from dashboard.store.schema.columns import moment_of
 
 T = TypeVar("T")

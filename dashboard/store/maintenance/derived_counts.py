@@ -29,7 +29,7 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.tracking.paste import tags_in
+from dashboard.domain.tracking.remarks import tags_in
 from dashboard.store.maintenance.findings import Finding, first_of, rebuildable
 from dashboard.store.rejections.counts import recounted_days
 from dashboard.store.schema import (

@@ -11,9 +11,9 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from dashboard.domain.health.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.domain.health.observation import Spent
 from dashboard.domain.health.retention import StoreSize, growth_of
-from dashboard.domain.health.troubles import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.upsert import upsert, upsert_sums

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import ObservedChange, RuleScope
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tracking.paste import tags_in
+from dashboard.domain.tracking.remarks import tags_in
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.rejections import stored_rejection
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, and_, case, func, select
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     FollowUp,
     Inclusion,
     InclusionAnswer,

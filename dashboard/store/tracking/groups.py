@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks, written_tags
+from dashboard.domain.tracking.remarks import Remarks, written_tags
 from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import without_index

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import MOST_TAGS, Remarks, tags_in, written_tags
+from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, tags_in, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import WATCHED_FOR

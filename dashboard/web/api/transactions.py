@@ -18,7 +18,7 @@ from dashboard.domain.people.access import Action, Role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
-from dashboard.domain.tracking.paste import (
+from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,

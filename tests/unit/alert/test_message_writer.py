@@ -18,7 +18,7 @@ from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.alerts.conditions import record_transition

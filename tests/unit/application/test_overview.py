@@ -34,7 +34,7 @@ from dashboard.domain.fees.spells import UsualSpells
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import NO_REMARKS
+from dashboard.domain.tracking.remarks import NO_REMARKS
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store

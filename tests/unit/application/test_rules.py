@@ -23,7 +23,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import PendingCondition

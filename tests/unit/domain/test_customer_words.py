@@ -8,13 +8,9 @@ from datetime import timedelta
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
 from dashboard.domain.rejections.exclusion import EndedLimits, StatusClaim
 from dashboard.domain.rejections.reasons import parse_reason
+from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
 from dashboard.domain.tracking.statements import Said, Statement
-from dashboard.domain.tracking.verdict import (
-    Evidence,
-    FollowUp,
-    Inclusion,
-    VerdictKind,
-)
+from dashboard.domain.tracking.verdict import Evidence, VerdictKind
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 from tests.golden_texts import GoldenTexts
 

@@ -9,6 +9,7 @@ from itertools import combinations
 import pytest
 
 from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.clock_jump import CONFIRMED_BY, FURTHEST, ClockJump, unconfirmed_jump
 from dashboard.domain.health.coverage import (
     SHORTEST_GAP,
     Covered,
@@ -28,13 +29,7 @@ from dashboard.domain.health.observation import (
     times_of,
 )
 from dashboard.domain.health.retention import StoreSize, growth_of
-from dashboard.domain.health.troubles import (
-    CONFIRMED_BY,
-    FURTHEST,
-    ClockJump,
-    MailTrouble,
-    unconfirmed_jump,
-)
+from dashboard.domain.health.troubles import MailTrouble
 from tests.builders import A_MOMENT, A_NETWORK, seconds
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
     FollowUp,
     Inclusion,

@@ -31,7 +31,7 @@ from dashboard.domain.rejections.reasons import (
     parse_reason,
     purpose_of,
 )
-from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.domain.tracking.inclusion import FollowUp
 from tests.builders import A_MOMENT, a_rejection, seconds
 from tests.golden_texts import GoldenTexts
 

@@ -34,7 +34,7 @@ from dashboard.domain.alerts.rule_table import (
 )
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import tags_in
+from dashboard.domain.tracking.remarks import tags_in
 from dashboard.errors import InputError
 from tests.builders import (
     A_MOMENT,

@@ -19,7 +19,7 @@ from dashboard.domain.rejections.search import (
     parse_search,
     words_of_search,
 )
-from dashboard.domain.tracking.paste import Remarks, tags_in, typed_tags, written_tags
+from dashboard.domain.tracking.remarks import Remarks, tags_in, typed_tags, written_tags
 from dashboard.errors import InputError
 from tests.builders import (
     A_MOMENT,

@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import (
-    MOST_PIECES,
-    Remarks,
-    read_lookup,
-    read_paste,
-    written_tags,
-)
+from dashboard.domain.tracking.hashes_in_text import MOST_PIECES, read_lookup, read_paste
+from dashboard.domain.tracking.remarks import Remarks, written_tags
 from dashboard.domain.tracking.track_file import (
     TrackRequest,
     read_track_file,

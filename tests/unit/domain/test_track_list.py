@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.tracking.paste import (
-    MOST_TAGS,
-    TAGS_LEFT_OUT,
-    Remarks,
-)
+from dashboard.domain.tracking.remarks import MOST_TAGS, TAGS_LEFT_OUT, Remarks
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackList, in_words, track_lists
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 

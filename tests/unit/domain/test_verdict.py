@@ -14,14 +14,8 @@ from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
     RejectionStage,
 )
-from dashboard.domain.tracking.verdict import (
-    Evidence,
-    FollowUp,
-    Inclusion,
-    Verdict,
-    VerdictKind,
-    conclude,
-)
+from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
+from dashboard.domain.tracking.verdict import Evidence, Verdict, VerdictKind, conclude
 from tests.golden_texts import GoldenTexts
 
 HASH: Final = TxHash(bytes(32))

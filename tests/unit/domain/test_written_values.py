@@ -28,7 +28,7 @@ from dashboard.domain.rejections.answer_template import (
     template_mistakes,
 )
 from dashboard.domain.tables import cell, read_spreadsheet, without_mark, write_csv, write_toml
-from dashboard.domain.tracking.paste import LONGEST_CASE_ID
+from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
 

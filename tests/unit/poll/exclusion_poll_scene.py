@@ -10,7 +10,7 @@ from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.reasons import LimitsEnd
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll

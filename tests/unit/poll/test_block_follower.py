@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.block_follower import BlockFollower
 from dashboard.upstream.blocks import BlockStream

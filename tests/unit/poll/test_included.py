@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import INCLUDED, StatusClaim
-from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import record_inclusion_answers

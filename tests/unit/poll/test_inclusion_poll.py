@@ -12,14 +12,13 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
-    VerdictKind,
-    conclude,
 )
+from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import record_transition

@@ -10,15 +10,9 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.verdict import (
-    Evidence,
-    Inclusion,
-    InclusionAnswer,
-    InclusionQuestion,
-    VerdictKind,
-    conclude,
-)
+from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store

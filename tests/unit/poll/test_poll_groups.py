@@ -14,7 +14,7 @@ from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll

@@ -14,12 +14,8 @@ from dashboard.application.transaction_summary import NetworkFinding, Transactio
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.answer_template import Voice
 from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
-from dashboard.domain.tracking.verdict import (
-    Inclusion,
-    InclusionAnswer,
-    InclusionQuestion,
-    VerdictKind,
-)
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash

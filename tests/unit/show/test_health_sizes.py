@@ -17,8 +17,8 @@ from dashboard.application.health import (
     growth,
     until_full,
 )
+from dashboard.domain.health.clock_jump import ClockJump
 from dashboard.domain.health.retention import StoreSize
-from dashboard.domain.health.troubles import ClockJump
 from dashboard.show.parts.health_cards import store_part, worker_part
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store

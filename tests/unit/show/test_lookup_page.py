@@ -16,7 +16,8 @@ from dashboard.domain.health.observation import Cost, ExclusionAnswer, Spent
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
-from dashboard.domain.tracking.paste import Remarks, read_lookup
+from dashboard.domain.tracking.hashes_in_text import read_lookup
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store

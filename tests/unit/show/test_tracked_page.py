@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.domain.people.access import Actor
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import (
     TrackRequest,
     read_track_file,

@@ -16,7 +16,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import WIRE_STAGES
-from dashboard.domain.tracking.paste import NO_REMARKS
+from dashboard.domain.tracking.remarks import NO_REMARKS
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.show.parts.wall import split
 from dashboard.store.engine.engine import Store

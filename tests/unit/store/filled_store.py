@@ -23,7 +23,7 @@ from dashboard.domain.people.recipients import (
     SuspectAddress,
 )
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident

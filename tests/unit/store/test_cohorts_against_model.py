@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store

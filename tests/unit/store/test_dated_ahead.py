@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectionStage
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.domain.tracking.verdict import InclusionQuestion
+from dashboard.domain.tracking.inclusion import InclusionQuestion
 from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import queryable_record

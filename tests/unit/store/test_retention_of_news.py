@@ -12,8 +12,8 @@ from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Spent
 from dashboard.domain.people.access import Action, Actor, KeyLimits
+from dashboard.domain.tracking.inclusion import InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import record_transition

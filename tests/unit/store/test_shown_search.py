@@ -11,7 +11,7 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import in_brief, name_of, parse_reason
 from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.store.engine.engine import Store

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.upstream.node import LARGEST_BATCH, InclusionClient, NodeClient
 from tests.builders import a_hash, an_address
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result

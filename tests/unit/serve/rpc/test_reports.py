@@ -14,7 +14,7 @@ from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.people.access import Actor, ApiKey
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.rpc.reports import ReportSaver

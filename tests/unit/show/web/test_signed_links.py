@@ -22,7 +22,7 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import link_key, make_link_key

@@ -8,7 +8,7 @@ from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.incidents import all_open_incidents
 from dashboard.store.alerts.notification_claims import mark_sent

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import (
     mark_dead,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store

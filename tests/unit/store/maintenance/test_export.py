@@ -14,7 +14,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import ModuleOverflow
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, text
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store

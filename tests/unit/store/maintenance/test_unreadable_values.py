@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.people.access import Actor
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store

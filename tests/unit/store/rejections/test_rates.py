@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.rates import count_arrivals

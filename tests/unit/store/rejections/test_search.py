@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.counts import count_rejections, rank_senders

@@ -6,16 +6,15 @@ from typing import Final
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.verdict import (
+from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
     FollowUp,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
-    VerdictKind,
-    conclude,
 )
+from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,

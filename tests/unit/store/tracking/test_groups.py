@@ -10,18 +10,11 @@ from sqlalchemy import Connection
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import MOST_TAGS, Remarks, written_tags
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
-from dashboard.domain.tracking.verdict import (
-    ENDS_WITHIN,
-    SILENT_AFTER,
-    WATCHED_FOR,
-    Inclusion,
-    InclusionAnswer,
-    InclusionQuestion,
-    Need,
-)
+from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup

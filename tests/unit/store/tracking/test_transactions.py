@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.tracking.paste import parse_attempt, read_attempt
+from dashboard.domain.tracking.written_dates import parse_attempt, read_attempt
 from dashboard.errors import InputError
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -1,0 +1,123 @@
+"""Transaction hashes in any text that people paste: in lists, mails and explorer links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from dashboard.domain.formatting import counted
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
+
+MOST_LOOKED_UP: Final = 10_000
+"""Transactions of one look-up."""
+
+LONGEST_PASTE: Final = 4_000_000
+"""Characters of one look-up: 400 for each transaction."""
+
+MOST_PIECES: Final = 100_000
+"""Hashes and pieces that are none, of one text; what has more is no list of transactions."""
+
+_FILLING: Final = " \t,;\"'"
+"""What a line may hold beside anything of use."""
+
+_HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
+_ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
+_ATTEMPT: Final = re.compile(
+    r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*(?:(?:…|\.\.\.)[0-9a-fA-F]*)?", re.ASCII
+)
+_NO_HASH: Final = "holds no transaction hash"
+_LIKE_A_HASH: Final = re.compile(r"0[xX]|[0-9a-fA-F]{6}|…|\.\.\.", re.ASCII)
+_PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongText:
+    """A piece of a paste that holds no hash; `line` counts from 1, `text` is as it was given."""
+
+    line: int
+    text: str
+    why: str
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether nothing in it looks like a hash or a part of one, as in a greeting."""
+        return self.why == _NO_HASH and not _LIKE_A_HASH.search(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """What a paste holds: each hash once in the order given, and what could not be used."""
+
+    hashes: tuple[TxHash, ...] = ()
+    repeated: int = 0
+    wrong: tuple[WrongText, ...] = ()
+
+
+def read_lookup(text: str) -> Paste:
+    """Read what to look up; InputError says how much it is if it is too much for once."""
+    if len(text) > LONGEST_PASTE:
+        raise InputError(
+            f"the text has {len(text):,} characters: give at most {LONGEST_PASTE:,} at once"
+        )
+    paste = read_paste(text)
+    if len(paste.hashes) > MOST_LOOKED_UP:
+        raise InputError(
+            f"the text holds {len(paste.hashes):,} transaction hashes: "
+            f"give at most {MOST_LOOKED_UP:,} at once"
+        )
+    return paste
+
+
+def read_paste(text: str) -> Paste:
+    """Find hashes between commas, blanks, quotes and inside explorer links.
+
+    Other columns of a line that holds a hash (an address, an amount, a name) are passed over;
+    what begins like a hash and is none is named, and so is a line without any hash. InputError
+    beyond `MOST_PIECES`: each piece that is named takes memory.
+    """
+    found: list[TxHash] = []
+    wrong: list[WrongText] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip(_FILLING):
+            continue
+        hashes = [TxHash(bytes.fromhex(match[1])) for match in _HASH.finditer(line)]
+        found += hashes
+        room = MOST_PIECES - len(found) - len(wrong)
+        wrong += islice(_wrong_pieces(number, line, has_hash=bool(hashes)), max(room, 0) + 1)
+        if len(found) + len(wrong) > MOST_PIECES:
+            raise InputError(too_many_pieces())
+    hashes_once = tuple(dict.fromkeys(found))
+    return Paste(hashes_once, len(found) - len(hashes_once), tuple(wrong))
+
+
+def too_many_pieces() -> str:
+    """Say that a text is too much for once."""
+    return (
+        f"the text has more than {MOST_PIECES:,} hashes and other pieces: "
+        f"give at most {MOST_LOOKED_UP:,} transactions at once"
+    )
+
+
+def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongText]:
+    found = _ATTEMPT.finditer(_HASH.sub(" ", line))
+    attempts = [match[0] for match in islice(found, MOST_PIECES + 1)]
+    attempts = [text for text in attempts if not (has_hash and _ADDRESS.fullmatch(text))]
+    for text in attempts:
+        yield WrongText(number, text, _why_no_hash(text))
+    if not has_hash and not attempts:
+        yield WrongText(number, line.strip(), _NO_HASH)
+
+
+def _why_no_hash(text: str) -> str:
+    if _ADDRESS.fullmatch(text):
+        return "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"
+    digits = text[2:]
+    if _PART.fullmatch(digits):
+        return "is part of a hash, and no known transaction has it; give all 64 digits"
+    if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
+        return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
+    return f"has {counted(len(digits), 'hexadecimal digit')}; a transaction hash has 64"
