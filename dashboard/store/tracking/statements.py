@@ -33,7 +33,7 @@ from dashboard.store.schema.columns import columns_of, read_as
 _LOWEST: Final = TxHash(bytes(TxHash.LENGTH))
 _HASH: Final = endpoint_statements.c.tx_hash
 _ANY: Final = select(_HASH).where(_HASH >= _LOWEST).limit(1)  # by its index
-_SAID_TO_THE: Final = timedelta(hours=1)
+_SAID_AGAIN_EVERY: Final = timedelta(hours=1)
 """The same statement updates `last_said_at` at most this often."""
 
 
@@ -61,7 +61,7 @@ def record_statements(
             continue
         new, before = Statement.of(each, asked_at), known.get(each.endpoint)
         if before is not None and (before.said, before.claim) == (new.said, new.claim):
-            if asked_at - before.last_said_at < _SAID_TO_THE:
+            if asked_at - before.last_said_at < _SAID_AGAIN_EVERY:
                 continue
             new = replace(new, said_at=before.said_at)
         rows[each.tx_hash, each.endpoint] = _row(network_id, each.tx_hash, new)
