@@ -80,7 +80,7 @@ def keys(asked: Asked) -> Found:
 
 
 @endpoints.at(
-    "POST /keys", "Make an API key", _KEY, Action.CREATE_KEY, NewApiKey, secrets=("key", "secret")
+    "POST /keys", "Create an API key", _KEY, Action.CREATE_KEY, NewApiKey, secrets=("key", "secret")
 )
 def create_key(asked: Asked) -> Reply:
     said: NewApiKey = asked.body
@@ -91,7 +91,7 @@ def create_key(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /keys/{name}/rotation",
-    "Give an API key another secret",
+    "Rotate an API key",
     _KEY,
     Action.ROTATE_KEY,
     Rotation,
@@ -102,7 +102,9 @@ def rotate_key(asked: Asked) -> Reply:
     return _key(asked, asked.name, Keys(asked.context).rotate(asked.name, grace, asked.by))
 
 
-@endpoints.at("PATCH /keys/{name}", "Change what an API key may do", _KEY, Action.LIMIT_KEY, Limits)
+@endpoints.at(
+    "PATCH /keys/{name}", "Change the limits of an API key", _KEY, Action.LIMIT_KEY, Limits
+)
 def limit_key(asked: Asked) -> Reply:
     Keys(asked.context).limit(asked.name, asked.body.applied_to, asked.by)
     return _key(asked, asked.name)
@@ -154,7 +156,7 @@ def invite(asked: Asked) -> Reply:
 
 
 @endpoints.at(
-    "PATCH /people/{name}", "Give somebody another role", "name role", Action.CHANGE_ROLE, NewRole
+    "PATCH /people/{name}", "Change the role of somebody", "name role", Action.CHANGE_ROLE, NewRole
 )
 def change_role(asked: Asked) -> Reply:
     role: Role = asked.body.role
@@ -164,7 +166,7 @@ def change_role(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /people/{name}/disable",
-    "Keep somebody out for a time, and end their sessions",
+    "Disable somebody and end their sessions",
     "name state tokens",
     Action.DISABLE_PERSON,
 )
@@ -175,7 +177,7 @@ def disable_person(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /people/{name}/enable",
-    "Let somebody sign in again",
+    "Enable somebody again",
     "name state",
     Action.ENABLE_PERSON,
 )
@@ -186,7 +188,7 @@ def enable_person(asked: Asked) -> Reply:
 
 @endpoints.at(
     "DELETE /people/{name}/sessions",
-    "End every session of a person",
+    "End all sessions of somebody",
     "name ended",
     Action.END_SESSION,
 )
@@ -197,7 +199,7 @@ def end_sessions_of(asked: Asked) -> Reply:
 
 @endpoints.at(
     "DELETE /people/{name}",
-    "Let somebody sign in no more",
+    "Remove somebody",
     "name state tokens",
     Action.REMOVE_PERSON,
 )
@@ -247,7 +249,7 @@ class NewToken(Fields):
 
 @endpoints.at(
     "POST /tokens",
-    "Make a token",
+    "Create a token",
     "name role person subjects endsAt",
     Action.CREATE_TOKEN,
     NewToken,

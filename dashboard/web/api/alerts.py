@@ -86,7 +86,7 @@ class HandOver(Fields):
 
 
 @endpoints.at(
-    "POST /incidents/{id}/acknowledge", "Own an incident", _STORY, Action.ACKNOWLEDGE, Noted
+    "POST /incidents/{id}/acknowledge", "Acknowledge an incident", _STORY, Action.ACKNOWLEDGE, Noted
 )
 def acknowledge(asked: Asked) -> Reply:
     ask = asked.application.incidents
@@ -102,7 +102,7 @@ class Several(Fields):
 
 @endpoints.at(
     "POST /incidents/acknowledge",
-    "Own several incidents",
+    "Acknowledge several incidents",
     "incidents",
     Action.ACKNOWLEDGE,
     Several,
@@ -113,7 +113,7 @@ def acknowledge_all(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /incidents/unacknowledge",
-    "Own several incidents no more",
+    "Unacknowledge several incidents",
     "incidents",
     Action.UNACKNOWLEDGE,
     Several,
@@ -124,7 +124,7 @@ def unacknowledge_all(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /incidents/{id}/unacknowledge",
-    "Own an incident no more",
+    "Unacknowledge an incident",
     _STORY,
     Action.UNACKNOWLEDGE,
     Noted,
@@ -136,7 +136,7 @@ def unacknowledge(asked: Asked) -> Reply:
 
 @endpoints.at(
     "POST /incidents/{id}/hand-over",
-    "Let somebody else own an incident",
+    "Hand an incident over",
     _STORY,
     Action.HAND_OVER,
     HandOver,
@@ -226,7 +226,7 @@ _offer(
     SilenceKind.SILENCE,
     Action.SILENCE,
     Action.END_SILENCE,
-    ("Silence what matchers fit", "End a silence"),
+    ("Add a silence", "End a silence"),
 )
 _offer(
     "/maintenance-windows",
@@ -234,7 +234,7 @@ _offer(
     SilenceKind.MAINTENANCE,
     Action.PLAN_MAINTENANCE,
     Action.END_MAINTENANCE,
-    ("Hold notifications of what matchers fit", "End a maintenance window"),
+    ("Add a maintenance window", "End a maintenance window"),
 )
 
 
@@ -244,7 +244,7 @@ class RuleSet(Fields):
     rules: dict[str, dict[str, Any]]
 
 
-@endpoints.at("GET /rules", "The rules in force, as one document", "rules")
+@endpoints.at("GET /rules", "All rules, as one document", "rules")
 def rules(asked: Asked) -> Reply:
     return Reply.of_version(asked.application.rules.document())
 
@@ -256,7 +256,7 @@ def rule_states(asked: Asked) -> Found:
 
 @endpoints.at(
     "PUT /rules",
-    "Let these rules be in force, and no others",
+    "Replace all rules",
     "rules",
     Action.CHANGE_RULE,
     RuleSet,

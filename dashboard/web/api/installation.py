@@ -230,7 +230,7 @@ class GivenConfiguration(Fields):
 
 @endpoints.at(
     "PUT /configuration",
-    "Take what a file says: all of it, or nothing if it has a mistake",
+    "Import a file: all of it, or nothing if it has a mistake",
     "isDone changes left",
     Action.IMPORT,
     GivenConfiguration,

@@ -97,7 +97,7 @@ class Lookup(Fields):
     ask: bool = False
 
 
-@endpoints.at("POST /lookups", "What is known of transactions", "asOf transactions", body=Lookup)
+@endpoints.at("POST /lookups", "Look transactions up", "asOf transactions", body=Lookup)
 def look_up(asked: Asked) -> Reply:
     wanted: Lookup = asked.body
     application, context = asked.application, asked.context
@@ -198,7 +198,7 @@ class Said(Fields):
 
 @endpoints.at(
     "PATCH /tracked/{hash}",
-    "Change what is said of a tracked transaction",
+    "Edit a tracked transaction",
     "txHash label note caseId owner tags",
     Action.EDIT_TRACKED,
     Said,
@@ -222,7 +222,7 @@ def _entry(asked: Asked) -> TrackedEntry:
 
 
 @endpoints.at(
-    "DELETE /tracked/{hash}", "Track a transaction no more", "txHash result", Action.UNTRACK
+    "DELETE /tracked/{hash}", "Stop tracking a transaction", "txHash result", Action.UNTRACK
 )
 def untrack(asked: Asked) -> Reply:
     if not asked.application.tracked.stop((asked.tx_hash,), asked.by):
@@ -245,7 +245,7 @@ class Share(Fields):
 
 @endpoints.at(
     "POST /shares",
-    "Share what became of one transaction",
+    "Share the outcome of one transaction",
     "number txHash endsAt",
     Action.SHARE,
     Share,
@@ -293,7 +293,7 @@ def watch(asked: Asked) -> Reply:
 
 
 @endpoints.at(
-    "DELETE /senders/{sender}", "Watch a sender no more", "from result", Action.UNWATCH_SENDER
+    "DELETE /senders/{sender}", "Stop watching a sender", "from result", Action.UNWATCH_SENDER
 )
 def unwatch(asked: Asked) -> Reply:
     if not asked.application.senders.unwatch(asked.sender, asked.by):
