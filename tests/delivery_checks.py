@@ -11,8 +11,8 @@ from uuid import UUID
 from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
-from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -31,11 +31,11 @@ from tests.saved_record import save_record
 from tests.waiting import PATIENCE
 
 LEASE = timedelta(seconds=20)
-_UNLIMITED = Pace(largest_hourly=1_000_000)
-PATIENT = DeliveryPolicy(patience=timedelta(seconds=PATIENCE), pace=_UNLIMITED)
+_UNLIMITED = HourlyCap(largest_hourly=1_000_000)
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=PATIENCE), cap=_UNLIMITED)
 """Every message has the time that it needs, and none is merged with another."""
 
-HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=_UNLIMITED)
+HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), cap=_UNLIMITED)
 """A message that is held is left to the next rounds."""
 
 

@@ -16,8 +16,8 @@ from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits, ReleaseTi
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.retries import Elapsed, RetryRule, RetryTimes, is_dead
 from dashboard.domain.alerts.closing_plan import passed_over, plan_closings
+from dashboard.domain.alerts.hourly_cap import Closing, HourlyCap, OpenNotification
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
-from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import Clock
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
@@ -49,7 +49,7 @@ class DeliveryPolicy:
     patience: timedelta = timedelta(milliseconds=250)
     limits: QueueLimits = field(default_factory=QueueLimits)
     retry: RetryRule = field(default_factory=RetryRule)
-    pace: Pace = field(default_factory=Pace)
+    cap: HourlyCap = field(default_factory=HourlyCap)
 
 
 class Deliverer:
@@ -163,12 +163,12 @@ class Deliverer:
         planned: dict[Recipient, list[Closing]] = {}
         late: set[UUID] = set()
         for recipient, some in due.items():
-            traffic, pace = traffic_to(connection, recipient, now), self._policy.pace.of(recipient)
+            traffic, cap = traffic_to(connection, recipient, now), self._policy.cap.of(recipient)
             is_back = recipient in self._back or self._retries.is_failing(recipient)
-            closings = plan_closings(some, traffic, now, pace, is_back=is_back)
+            closings = plan_closings(some, traffic, now, cap, is_back=is_back)
             if closings:
                 planned[recipient] = closings
-            late |= {*passed_over(some, closings, traffic, now, pace)}
+            late |= {*passed_over(some, closings, traffic, now, cap)}
         self._back.clear()
         known = {each.notification_id for some in due.values() for each in some if each.was_capped}
         return planned, sorted(late - known)

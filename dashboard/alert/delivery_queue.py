@@ -11,8 +11,8 @@ from typing import TypeAlias
 from uuid import UUID
 
 from dashboard.alert.retries import Elapsed
+from dashboard.domain.alerts.hourly_cap import OpenNotification
 from dashboard.domain.alerts.notification import Notification, Recipient
-from dashboard.domain.alerts.pace import OpenNotification
 
 _Task: TypeAlias = Callable[[], None]
 

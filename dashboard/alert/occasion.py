@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
+from dashboard.domain.alerts.hourly_cap import LATE_AFTER
 from dashboard.domain.alerts.incident import Incident, IncidentEvent
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
-from dashboard.domain.alerts.pace import LATE_AFTER
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.markup import unlinked, unlinked_name

@@ -12,8 +12,8 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
+from dashboard.domain.alerts.hourly_cap import LARGEST_HOURLY, HourlyCap
 from dashboard.domain.alerts.notification import NO_DOMAIN, Recipient
-from dashboard.domain.alerts.pace import LARGEST_HOURLY, Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.fees.spells import HoldPeriods
@@ -248,8 +248,8 @@ class PageSettings:
     choosing: Choosing | None = None
 
     @property
-    def pace(self) -> Pace:
-        return Pace(self.largest_hourly, uncapped=self.recipients.alertmanagers)
+    def hourly_cap(self) -> HourlyCap:
+        return HourlyCap(self.largest_hourly, uncapped=self.recipients.alertmanagers)
 
 
 NO_SETTINGS: Final = PageSettings()

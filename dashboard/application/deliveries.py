@@ -12,8 +12,8 @@ from uuid import UUID
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.closing_plan import expected_at
+from dashboard.domain.alerts.hourly_cap import HourlyCap, RecipientTraffic
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
-from dashboard.domain.alerts.pace import Pace, RecipientTraffic
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor
@@ -173,18 +173,18 @@ class Notifications(ApplicationSubject):
     def _progress(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
         """Say where each of these stands."""
         now, settings = self._context.now(), self._context.settings
-        pace = settings.pace
+        cap = settings.hourly_cap
         recipients = {each.recipient for each in found if waits_to_close(each, now)}
         traffic = {to: traffic_to(connection, to, now) for to in recipients}
         due = open_notifications(connection) if recipients else []
         expected: dict[UUID, datetime] = {}
         for to in recipients:
             of_recipient = [each for each in due if each.recipient == to and each.release_at <= now]
-            expected |= expected_at(of_recipient, traffic[to], now, pace.of(to))
+            expected |= expected_at(of_recipient, traffic[to], now, cap.of(to))
         return [
             progress_words(
                 each,
-                Waiting(now, pace, traffic.get(each.recipient), expected.get(each.notification_id)),
+                Waiting(now, cap, traffic.get(each.recipient), expected.get(each.notification_id)),
             )
             for each in found
         ]
@@ -230,7 +230,7 @@ class Waiting:
     """
 
     now: datetime
-    pace: Pace
+    cap: HourlyCap
     traffic: RecipientTraffic | None = None
     expected_at: datetime | None = None
 
@@ -324,8 +324,8 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
         return "waits until earlier ones are delivered"
     at = waiting.expected_at
     if at is not None and at > now:
-        cap = f"at most {waiting.pace.largest_hourly:,} an hour, spread over it"
-        return f"waits for its turn until {moment_near(at, now)} ({cap})"
+        most = f"at most {waiting.cap.largest_hourly:,} an hour, spread over it"
+        return f"waits for its turn until {moment_near(at, now)} ({most})"
     return "for its first attempt"
 
 

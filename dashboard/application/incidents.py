@@ -173,7 +173,7 @@ class Incidents(ApplicationSubject):
             return found
         due_at = max(found.at, now)
         opens_at = min(
-            self._context.settings.pace.of(each.recipient).opens_at(
+            self._context.settings.hourly_cap.of(each.recipient).opens_at(
                 traffic_to(connection, each.recipient, now), due_at, Precedence.REMINDER
             )
             for each in story.notified

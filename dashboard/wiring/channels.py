@@ -26,7 +26,7 @@ from dashboard.alert.message import (
 )
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
@@ -168,8 +168,8 @@ def open_notifier(
     writer = MessageWriter(store, templates, configured, programs)
     own = {**open_channels(settings), MAIL: MailInForce(settings, store)}
     sending = Sending(channels or own, writer.write)
-    pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
-    policy = DeliveryPolicy(pace=pace)
+    cap = HourlyCap(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
+    policy = DeliveryPolicy(cap=cap)
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     domain = message_domain(in_force(settings, store))
     return Notifier(store, configured, deliverer, clocks.now, domain=domain)

@@ -17,6 +17,7 @@ from sqlalchemy import Row, select
 from dashboard.application.context import ApplicationContext
 from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.hourly_cap import LARGEST_HOURLY
 from dashboard.domain.alerts.incident import (
     IncidentState,
     acknowledge,
@@ -27,7 +28,6 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.pace import LARGEST_HOURLY
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest

@@ -15,8 +15,8 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
@@ -160,7 +160,7 @@ def test_others_on_the_channel_get_theirs_while_addresses_that_swallow_everythin
 
     with mail_server(inbox) as port:
         sending = Sending({"mail": channel_to(port, FOR_EVER)}, message_about)
-        policy = DeliveryPolicy(pace=Pace(largest_hourly=1_000))
+        policy = DeliveryPolicy(cap=HourlyCap(largest_hourly=1_000))
         deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
         notifier = Notifier(store, ConfiguredRecipients(tuple(alive)), deliverer, utc_now, alone)
         token = take_lease(store)

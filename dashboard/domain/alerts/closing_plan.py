@@ -7,15 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence
-from dashboard.domain.alerts.pace import (
+from dashboard.domain.alerts.hourly_cap import (
     HOUR,
     LATE_AFTER,
     Closing,
+    HourlyCap,
     OpenNotification,
-    Pace,
     RecipientTraffic,
 )
+from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence
 from dashboard.domain.alerts.rule_keys import MAIL
 
 
@@ -23,7 +23,7 @@ def plan_closings(
     due: Sequence[OpenNotification],
     traffic: RecipientTraffic,
     now: datetime,
-    pace: Pace,
+    cap: HourlyCap,
     *,
     is_back: bool = False,
 ) -> list[Closing]:
@@ -46,7 +46,7 @@ def plan_closings(
         replace(each, delay=_why_late(late[each.notification_id], by_server=by_server))
         if each.notification_id in late
         else each
-        for each in _planned(due, traffic, now, pace, is_back=is_back)
+        for each in _planned(due, traffic, now, cap, is_back=is_back)
     ]
 
 
@@ -55,7 +55,7 @@ def passed_over(
     closings: Sequence[Closing],
     traffic: RecipientTraffic,
     now: datetime,
-    pace: Pace,
+    cap: HourlyCap,
 ) -> list[UUID]:
     """Return which of the due notifications of one recipient the cap lets not go now.
 
@@ -67,15 +67,15 @@ def passed_over(
 
     def has_room(each: OpenNotification, rank: Precedence) -> bool:
         if each.is_urgent:
-            return pace.urgent_room(traffic, now) > 0
-        return pace.room(traffic, now, rank) > 0
+            return cap.urgent_room(traffic, now) > 0
+        return cap.room(traffic, now, rank) > 0
 
     ranked = _ranked([each for each in waiting if not each.is_digest])
     return [each.notification_id for rank, each in ranked if not has_room(each, rank)]
 
 
 def expected_at(
-    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
+    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, cap: HourlyCap
 ) -> dict[UUID, datetime]:
     """Return when each due notification of one recipient goes if nothing else is added meanwhile.
 
@@ -84,11 +84,11 @@ def expected_at(
     found: dict[UUID, datetime] = {}
     waiting, at = list(due), now
     while waiting and at <= now + HOUR:
-        closings = plan_closings(waiting, traffic, at, pace)
+        closings = plan_closings(waiting, traffic, at, cap)
         gone = [id_ for each in closings for id_ in (each.notification_id, *each.merged)]
         traffic, waiting = _after(waiting, closings, traffic, at)
         found |= dict.fromkeys(gone, at)
-        opens = [pace.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
+        opens = [cap.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
         later = [each for each in opens if each > at]
         if not (gone or later):
             break
@@ -120,38 +120,38 @@ def _planned(
     due: Sequence[OpenNotification],
     traffic: RecipientTraffic,
     now: datetime,
-    pace: Pace,
+    cap: HourlyCap,
     *,
     is_back: bool,
 ) -> list[Closing]:
     urgent = [each for each in due if each.is_urgent]
-    closings = _fitted(urgent, pace.urgent_room(traffic, now), pace)
+    closings = _fitted(urgent, cap.urgent_room(traffic, now), cap)
     ranked = _ranked([each for each in due if not (each.is_urgent or each.is_digest)])
     usual = [each for _, each in ranked]
     rest = [each for each in usual if not each.is_reminder]
     first = [each for rank, each in ranked if rank <= Precedence.OPENING]
     traffic, _ = _after(urgent, closings, traffic, now)
-    room = pace.room(traffic, now, Precedence.OPENING if first else Precedence.CHANGE)
+    room = cap.room(traffic, now, Precedence.OPENING if first else Precedence.CHANGE)
     waited = sum(is_back or each.was_held for each in usual)
     if rest and waited > 1 and rest[0].recipient.channel == MAIL:
-        return closings + (_summary(usual, pace) if room else [])
+        return closings + (_summary(usual, cap) if room else [])
     late = sum(is_back or each.was_held or now - each.release_at > LATE_AFTER for each in rest)
     if late > 1:
-        going = _fitted(rest, min(room, 1), pace)
+        going = _fitted(rest, min(room, 1), cap)
         traffic, _ = _after(rest, going, traffic, now)
     else:
-        going = _fitted(first, room, pace)
+        going = _fitted(first, room, cap)
         traffic, _ = _after(first, going, traffic, now)
         others = rest[len(first) :]
-        following = _fitted(others, pace.room(traffic, now, Precedence.CHANGE), pace)
+        following = _fitted(others, cap.room(traffic, now, Precedence.CHANGE), cap)
         traffic, _ = _after(others, following, traffic, now)
         going += following
     closings += going
     reminders = [each for each in usual if each.is_reminder]
     if reminders:
-        closings += _fitted(reminders, pace.room(traffic, now, Precedence.REMINDER), pace)
+        closings += _fitted(reminders, cap.room(traffic, now, Precedence.REMINDER), cap)
     digests = [each for each in due if each.is_digest]
-    if digests and not closings and pace.room(traffic, now, Precedence.CHANGE):
+    if digests and not closings and cap.room(traffic, now, Precedence.CHANGE):
         closings = [Closing(digests[0].notification_id)]
     return closings
 
@@ -173,17 +173,17 @@ def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotif
     return ranked
 
 
-def _summary(due: Sequence[OpenNotification], pace: Pace) -> list[Closing]:
+def _summary(due: Sequence[OpenNotification], cap: HourlyCap) -> list[Closing]:
     """Let all go as one mail, which is of the first change; what is said of incidents joins it.
 
     Programs behind other channels get messages of one kind.
     """
     ordered = sorted(due, key=lambda each: each.kind is not NotificationKind.CHANGE)
-    first, *others = _within(ordered, pace.largest_members)
+    first, *others = _within(ordered, cap.largest_members)
     return [Closing(first, tuple(others))]
 
 
-def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Closing]:
+def _fitted(due: Sequence[OpenNotification], room: int, cap: HourlyCap) -> list[Closing]:
     """Let as many go by themselves as there is room for, the last of them with all of its kind.
 
     A message on rejections names no change of a network, nor the other way round.
@@ -199,7 +199,7 @@ def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Clos
             for each in rest
             if each.kind is last.kind and each.is_of_network is last.is_of_network
         ]
-        first, *others = _within(alike, pace.largest_members)
+        first, *others = _within(alike, cap.largest_members)
         closings.append(Closing(first, tuple(others)))
     return closings
 

@@ -11,9 +11,15 @@ from uuid import UUID
 from sqlalchemy import Connection, RowMapping, delete, func, select, update
 
 from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.alerts.hourly_cap import (
+    HOUR,
+    Closing,
+    Gone,
+    OpenNotification,
+    RecipientTraffic,
+)
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
-from dashboard.domain.alerts.pace import HOUR, Closing, Gone, OpenNotification, RecipientTraffic
 from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.incidents import incident_of

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, and_, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS, precedence_of
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
@@ -22,7 +23,6 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import timed
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.alerts.pace import LARGEST_MEMBERS, precedence_of
 from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.formatting import span
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of

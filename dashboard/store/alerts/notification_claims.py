@@ -28,6 +28,7 @@ from sqlalchemy import (
     update,
 )
 
+from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
     Notification,
@@ -35,7 +36,6 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.pace import Closing
 from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.notifications import (
     IS_PENDING,

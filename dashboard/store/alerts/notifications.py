@@ -14,6 +14,7 @@ from uuid import UUID, uuid5
 from sqlalchemy import Connection, RowMapping, Select, func, literal_column, select, update
 
 from dashboard.domain.alerts.condition import Opening, Transition
+from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
@@ -22,7 +23,6 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
 from dashboard.domain.rejections.exclusion import StoredRejection

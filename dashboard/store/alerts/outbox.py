@@ -10,9 +10,9 @@ from uuid import UUID
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import NO_DOMAIN, Precedence, Recipient
-from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of

@@ -14,6 +14,7 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import (
@@ -22,7 +23,6 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
@@ -142,7 +142,7 @@ def test_row_of_a_release_that_stored_no_holder_is_held_by_what_lasts_alone(watc
 def test_quiet_hours_end_in_one_summary_of_all_that_waited(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
     spans = map(WeekSpan.parse, ("mon-sun 11:00-12:30", "mon-sun 20:00-23:00"))
     hours = ActiveHours(tuple(spans))
     watch.rules(
@@ -175,7 +175,7 @@ def test_quiet_hours_end_in_one_summary_of_all_that_waited(
 
 
 def test_what_waited_for_the_mail_server_comes_as_one(store: Store, fake_clock: FakeClock) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
     watch.channel.errors[ONCALL.address] = DeliveryBlocked("the server is down")
     reject(store, 1)
     watch.wait()

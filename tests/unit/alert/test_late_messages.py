@@ -11,12 +11,12 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import Notification
-from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
@@ -34,7 +34,7 @@ BELOW = FeeGrounds(Signal.BASE_FEE, Wei(20 * GWEI), Wei(30 * GWEI))
 
 @pytest.fixture
 def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=2)))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap(largest_hourly=2)))
     watch.rules(
         Rule("busy", RuleKind.BUSY),
         Rule("silent", RuleKind.UPSTREAM_SILENT),

@@ -17,9 +17,9 @@ from dashboard.application.health import Health, NotificationHealth
 from dashboard.application.incident_words import upcoming_words
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
-from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Actor
@@ -48,7 +48,7 @@ OFTEN = Rule("rejections", RuleKind.REJECTED, remind_every=2 * MINUTE)
 def test_reminders_of_many_incidents_are_one_message_that_names_each(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
     watch.rules(
         Rule(
             "rejections",
@@ -96,7 +96,7 @@ def test_alertmanager_gets_what_changes_and_no_reminder(
 
 
 def test_frequent_reminders_delay_no_new_rejection(store: Store, fake_clock: FakeClock) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
     often = Rule("busy", RuleKind.BUSY, remind_every=2 * MINUTE)
     watch.rules(often, Rule("rejections", RuleKind.REJECTED))
     watch.turn(1, State.CALM, State.BUSY)
@@ -112,7 +112,7 @@ def test_frequent_reminders_delay_no_new_rejection(store: Store, fake_clock: Fak
 
 
 def test_reminders_that_cannot_go_do_not_pile_up(store: Store, fake_clock: FakeClock) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=4)))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap(largest_hourly=4)))
     watch.rules(Rule("busy", RuleKind.BUSY, remind_every=MINUTE))
     watch.turn(1, State.CALM, State.BUSY)
     for _ in range(30):
@@ -133,7 +133,7 @@ def test_reminders_that_cannot_go_do_not_pile_up(store: Store, fake_clock: FakeC
 def test_what_the_cap_held_up_says_so_after_a_restart_with_a_larger_cap(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=1)))
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap(largest_hourly=1)))
     watch.rules(Rule("rejections", RuleKind.REJECTED))
     for number in (1, 2):
         reject(watch.store, number)
@@ -185,7 +185,7 @@ RULES = (
 @pytest.fixture
 def watch(store: Store, fake_clock: FakeClock) -> Watch:
     """Return a worker at noon of UTC, for one who gets messages from 20:00 in Zurich on."""
-    made = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    made = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
     made.notifier = replace(made.notifier, configured=KNOWN)
     made.rules(*RULES)
     return made

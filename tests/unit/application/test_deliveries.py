@@ -17,12 +17,12 @@ from dashboard.application.deliveries import (
 )
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.hourly_cap import Gone, HourlyCap, RecipientTraffic
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
-from dashboard.domain.alerts.pace import Gone, Pace, RecipientTraffic
 from tests.builders import A_MOMENT, a_notification, a_transition
 
 SOON, LATER = A_MOMENT + timedelta(seconds=30), A_MOMENT + timedelta(days=1)
-PACE = Pace(largest_hourly=2)
+CAP = HourlyCap(largest_hourly=2)
 
 
 def progress(
@@ -31,7 +31,7 @@ def progress(
     expected_at: datetime | None = None,
     **changes: Any,  # noqa: ANN401 - any field
 ) -> str:
-    return progress_words(a_notification(**changes), Waiting(now, PACE, traffic, expected_at))
+    return progress_words(a_notification(**changes), Waiting(now, CAP, traffic, expected_at))
 
 
 @pytest.mark.parametrize(

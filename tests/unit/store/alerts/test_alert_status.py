@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.incident import Incident, resolve
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.pace import Closing
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,

@@ -1,4 +1,4 @@
-"""The pace of notifications: how many a recipient gets in an hour, and what goes first."""
+"""The hourly cap: how many notifications a recipient gets in an hour, and what goes first."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class RecipientTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class HourlyCap:
     """How many notifications a recipient gets within an hour.
 
     Openings of incidents and what is critical come first: nothing else delays them before the cap
@@ -128,8 +128,8 @@ class Pace:
     largest_members: int = LARGEST_MEMBERS
     uncapped: frozenset[str] = frozenset()
 
-    def of(self, recipient: Recipient) -> Pace:
-        """Return the pace for a recipient."""
+    def of(self, recipient: Recipient) -> HourlyCap:
+        """Return the cap of a recipient."""
         is_capped = recipient.channel not in self.uncapped
         return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 

@@ -1,4 +1,4 @@
-"""The pace of notifications: how many go within an hour, and what is merged into one."""
+"""The hourly cap: how many notifications go within an hour, and what is merged into one."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from dashboard.domain.alerts.closing_plan import expected_at, passed_over, plan_closings
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
-from dashboard.domain.alerts.pace import (
+from dashboard.domain.alerts.hourly_cap import (
     FEW,
     HOUR,
     Gone,
+    HourlyCap,
     OpenNotification,
-    Pace,
     RecipientTraffic,
     precedence_of,
     precedence_of_kind,
 )
+from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
 from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id, seconds
 
-PACE = Pace()
+CAP = HourlyCap()
 NOTHING = RecipientTraffic()
 MINUTE = timedelta(minutes=1)
 
@@ -65,11 +65,11 @@ def reminders(*positions: int) -> list[OpenNotification]:
 def plan(
     notifications: Sequence[OpenNotification],
     traffic: RecipientTraffic = NOTHING,
-    pace: Pace = PACE,
+    cap: HourlyCap = CAP,
 ) -> list[list[int]]:
     return [
         [each.int for each in (closing.notification_id, *closing.merged)]
-        for closing in plan_closings(notifications, traffic, A_MOMENT, pace)
+        for closing in plan_closings(notifications, traffic, A_MOMENT, cap)
     ]
 
 
@@ -188,18 +188,18 @@ def test_digest_goes_by_itself_when_nothing_else_does() -> None:
 def test_each_that_waits_is_expected_when_it_will_go() -> None:
     traffic = sent_before(*[0.5] * 6)
 
-    found = expected_at([*due(1, 2), *changes(3), *reminders(4)], traffic, A_MOMENT, PACE)
+    found = expected_at([*due(1, 2), *changes(3), *reminders(4)], traffic, A_MOMENT, CAP)
 
     waits = {key.int: round((at - A_MOMENT) / MINUTE, 1) for key, at in found.items()}
     assert waits == {1: 0.3, 2: 0.3, 3: 0.0, 4: 0.0}
     twelve = sent_before(*[0] * 12)
-    assert expected_at(due(1), twelve, A_MOMENT, Pace(1)) == {an_id(1): A_MOMENT + HOUR}
-    assert expected_at(due(1), stuck(FEW, 0), A_MOMENT, PACE) == {}
+    assert expected_at(due(1), twelve, A_MOMENT, HourlyCap(1)) == {an_id(1): A_MOMENT + HOUR}
+    assert expected_at(due(1), stuck(FEW, 0), A_MOMENT, CAP) == {}
 
 
 def test_program_that_groups_by_itself_waits_for_no_cap() -> None:
-    pace = Pace(2, uncapped=frozenset({"alertmanager"}))
-    of_people, of_program = (pace.of(Recipient(each, each)) for each in ("mail", "alertmanager"))
+    cap = HourlyCap(2, uncapped=frozenset({"alertmanager"}))
+    of_people, of_program = (cap.of(Recipient(each, each)) for each in ("mail", "alertmanager"))
     spent = sent_before(*[0] * 12)
 
     assert plan(due(1, 2), spent, of_people) == []
@@ -212,7 +212,7 @@ def test_program_that_groups_by_itself_waits_for_no_cap() -> None:
     [((3,) * 5, 0), ((0,) * 6, 0.8), (tuple(range(59, 47, -1)), 1), ((0,) * 12, 60)],
 )
 def test_cap_says_until_when(minutes: tuple[int, ...], opens_in: float) -> None:
-    opens = PACE.opens_at(sent_before(*minutes), A_MOMENT, Precedence.OPENING)
+    opens = CAP.opens_at(sent_before(*minutes), A_MOMENT, Precedence.OPENING)
 
     assert round((opens - A_MOMENT) / MINUTE, 1) == opens_in
 
@@ -224,7 +224,7 @@ def test_closing_that_is_late_says_why() -> None:
     def why(
         each: OpenNotification, traffic: RecipientTraffic = NOTHING, *, is_back: bool = False
     ) -> Delay | None:
-        [closing] = plan_closings([each], traffic, A_MOMENT, PACE, is_back=is_back)
+        [closing] = plan_closings([each], traffic, A_MOMENT, CAP, is_back=is_back)
         return closing.delay
 
     assert why(late) is Delay.WORKER
@@ -241,8 +241,8 @@ def test_cap_passes_over_what_it_lets_not_go() -> None:
     waiting = [*due(1), *changes(2), *reminders(3), digest]
 
     def over(some: list[OpenNotification], traffic: RecipientTraffic) -> list[int]:
-        closings = plan_closings(some, traffic, A_MOMENT, PACE)
-        found = passed_over(some, closings, traffic, A_MOMENT, PACE)
+        closings = plan_closings(some, traffic, A_MOMENT, CAP)
+        found = passed_over(some, closings, traffic, A_MOMENT, CAP)
         return [each.int for each in found]
 
     assert over(waiting, NOTHING) == []
@@ -293,10 +293,10 @@ def test_a_thousand_urgent_ones_are_twelve_messages() -> None:
 
 
 def test_one_message_names_no_more_than_it_can() -> None:
-    pace = Pace(largest_hourly=1, largest_members=10)
+    cap = HourlyCap(largest_hourly=1, largest_members=10)
 
-    assert plan(due(1, 2, 3, members=5), pace=pace) == [[1, 2]]
-    assert plan(due(1, 2, members=15), pace=pace) == [[1]]
+    assert plan(due(1, 2, 3, members=5), cap=cap) == [[1, 2]]
+    assert plan(due(1, 2, members=15), cap=cap) == [[1]]
 
 
 @settings(max_examples=40)
@@ -308,7 +308,7 @@ def test_one_message_names_no_more_than_it_can() -> None:
 def test_nobody_gets_more_within_any_hour_than_the_cap_and_everything_goes(
     waits: list[int], kinds: list[Precedence], largest: int
 ) -> None:
-    pace, now, traffic = Pace(largest), A_MOMENT, NOTHING
+    cap, now, traffic = HourlyCap(largest), A_MOMENT, NOTHING
     gone: dict[Precedence, list[int]] = {Precedence.OPENING: [], Precedence.CHANGE: []}
     waiting: list[OpenNotification] = []
     for number in range(len(waits) + 200):
@@ -316,7 +316,7 @@ def test_nobody_gets_more_within_any_hour_than_the_cap_and_everything_goes(
         if number < len(waits):
             [each] = due(number, precedence=kinds[number])
             waiting.append(replace(each, created_at=now, release_at=now))
-        for closing in plan_closings(waiting, traffic, now, pace):
+        for closing in plan_closings(waiting, traffic, now, cap):
             ids = {closing.notification_id, *closing.merged}
             for each in waiting:
                 if each.notification_id in ids:
