@@ -198,9 +198,8 @@ def _reason(error: Exception, deadline: Deadline) -> str:
     place = "check host and port in [mail]"
     cause = error.__context__  # smtplib takes whatever ends reading for a lost connection
     if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
-        return (
-            f"did not accept the message within {deadline.seconds:g} s; {place}, or raise timeout"
-        )
+        within = f"within {deadline.seconds:g} s"
+        return f"did not accept the message {within}; {place}, or raise timeout"
     if isinstance(cause, _TooMuchSaid):
         return f"says more at once than a mail server does; {place}"
     if isinstance(error, smtplib.SMTPAuthenticationError):

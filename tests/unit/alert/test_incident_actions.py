@@ -28,14 +28,7 @@ from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import BUSY, HOUR, PLAIN, REMINDING, Watch
-from tests.builders import (
-    A_NETWORK,
-    a_hash,
-    a_transition,
-    an_address,
-    an_id,
-    seconds,
-)
+from tests.builders import A_NETWORK, a_hash, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
