@@ -160,3 +160,8 @@ class Watch:
 
     def sent(self) -> list[Notification]:
         return [each for each in reversed(notifications(self.store)) if each.sent_at]
+
+    def messages(self) -> list[Notification]:
+        """Return what was sent, in the order in which it was taken."""
+        found = {each.message_id: each for each in self.sent()}
+        return [found[each.message_id] for each in self.channel.taken]

@@ -379,7 +379,7 @@ def _storage(storage: StorageHealth) -> Iterator[Attention]:
             f"The clock jumped ahead by {span(leap.after - leap.before)}.",
             f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
             Remedy.STORAGE,
-            advice="Set the clock right. What seems old because of that is kept until then, or "
+            advice="Set the clock. Data that seems old only because of it is kept until then, or "
             f"until the store was measured on {CONFIRMED_BY} days after.",
         )
     if (replica := storage.replica) is not None and not replica.is_used:

@@ -188,7 +188,9 @@ class Factors(ApplicationSubject):
             by, session = self._changing(connection, session_id)
             note_action(connection, by, Action.RENEW_CODES, by.name)
             if not session.person.has_app:
-                raise NotFound("you have no authenticator app here, which codes stand in for")
+                raise NotFound(
+                    "recovery codes replace those of an app, and you have none: set one up first"
+                )
             return _new_codes(connection, session.person)
 
     def ask_for_new_passkey(self, session_id: UUID, site: Site) -> str:

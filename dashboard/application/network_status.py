@@ -334,8 +334,8 @@ def _unjudged_activity(
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = (
-            f"{_flat_fee(base_fee)}. Busyness is judged by priority fees, of which too few were "
-            "seen yet."
+            f"{_flat_fee(base_fee)}. Priority fees decide instead, and too few have been seen "
+            "yet."
         )
     else:
         activity = Activity.UNKNOWN

@@ -92,7 +92,7 @@ class LinkActions(ApplicationSubject):
             return self._about_recipient(link)
         incident = self._incidents.find(link.incident_id)
         if incident is None:
-            return LinkSubject(link, "An incident that is not stored any more")
+            return LinkSubject(link, "An incident that is no longer stored")
         return LinkSubject(
             link,
             self._incidents.title_of(incident),
@@ -171,7 +171,7 @@ class LinkActions(ApplicationSubject):
             raise InputError(f"say how long: {', '.join(SILENCED_FOR)}")
         incident = self._incidents.find(_incident_id(link))
         if incident is None:
-            raise InputError("this incident is not stored any more")
+            raise InputError("this incident is no longer stored")
         title = self._incidents.title_of(incident)
         request = SilenceRequest(
             uuid5(incident.incident_id, f"{link.recipient.address} {link.expires_at}"),
@@ -201,13 +201,13 @@ class LinkActions(ApplicationSubject):
         return LinkResult(
             headline,
             f"{address} gets nothing from this Linewatch any more. "
-            "The page Alerts shows that, and turns it on again.",
+            "To turn it on again, use the page Alerts.",
         )
 
     def _verify(self, link: SignedLink, by: Actor) -> LinkResult:
         is_new = self._recipients.verify(link.recipient, by)
         address = visible(link.recipient.address, 200)
-        said = f"Alerts are sent to {address} from now on; what is open now follows."
+        said = f"Alerts are sent to {address} from now on, beginning with what is open now."
         if any(each.recipient == link.recipient for each in self._recipients.off()):
             said = f"{address} is off, so nothing is sent there until the page Alerts turns it on."
         return LinkResult("Verified" if is_new else "Verified already", said)

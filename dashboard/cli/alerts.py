@@ -90,7 +90,7 @@ def alerts(  # noqa: PLR0913 - one for each option
     sets_exit_status: bool,
     output: Output,
 ) -> None:
-    """List open incidents and notifications, or do what a command below says.
+    """List open incidents and notifications, or act on them by a command below.
 
     First the open incidents of networks, then each notification with recipient, time and the
     answer of the channel, the latest first. With --exit-code the status is 3 where there are

@@ -167,7 +167,7 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
 @config.command()
 @output
 def plan(*, output: Output) -> None:
-    """Show what asking takes a day, how late rejections are seen, and what other settings give.
+    """Show the calls and credits of a day, the delay of rejections, and what other settings give.
 
     The load is that of the last week, as it is stored; no API is asked.
     """

@@ -48,7 +48,7 @@ def fees(
     sets_exit_status: bool,
     output: Output,
 ) -> None:
-    """Show the fees of the networks: those of now, or with --since the base fee over time.
+    """Show the current fees of the networks, or with --since the base fee over time.
 
     They are read from the store. With --exit-code the status is 3 where a network is busy now.
     """

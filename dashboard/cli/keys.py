@@ -114,7 +114,7 @@ _OPTIONS: Final = (
 
 @click.group()
 def keys() -> None:
-    """Make, limit, renew and revoke the API keys with which clients call our own APIs.
+    """Create, limit, rotate and revoke the API keys with which clients call our APIs.
 
     A key is shown once, when it is made; the store keeps digests. Every change reaches each
     running `linewatch serve` within a second, without a restart.

@@ -188,7 +188,7 @@ def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime
 
 @click.group()
 def shares() -> None:
-    """Share what became of one transaction by a link, list the links, and revoke one.
+    """Share the outcome of one transaction by a link, list the links, and revoke one.
 
     Everybody who has the link sees the verdict and the text for a customer, without signing in.
     """
@@ -220,10 +220,10 @@ def list_(*, output: Output) -> None:
 @click.argument("number", type=click.IntRange(min=1))
 @as_json
 def revoke(*, number: int, as_json: bool) -> None:
-    """Let a link show nothing any more; NUMBER is that of the list."""
+    """Revoke a link; NUMBER is its number in the list."""
     with open_installation() as here:
         link = Sharing(here.source).revoke(number, here.user())
-    said = f"The link to {link.tx_hash} shows nothing any more."
+    said = f"The link to {link.tx_hash} is revoked."
     answer({**SHARE_LINKS.form(link), "state": "revoked"}, said, as_json=as_json)
 
 

@@ -22,7 +22,7 @@ from dashboard.wiring.roles import roles_of
 @click.command()
 @click.argument("roles", nargs=-1, type=click.Choice(["worker", "serve", "pages", "devnet"]))
 def ready(*, roles: tuple[str, ...]) -> None:
-    """Say whether ROLES of this machine answer, for health checks; status 1 where not.
+    """Say whether ROLES of this machine answer, for health checks; status 1 if not.
 
     By default all that `linewatch up` runs. The worker counts as ready while some worker holds
     the lease.

@@ -70,7 +70,9 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
 @recipients.command("set")
 @_address
 @_channel
-@click.option("--time-zone", help="Times in its messages, and its hours; empty: that of [mail].")
+@click.option(
+    "--time-zone", help="Of its hours and the times in its messages; empty: as in [mail]."
+)
 @click.option(
     "--active",
     metavar="SPAN",
@@ -96,9 +98,9 @@ def set_(
     no_digest: bool,
     name: str | None,
 ) -> None:
-    """Say at which hours ADDRESS gets messages, when a digest, and in which time zone.
+    """Set the hours of ADDRESS, its digest and its time zone.
 
-    What is not said stays as it is.
+    What you leave out stays as it is.
 
     At other hours messages are held, and come as one summary. A rule with pierces notifies at
     any hour.
@@ -130,7 +132,7 @@ def set_(
 @click.option("--note", default="", help="Why; shown wherever this is listed.")
 @options.by
 def off(*, address: str, channel: str, note: str, name: str | None) -> None:
-    """Send nothing to ADDRESS any more; what is pending to it is marked as dead."""
+    """Turn ADDRESS off, and mark what is pending to it as dead."""
     with open_installation() as here:
         who = here.user(name)
         is_new = Recipients(here.source).turn_off(Recipient(channel, address), who, note)
@@ -144,7 +146,7 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
 def on(*, address: str, channel: str, name: str | None) -> None:
     """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile.
 
-    An ADDRESS that is suspect, since a message to it came back, is taken for a good one again.
+    An ADDRESS that is suspect, since a message to it came back, is trusted again.
     """
     with open_installation() as here:
         who = here.user(name)

@@ -100,7 +100,7 @@ def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
 
 @click.group()
 def silences() -> None:
-    """Notify nobody of what is known: for a time, with a reason, on record.
+    """Silence what is known, for a time and with a reason.
 
     What is silenced is still stored and shown, and the page Alerts says which silence it was.
     """

@@ -55,7 +55,7 @@ def migrate(*, no_backup: bool) -> None:
 @click.command()
 @click.option("--force", is_flag=True, help="Leave the installation that it belongs to.")
 def join(*, force: bool) -> None:
-    """Let this machine's state folder belong to the installation of the store.
+    """Join this machine's state folder to the installation of the store.
 
     For each further machine on one PostgreSQL database, and for a SQLite file that lies outside
     of LINEWATCH_HOME.
@@ -76,9 +76,9 @@ def join(*, force: bool) -> None:
 )
 @options.as_json
 def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
-    """Copy the store into FILE while everything goes on.
+    """Back the store up into FILE while everything runs.
 
-    The copy is one SQLite file, whatever the store is in. It is verified before it gets its name.
+    The copy is one SQLite file, verified, even if the store is in PostgreSQL.
     """
     made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
     if made.audit_failure:
@@ -129,9 +129,9 @@ def verify(*, file: Path | None, as_json: bool) -> None:
 @click.command()
 @options.as_json
 def rebuild(*, as_json: bool) -> None:
-    """Rebuild what the store derives from other data, where it is wrong.
+    """Recompute derived data that is wrong: counters, cohorts and roll-ups of fees.
 
-    Counters, cohorts and roll-ups of fees. Nothing needs to be stopped; a command that was killed
+    Nothing needs to be stopped; a command that was killed
     leaves each of them as it was or rebuilt. Roll-ups of values that were purged stay as they
     are: `linewatch verify` says what is wrong with them.
     """
@@ -225,7 +225,7 @@ _FROM_VARIABLE: Final = "env:"
 )
 @options.as_json
 def restore(*, file: Path, force: bool, as_json: bool) -> None:
-    """Replace the store by the backup FILE; stop all of Linewatch first.
+    """Replace the store with the backup FILE; stop all of Linewatch first.
 
     The backup is verified first and brought to this version's schema. The store that was there is
     put aside, never deleted. Nobody is notified by that: what the backup holds as pending, and

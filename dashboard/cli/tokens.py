@@ -19,7 +19,7 @@ _NAME = click.argument("name", type=Parsed("name", parse_key_name))
 
 @click.group()
 def tokens() -> None:
-    """Make, list and revoke the tokens with which programs use the management API.
+    """Create, list and revoke the tokens with which programs use the management API.
 
     A token has a role, as people have, and is shown once, when it is made.
     """
@@ -90,7 +90,7 @@ def list_(*, output: Output) -> None:
 @_NAME
 @as_json
 def revoke(*, name: str, as_json: bool) -> None:
-    """Revoke a token, which is refused from now on, as are those that were made with it."""
+    """Revoke a token, and with it the tokens that it made."""
     with open_installation() as here:
         ended = Tokens(here.source).revoke(name, here.user())
     said = f"{', '.join(ended)}: revoked."

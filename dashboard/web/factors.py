@@ -198,7 +198,7 @@ def _codes_page(codes: Sequence[Secret]) -> Markup:
     return Markup(
         plain_page(
             "Your recovery codes",
-            element("p", "Each stands in for one code of the app, once. Keep them off your phone."),
+            element("p", "Each replaces one code of the app, once. Keep them off your phone."),
             element("ul", *rows),
             element("p", "This page does not show them again."),
             element("p", element("a", "I have saved them", href="account")),

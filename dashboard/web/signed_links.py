@@ -52,7 +52,7 @@ _QUESTIONS: Final = {
     ),
     LinkPurpose.UNSUBSCRIBE: (
         "Stop getting messages?",
-        "Nothing is sent to this address any more, whatever happens. Others are still notified.",
+        "This address gets no more messages. Others are still notified.",
         "Unsubscribe",
     ),
     LinkPurpose.VERIFY: (

@@ -75,7 +75,7 @@ class MailInForce:
             with self._store.read() as connection:
                 chosen = chosen_values(connection)
         except StoreError as error:
-            raise DeliveryBlocked(f"which mail server is chosen cannot be read: {error}") from error
+            raise DeliveryBlocked(f"the chosen mail server cannot be read: {error}") from error
         last = self._last
         if last is None or last[0] != chosen:
             self._last = last = chosen, chosen_mail_channel(self._settings, chosen)

@@ -73,7 +73,9 @@ def token_for(server: str) -> Secret:
             f"`keyring set {_SERVICE} {server}`"
         )
     if not _VALID.fullmatch(found):
-        raise InputError(f"the token for {server} holds what no token does: copy it once more")
+        raise InputError(
+            f"the token for {server} holds characters that no token has: copy it again"
+        )
     return Secret(found)
 
 

@@ -149,8 +149,8 @@ def _profile_fields() -> Callable[[], RecipientProfile]:
         "Time zone",
         key="recipient_zone",
         max_chars=64,
-        placeholder="that of [mail], e.g. Europe/Zurich",
-        help="Of times in messages and of the hours; empty: that of [mail].",
+        placeholder="as in [mail], e.g. Europe/Zurich",
+        help="For times in messages and for the hours; empty: as in [mail].",
     )
     hours = st.text_area(
         "Hours, one span per line",

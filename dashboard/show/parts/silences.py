@@ -208,7 +208,7 @@ def _weekly_inputs(
             key="silence_zone",
             max_chars=64,
             placeholder="that of [mail]",
-            help="Of these hours; empty: that of [mail].",
+            help="For these hours; empty: as in [mail].",
             width=_NARROW,
         )
         until = _moment_input("Until, in UTC", "silence_until", _NARROW)

@@ -198,7 +198,7 @@ def watch_sender_button(queries: Application, sender: Address) -> None:
     unwatch = partial(queries.senders.unwatch, sender)
     if any(each.sender == sender for each in queries.senders.watched()):
         label, key = "Stop tracking its rejections", f"unwatch-{sender}"
-        done = Done(f"Rejections of the sender {sender} are not tracked any more", watch)
+        done = Done(f"Rejections of the sender {sender} are no longer tracked", watch)
         act_button(queries, Action.UNWATCH_SENDER, label, key, unwatch, done)
     elif ids:
         label, key = "Track its rejections", f"watch-{sender}"

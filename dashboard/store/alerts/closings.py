@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, exists, func, select, update
 
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.hourly_cap import (
@@ -19,7 +19,13 @@ from dashboard.domain.alerts.hourly_cap import (
     RecipientTraffic,
 )
 from dashboard.domain.alerts.incident import Incident
-from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
+from dashboard.domain.alerts.notification import (
+    Delay,
+    NotificationKind,
+    NotificationState,
+    Precedence,
+    Recipient,
+)
 from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.incidents import incident_of
@@ -44,9 +50,13 @@ _LONGEST_THREAD: Final = 3
 
 
 def open_notifications(connection: Connection) -> list[OpenNotification]:
-    """Return every pending notification that still takes members, in the order of events."""
+    """Return every pending notification that still takes members, in the order of events.
+
+    Without those that follow one about the same incident that is closed and not delivered yet: as
+    part of a summary, which has the place of its first change, they would overtake it.
+    """
     column = notifications.c
-    groups = (IS_PENDING, column.closed_at.is_(None))
+    groups = (IS_PENDING, column.closed_at.is_(None), ~_follows_a_closed_one())
     pair = notification_incidents.c
     of_incidents = (
         select(pair.notification_id, pair.incident_id)
@@ -77,6 +87,21 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
         )
         for row in connection.execute(query)
     ]
+
+
+def _follows_a_closed_one() -> ColumnElement[bool]:
+    closed, mine = notifications.alias(), notification_incidents.alias()
+    of_closed = notification_incidents.alias()
+    return exists().where(
+        mine.c.notification_id == notifications.c.notification_id,
+        of_closed.c.incident_id == mine.c.incident_id,
+        closed.c.notification_id == of_closed.c.notification_id,
+        closed.c.channel == notifications.c.channel,
+        closed.c.address == notifications.c.address,
+        closed.c.position < notifications.c.position,
+        closed.c.state == NotificationState.PENDING,
+        closed.c.closed_at.is_not(None),
+    )
 
 
 @dataclass(frozen=True, slots=True)

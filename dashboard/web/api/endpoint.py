@@ -110,7 +110,7 @@ class Asked:
     def number(self) -> int:
         text = self.path["number"]
         if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
-            raise NotFound("a number stands at the end of this address")
+            raise NotFound("this address has to end with a number")
         return int(text)
 
     @property
@@ -288,4 +288,4 @@ def _from_cursor(cursor: str, read_id: Callable[[str], Id]) -> tuple[datetime, I
 
 def bad_cursor() -> InputError:
     """Return the error for a cursor that no answer held."""
-    return InputError("the cursor is none of ours: take it from the answer before, unchanged")
+    return InputError("the cursor is unknown: send the one of the previous answer, unchanged")

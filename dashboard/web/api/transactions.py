@@ -209,7 +209,7 @@ def say(asked: Asked) -> Reply:
     given = {name: value for name, value in wanted if value is not None}
     remarks = replace(_entry(asked).transaction.remarks, **given)
     if not asked.application.tracked.edit(asked.tx_hash, remarks, asked.by):
-        raise NotFound("this transaction is not tracked any more")
+        raise NotFound("this transaction is no longer tracked")
     return Reply(tracked_form(_entry(asked)))
 
 

@@ -322,8 +322,9 @@ def test_who_heard_of_an_escalation_hears_of_the_end(watch: Watch) -> None:
 def test_who_heard_of_an_escalation_beside_other_changes_hears_of_the_end(watch: Watch) -> None:
     watch.channel.errors[OTHERS.address] = DeliveryBlocked("the mail server is down")
     watch.begin(BUSY, Rule("rejections", RuleKind.REJECTED, recipients=(OTHERS,)))
-    for number in range(3):
-        reject(watch.store, number, sender=an_address(number), reason_message=f"no. {number}")
+    for number, module in enumerate(("ADD", "MUL", "HUB")):
+        reason = f"Transaction line count for module {module}=9 is above the limit 8"
+        reject(watch.store, number, reason_message=reason)
         watch.wait(seconds(1))
     watch.wait(2 * HOUR)
     watch.channel.errors.clear()

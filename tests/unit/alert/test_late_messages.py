@@ -20,12 +20,15 @@ from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
+from dashboard.errors import DeliveryError
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notifications import all_members
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import A_NETWORK, GWEI, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL
 
 MINUTE = timedelta(minutes=1)
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(52 * GWEI), Wei(30 * GWEI))
@@ -169,3 +172,29 @@ def test_time_without_a_worker_is_one_mail_that_says_from_when_to_when(watch: Wa
     assert message.subject == "No worker was running from 12:00:00 to 12:02:00 UTC"
     assert "2 min" in message.text
     assert watch.incident().state is IncidentState.RESOLVED
+
+
+def test_summary_after_an_outage_overtakes_no_opening(store: Store, fake_clock: FakeClock) -> None:
+    """A summary has the place of its first change, which may be of another incident."""
+    watch = Watch(store, fake_clock)
+    watch.rules(Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL,)))
+    modules = ("ADD", "ADD", "MUL", "HUB", "EXP", "MUL")
+    for number, module in enumerate(modules):
+        if number:
+            watch.channel.errors[ONCALL.address] = DeliveryError("450 4.2.0 try again later")
+        reason = f"Transaction line count for module {module}=9 is above the limit 8"
+        reject(watch.store, number, reason_message=reason)
+        watch.wait(seconds(1))
+    for _ in range(6):
+        watch.wait(60 * MINUTE)
+    watch.channel.errors.clear()
+    for _ in range(3):
+        watch.wait(60 * MINUTE)
+
+    named = [
+        member.transition.transition_id
+        for each in watch.messages()
+        for member in all_members(watch.store, each.notification_id)
+    ]
+    assert sorted(named) == [an_id(number) for number in range(6)]
+    assert named.index(an_id(2)) < named.index(an_id(5))
