@@ -37,10 +37,12 @@ from dashboard.cli.output import (
 )
 from dashboard.domain.alerts.incident import IncidentResponse
 from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
+from dashboard.wiring.clock import elapsed
 from dashboard.wiring.store import in_force
 from dashboard.wiring.trials import recipients_to_try, send_trial
 
@@ -156,15 +158,22 @@ def test_send(*, address: str, channel: str, as_json: bool) -> None:
     """Send a test message now, and show what the server answers, step by step.
 
     Without an option it goes to all who get alerts by default: the recipients of [mail] and the
-    channels. It passes the same way as an alert, and waits for none. The status is 1 where a
-    message was not accepted. The audit log says who sent one, to whom, and what was answered.
+    channels. It passes the same way as an alert, and waits for none. After a mail server that does
+    not answer in time, other addresses are not tried. The status is 1 where a message was not
+    accepted. The audit log says who sent one, to whom, and what was answered.
     """
     if address and channel:
         raise InputError("--to and --channel exclude each other: choose one")
     with open_installation() as here:
         settings = in_force(here.settings, here.source.store)
-        recipients = recipients_to_try(address, channel, settings)
-        tried = [_try(here, each, as_json=as_json) for each in recipients]
+        tried = list[tuple[TriedRecipient, Json]]()
+        is_silent = False
+        for each in recipients_to_try(address, channel, settings):
+            is_mail, began = each.channel == MAIL, elapsed()
+            is_left = is_silent and is_mail
+            tried.append((_leave if is_left else _try)(here, each, as_json=as_json))
+            is_late = elapsed() - began >= settings.mail.timeout
+            is_silent |= is_mail and is_late and not tried[-1][0].was_sent
     if as_json:
         print_json({"sent": [form for _, form in tried]})
     if not all(each.was_sent for each, _ in tried):
@@ -192,6 +201,15 @@ def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[Tr
     elif not as_json:
         warn(f"not sent to {recipient.address}: {tried.answer}")
     return tried, _trial_form(tried, stages)
+
+
+def _leave(_: Installation, recipient: Recipient, *, as_json: bool) -> tuple[TriedRecipient, Json]:
+    """Say of one that is not tried why: each would wait as long for the same server."""
+    why = "not tried, because the mail server did not answer in time; --to tries it alone"
+    tried = TriedRecipient(recipient, was_sent=False, answer=why)
+    if not as_json:
+        warn(f"not sent to {recipient.address}: {why}")
+    return tried, _trial_form(tried, [])
 
 
 def _trial_form(tried: TriedRecipient, stages: list[Stage]) -> Json:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.certificate import make_certificate
 from tests.installation import Installation, new_installation
-from tests.mail_server import PASSWORD, USERNAME, Inbox, mail_server
+from tests.mail_server import PASSWORD, USERNAME, Inbox, be_silent, mail_server, rude_server
 from tests.webhook_server import Receiver, http_receiver
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -96,6 +96,20 @@ def test_address_that_nobody_verified_gets_no_test_message_either(tmp_path: Path
 
     assert (ended.returncode, inbox.mails) == (1, [])
     assert "address not verified; `linewatch recipients list` shows more" in ended.stderr
+
+
+def test_silent_server_is_waited_for_once(tmp_path: Path) -> None:
+    with rude_server(be_silent) as port:
+        text = mail_settings(port, f'{CLEAR}timeout = "1s"\n')
+        others = text.replace('["oncall@', '["oncall@EXAMPLE.org", "ops@example.org", "oncall@')
+        here = installation_with(tmp_path, others)
+        ended = here.run("alerts", "test-send", "--json")
+
+    first, second = json.loads(ended.stdout)["sent"]
+    assert ended.returncode == 1
+    assert "did not accept the message within 1 s; check host and port in [mail]" in first["answer"]
+    assert (second["address"], second["steps"]) == ("ops@example.org", [])
+    assert second["answer"].startswith("not tried, because the mail server did not answer in time")
 
 
 def test_webhook_gets_a_signed_test_and_the_answer_is_shown(tmp_path: Path) -> None:
