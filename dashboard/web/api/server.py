@@ -60,6 +60,9 @@ _HALF_PAIR: Final = re.compile(
 )
 """An escape in JSON that is no character without another one beside it."""
 
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+"""What msgspec says of a field of the whole body or query, not of a part of it."""
+
 _OWN: Final = {"Cache-Control": "no-store", "Vary": "Authorization"}
 _STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -276,6 +279,10 @@ def _read(form: object, kind: type[Any], what: str, *, strict: bool) -> Any:  # 
         return msgspec.convert(form, kind, strict=strict)
     except (msgspec.ValidationError, OverflowError) as error:
         said = in_plain_words(str(error))
+        if found := _UNKNOWN_FIELD.fullmatch(str(error)):
+            known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind)) or "none"
+            said = f"{shorten(found[1])} is none of its fields, which are {known}"
+            raise Problem(HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {said}") from None
         why = said if said.startswith("expected ") else shorten(said, 300)
         raise Problem(HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {why}") from None
 

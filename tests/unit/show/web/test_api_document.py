@@ -23,7 +23,9 @@ CASES = 50_000
 MISTAKES: tuple[tuple[str, str, Any, int, str], ...] = (
     ("POST", "/tracked", {"hashes": ["0x12"]}, 422, "0x12"),
     ("POST", "/tracked", {"hashes": []}, 400, "hashes"),
-    ("POST", "/tracked", {"hashes": [HASH], "lable": "x"}, 400, "lable"),
+    ("POST", "/tracked", {"hashes": [HASH], "lable": "x"}, 400, "'lable' is none of its fields"),
+    ("POST", "/silences", plan(**{"for": "1h"}), 400, "which are matchers, endsAt, reason"),
+    ("GET", "/rejections?moon=1", None, 400, "'moon' is none of its fields, which are "),
     ("POST", "/tracked", {"hashes": [HASH], "networkIds": [4]}, 422, "4"),
     ("POST", "/silences", plan(endsAt="2026-01-01T00:00:00"), 400, "endsAt"),
     ("POST", "/silences", plan(matchers=[]), 422, ""),
