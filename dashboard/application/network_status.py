@@ -334,8 +334,7 @@ def _unjudged_activity(
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = (
-            f"{_flat_fee(base_fee)}. Priority fees decide instead, and too few have been seen "
-            "yet."
+            f"{_flat_fee(base_fee)}. Priority fees decide instead, and too few have been seen yet."
         )
     else:
         activity = Activity.UNKNOWN
