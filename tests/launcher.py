@@ -37,6 +37,9 @@ _MODULES: Final = (
     "dashboard.wiring.worker",
     "dashboard.store.maintenance.migrate",
 )
+_LATER: Final = "dashboard.wiring.pages"
+"""What takes seconds and much memory, hence is imported once a test serves pages."""
+
 _PR_SET_PDEATHSIG: Final = 1
 _BEYOND_STREAMS: Final = 64
 _UNWRITTEN: Final = 120
@@ -134,6 +137,9 @@ def _tell_ended(running: set[int]) -> None:
 
 
 def _start(order: dict[str, Any]) -> int:
+    if module := order.get("module") or (order["arguments"] == ["pages"] and _LATER):
+        import_module(module)
+        gc.freeze()
     pid = os.fork()
     if pid == 0:
         os._exit(_code_of(order))
@@ -177,6 +183,9 @@ def _become(order: dict[str, Any]) -> int:
         os.execve(program, order["arguments"], order["variables"])  # noqa: S606 - that is its task
     if trap := order.get("trap"):
         die_at(trap)
+    if module := order.get("module"):
+        import_module(module).main(*order["arguments"])
+        return 0
     return _run(order["arguments"])
 
 

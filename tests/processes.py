@@ -105,6 +105,12 @@ class Launcher:
         """Start another program, named by its whole path."""
         return self._start({"program": command[0], "arguments": list(command)}, process_options)
 
+    def module(
+        self, name: str, arguments: Sequence[str], process_options: ProcessOptions
+    ) -> Process:
+        """Call `main` of a module of the tests, which the launcher imports once."""
+        return self._start({"module": name, "arguments": list(arguments)}, process_options)
+
     def order(self, order: Mapping[str, Any]) -> None:
         """Write one order down for the launcher."""
         with self._lock:

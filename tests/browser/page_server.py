@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ import httpx
 from tests import plain_http
 from tests.browser.site import SiteState
 from tests.installation import free_ports
-from tests.processes import PROJECT
+from tests.processes import Process, ProcessOptions, shared_launcher
 from tests.waiting import eventually
 
 
@@ -22,30 +20,24 @@ from tests.waiting import eventually
 def serving(state: SiteState, folder: Path, **more: object) -> Iterator[str]:
     """Serve a state of the pages from a folder to seed; `more` are variables of the test."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "uvicorn", "--factory", "tests.browser.site:build"]
     said = {"STATE": state, "FOLDER": folder, **more}
     variables = {f"LINEWATCH_TEST_{name.upper()}": str(value) for name, value in said.items()}
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            [*command, "--port", str(port)],
-            cwd=PROJECT,
-            env={**os.environ, **variables},
-            stdout=log,
-            stderr=log,
-        ) as process,
-    ):
-        address = f"http://127.0.0.1:{port}"
-        try:
-            eventually(lambda: _is_up(address, process), what="the pages' start")
-            yield address
-        finally:
-            process.terminate()
+    process = shared_launcher().module(
+        "tests.browser.site",
+        [str(port)],
+        ProcessOptions({**os.environ, **variables}, folder / "log"),
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        eventually(lambda: _is_up(address, process), what="the pages' start")
+        yield address
+    finally:
+        process.kill()
 
 
-def _is_up(address: str, process: subprocess.Popen[bytes]) -> bool:
+def _is_up(address: str, process: Process) -> bool:
     """Whether the server answers that it is healthy."""
-    assert process.poll() is None, "the pages ended while they started: see their log"
+    assert not process.ended.is_set(), f"the pages ended: {process.last_lines()}"
     try:
         return plain_http.get(f"{address}/_stcore/health").is_success
     except httpx.TransportError:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+import uvicorn
 from starlette.middleware import Middleware
 
 from dashboard import show
@@ -113,8 +114,13 @@ class Site:
     now: Clock = utc_now
 
 
+def main(port: str) -> None:
+    """Serve the pages until the end."""
+    uvicorn.run(build(), port=int(port))
+
+
 def build() -> st.App:
-    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and make pages of it."""
     state = SiteState(os.environ["LINEWATCH_TEST_STATE"])
     make = _MAKERS.get(state, partial(_still, state))
     site = make(Path(os.environ["LINEWATCH_TEST_FOLDER"]), os.environ)

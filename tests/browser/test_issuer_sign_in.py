@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests import plain_http
 from tests.browser.page_checks import SIZE
 from tests.chromium import MILLISECONDS, SETTLED
-from tests.installation import Installation, command, free_ports, new_installation
+from tests.installation import Installation, free_ports, new_installation
 from tests.provision import NODE_FOLDER
 from tests.waiting import eventually
 
@@ -63,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with ExitStack() as running:
         for name, port in ports.items():
             running.enter_context(issuing(name, port, installation, folder / f"{name}.log"))
-        running.enter_context(installation.start(command("pages"), folder / "log"))
+        running.enter_context(installation.role("pages", folder / "log"))
         for each in (installation.pages + "/live", *map(jwks, ports.values())):
             eventually(partial(answers, each), what=each)
         yield Site(installation, f"http://127.0.0.1:{ports['example']}", folder / "log")
