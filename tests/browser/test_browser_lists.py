@@ -166,8 +166,8 @@ _MOST_SHIFTED: Final = 0.1
 """What counts as good of all layout shifts of a page (https://web.dev/articles/cls)."""
 
 FIRST_LOADS: Final = (
-    *((360, each) for each in ("", "rejections", "tracked")),
-    *((1280, each) for each in ("fees", "alerts")),
+    *((360, each) for each in ("", "rejections")),
+    (1280, "fees"),
 )
 FIRST_LOADS_OF_ALL: Final = tuple(
     product(

@@ -98,7 +98,7 @@ def test_black_holed_first_address_of_a_name_leaves_time_for_the_second() -> Non
     with (
         black_hole() as hole,
         mail_server(Inbox()) as port,
-        Deadline(20) as deadline,
+        Deadline(8) as deadline,
         open_socket([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
     ):
         assert line.recv(3) == b"220"
