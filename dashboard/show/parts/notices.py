@@ -51,11 +51,14 @@ def limits_notes(sentences: Sequence[str]) -> None:
 
 
 @contextmanager
-def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> Iterator[None]:
+def store_errors_shown(
+    title: str = "", head: DeltaGenerator | None = None, *, is_said_below: bool = False
+) -> Iterator[None]:
     """Show an error of the store as a notice in place of the content.
 
     Content that begins with the heading of its page names its `title`: a page without a heading
     has no name for those who hear it. `head` is where it stands, if above what is drawn first.
+    A heading needs no notice if the part below it says the same.
     """
     if title:
         st.session_state[HEADED] = False
@@ -65,6 +68,8 @@ def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> I
         if title and not st.session_state[HEADED]:
             with head or st.container():
                 heading(title, "Nothing can be shown now.")
+        if is_said_below:
+            return
         notice(
             "bad",
             "The store cannot be read.",

@@ -115,7 +115,7 @@ def _write_address() -> None:
 def _head() -> None:
     """Answer at first sight what fired, what is unassigned, and whether everything was sent."""
     queries = application.current()
-    with store_errors_shown("Alerts"):
+    with store_errors_shown("Alerts", is_said_below=True):
         now = queries.now()
         opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
         absent = queries.absent_worker()

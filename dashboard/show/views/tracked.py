@@ -157,7 +157,7 @@ def _track_list_form(queries: Application) -> None:
 @live(REFRESH)
 def _head() -> None:
     queries = application.current()
-    with store_errors_shown("Tracked"):
+    with store_errors_shown("Tracked", is_said_below=True):
         counts = queries.tracked.counts(chosen_network_id(queries.networks))
         heading("Tracked", headline(counts), queries.now())
 
