@@ -144,7 +144,8 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
             with st.popover("Track", icon=":material/visibility:", width="content"):
                 track_form(queries, hashes, asked.address.case_id)
         if not asked.is_long and len(hashes) == 1 and may(queries, Action.SHARE):
-            with st.popover("Share", icon=":material/share:", width="content"):
+            popover = st.popover("Share", icon=":material/share:", width="content")
+            with popover, store_errors_shown():
                 share_form(queries, hashes[0], asked.address.case_id)
         _files(queries, hashes)
         if may(queries, Action.CHANGE_ANSWERS) and st.button(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
 from dashboard.application.text import PAGES
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_networks import profiles
@@ -31,12 +32,14 @@ def test_page_without_a_store_keeps_its_heading_and_says_so_once(name: str) -> N
 
 
 def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
-    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
+    settings = PageSettings(public_url="https://watch.example")
+    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW, settings=settings)
 
-    opened = [words_of(open_page(queries)), words_of(open_page(queries, f"0x{'12' * 32}"))]
+    opened = [words_of(open_page(queries)), words_of(visit("lookup", queries, tx=f"0x{'12' * 32}"))]
 
     assert [each.count("<h1") for each in opened] == [1, 1]
-    assert all("The store cannot be read." in each for each in opened)
+    inside = 1  # the form to share, which is folded
+    assert [each.count("The store cannot be read.") for each in opened] == [1, 1 + inside]
 
 
 @pytest.mark.parametrize("name", ["overview", "fees", "tracked", "health"])
