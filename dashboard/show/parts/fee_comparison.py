@@ -14,7 +14,7 @@ from dashboard.domain.markup import Markup, element
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges
 from dashboard.show.parts.frame import choose_network
-from dashboard.show.parts.network_rows import AGAINST_USUAL, FEE_NOW, NetworkRow
+from dashboard.show.parts.network_rows import AGAINST_USUAL, FEE_NOW, NetworkRow, stale_class
 from dashboard.show.parts.table import list_row
 
 SORT: Final = "sort"
@@ -121,7 +121,7 @@ def comparison_row(row: NetworkRow) -> None:
             on_click=choose_network,
             args=(profile,),
         )
-        st.html(list_row(_COSTS, row, "lw-compare"))
+        st.html(list_row(_COSTS, row, f"lw-compare{stale_class(row)}"))
 
 
 def _transfer(row: NetworkRow) -> Markup:

@@ -55,9 +55,13 @@ def network_rows_head() -> None:
 
 def row_markup(row: NetworkRow, severity: str = "") -> Markup:
     """Build what a row shows; `severity` is that of the worst that needs attention there."""
-    stale = " is-stale" if row.is_stale else ""
-    cells = list_row(_NOW, replace(row, severity=severity), f"lw-net{stale}")
+    cells = list_row(_NOW, replace(row, severity=severity), f"lw-net{stale_class(row)}")
     return join(cells, day_picture(row))
+
+
+def stale_class(row: NetworkRow) -> str:
+    """Return what makes a row quieter whose fee is not that of now."""
+    return " is-stale" if row.is_stale else ""
 
 
 def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> None:
