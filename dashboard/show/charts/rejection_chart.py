@@ -168,9 +168,16 @@ def overrun_drawing(overruns: Overruns) -> Drawing:
     """Draw how many went over their limit by how far."""
     layout = plain_layout(max(overruns.counts) * HEADROOM, "", OVERRUN_HEIGHT)
     layout["yaxis"] |= _whole_numbers(max(overruns.counts))
-    layout["xaxis"] = {"showgrid": False, "fixedrange": True, "automargin": True, "tickangle": 0}
-    layout |= {"margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0}, "hovermode": "closest"}
     shown = range(len(RANGES))[: None if overruns.counts[-1] else -1]
+    layout["xaxis"] = {
+        "showgrid": False,
+        "fixedrange": True,
+        "automargin": True,
+        "tickangle": 0,
+        "tickvals": list(shown),
+        "ticktext": [RANGES[each].replace("to ", "≤").rstrip("×") for each in shown],  # for phones
+    }
+    layout |= {"margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0}, "hovermode": "closest"}
     trace: PlotlyJson = {
         "type": "bar",
         "x": [RANGES[each] for each in shown],

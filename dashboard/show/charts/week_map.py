@@ -31,6 +31,9 @@ _HOURS: Final = 24
 _ABOVE: Final = -0.72
 _CELL: Final = 0.5
 _GAP: Final = 2
+_LEGEND: Final = 240
+_BELOW: Final = 60
+"""Pixels below the cells, for their hours and the legend: what Plotly reserves was cut on a phone."""
 
 
 def week_drawing(week: UsualWeek, of: str, zone_name: str, now: tuple[int, int]) -> Drawing:
@@ -73,11 +76,14 @@ def _cells(week: UsualWeek, values: npt.NDArray[np.float64], unit: str) -> Plotl
         "colorbar": {
             "orientation": "h",
             "thickness": 8,
-            "len": 0.5,
+            "lenmode": "pixels",
+            "len": _LEGEND,
             "x": 0,
             "xanchor": "left",
-            "y": -0.14,
-            "yanchor": "top",
+            "yref": "container",
+            "y": 0.06,
+            "yanchor": "bottom",
+            "ypad": 0,
             "nticks": 3,
             "tickangle": 0,
             "ticksuffix": f" {unit}",
@@ -93,7 +99,7 @@ def _axes(week: UsualWeek, now: tuple[int, int]) -> PlotlyJson:
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True, "automargin": True}
     return {
         "hovermode": "closest",
-        "margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0},
+        "margin": {"l": 0, "r": 0, "t": BUTTONS, "b": _BELOW},
         "shapes": [_frame(now), *_cheapest(week)],
         "xaxis": plain
         | {
