@@ -18,7 +18,7 @@ from dashboard.application.incident_words import (
     upcoming_words,
 )
 from dashboard.application.silences import matchers_of
-from dashboard.application.text import moment_near
+from dashboard.application.text import age, moment_near
 from dashboard.domain.alerts.incident import LONGEST_NOTE, Incident, IncidentResponse, IncidentState
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
@@ -140,15 +140,14 @@ def finished_incidents_part(queries: Application, network_id: NetworkId | None) 
 
 
 def _over(queries: Application, incident: Incident) -> Markup:
-    """Build the line of an incident that ended: what it was, how long it lasted, since when."""
-    ended = incident.resolved_at or incident.changed_at
-    opened = incident.opened_at
+    """Build the line of an incident that ended: what it was, how long it lasted, when it ended."""
+    ended, opened = incident.resolved_at or incident.changed_at, incident.opened_at
     return element(
         "div",
         severity_sign(incident.severity),
         element("b", visible(queries.incidents.title_of(incident), LONGEST_TITLE)),
         element("span", span(ended - opened)),
-        element("time", f"{opened:%d %b %H:%M}", title=moment(opened)),
+        element("time", age(ended, queries.now()), title=f"{moment(opened)} to {moment(ended)}"),
         class_="lw-over",
     )
 
