@@ -284,7 +284,7 @@ def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> 
         old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
         last = "never" if old.answered_at is None else age(old.answered_at, now)
         why = (
-            "longer than two of its periods"
+            "more than two polling periods"
             if old.no_worker_since is None
             else f"no worker has asked since {moment_near(old.no_worker_since, now)}"
         )

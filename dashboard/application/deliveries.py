@@ -291,7 +291,7 @@ def verification_words(verification: Verification, now: datetime) -> str:
         return f"after {attempts}"
     next_at = verification.next_attempt_at
     if not verification.attempts or next_at is None:
-        return "for its first attempt"
+        return "not tried yet"
     return f"{attempts}, next not before {moment_near(next_at, now)}"
 
 
@@ -326,7 +326,7 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
     if at is not None and at > now:
         most = f"at most {waiting.cap.largest_hourly:,} an hour, spread over it"
         return f"waits for its turn until {moment_near(at, now)} ({most})"
-    return "for its first attempt"
+    return "not tried yet"
 
 
 def _is_open(notification: Notification) -> bool:

@@ -355,7 +355,7 @@ def _was_busy(figures: NetworkFigures, now: datetime) -> str:
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return ""
-    return f" It was busy since {moment_near(held.since, now)}, as far as fees were seen."
+    return f" Last seen busy, since {moment_near(held.since, now)}."
 
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
@@ -392,5 +392,5 @@ def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
         last_answer = f"The last answer came {age(polled.asked_at, now)}"
     return (
         f"{last_answer}; one is due every {period(polled.period)}. "
-        "What is shown may have changed, and busyness is not known."
+        "Whether it is busy now is not known."
     )

@@ -65,7 +65,7 @@ def preview_rule(
     if until - since > LONGEST_PREVIEW:
         raise InputError(f"a preview reads {LONGEST_PREVIEW.days} days at most: let it begin later")
     if rule.kind in _NOT_STORED:
-        raise InputError(f"rules of kind {rule.kind} have no preview: no past of that is stored")
+        raise InputError(f"rules of kind {rule.kind} have no preview: their history is not stored")
     if rule.kind in {RuleKind.COVERAGE_GAP, RuleKind.WORKER_SILENT}:
         gaps_found = _of_gaps(connection, rule, between, tuple(networks))
         return RulePreview(rule, since, until, gaps_found)

@@ -105,7 +105,7 @@ OPERATION_NAMES: Final = {
 REMEDIES: Final = {
     FailureKind.UNAVAILABLE: (
         "It is asked again automatically. If this lasts, check the address of the endpoint and "
-        "the network between."
+        "the connection to it."
     ),
     FailureKind.THROTTLED: (
         "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."

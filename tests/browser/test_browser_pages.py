@@ -250,7 +250,7 @@ def test_fees_are_drawn_and_saved_as_a_picture_and_a_new_figure_leaves_chart_and
     expect(plot.locator(".scatterlayer .trace:last-child path.js-line").first).to_be_visible()
     expect(plot.locator(".fills path.js-fill")).to_have_count(2)  # single values have no band
     expect(plot.locator(".annotation")).to_have_text(["median", "busy"])
-    expect(page.get_by_text("1 gap (hatched where no fee is known): 5 min from")).to_be_visible()
+    expect(page.get_by_text("1 gap (hatched): 5 min from")).to_be_visible()
     with page.expect_download() as saved:
         page.locator(".modebar-btn").first.click()
     assert saved.value.suggested_filename.endswith(".png")

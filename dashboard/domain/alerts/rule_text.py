@@ -40,7 +40,7 @@ def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     parts = [
         f"When {when}",
         f" ({scope})" if scope else "",
-        f", for {span(rule.pending)} at least" if rule.pending else "",
+        f", for at least {span(rule.pending)}" if rule.pending else "",
         f": notify {recipients_in_words(rule.recipients)}",
         f"; remind every {span(rule.remind_every)}" if rule.remind_every else "",
     ]

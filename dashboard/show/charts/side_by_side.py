@@ -91,7 +91,7 @@ def _unseen(found: FeeLines) -> WatchedTime:
 
 
 def lines_in_words(found: FeeLines, *, is_table: bool = False) -> str:
-    """Say what 100 % is, and which networks are missing when."""
+    """Say what 100% is, and which networks are missing when."""
     mark = "No fee" if is_table else "Hatched: no fee"
     missing = [
         f"{visible(each.name, LONGEST_NAME)} {_missing(each)}"
@@ -99,14 +99,14 @@ def lines_in_words(found: FeeLines, *, is_table: bool = False) -> str:
         if len(each.unseen)
     ]
     early = [visible(each.name, LONGEST_NAME) for each in found.lines if not each.is_usual_known]
-    sentences = ["100 % is the usual fee at this hour of the day."]
+    sentences = ["100% is the usual fee at this hour of the day."]
     if early:
         sentences.append(f"For {', '.join(early)}, it is the median of this time.")
     if missing:
         sentences.append(f"{mark} of {', '.join(missing)}.")
     if found.without:
         without = (visible(each, LONGEST_NAME) for each in found.without)
-        sentences.append(f"No fee at all of {', '.join(without)}.")
+        sentences.append(f"No fees in this time: {', '.join(without)}.")
     return " ".join(sentences)
 
 

@@ -46,8 +46,7 @@ def headline(queries: Application) -> str:
     own = sum(not each.is_default for each in found.settings)
     which = {0: "Every setting is a default", 1: "1 setting is set here"}
     said = which.get(own, f"{own} settings are set here")
-    read = f"These pages read the file when they started, {moment(found.started_at)}"
-    return f"{said}. {read}; what people choose on this page applies at once."
+    return f"{said}. The file was read at the start, {moment(found.started_at)}."
 
 
 def configuration_part(queries: Application) -> None:

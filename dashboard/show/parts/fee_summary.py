@@ -178,11 +178,11 @@ class _Marks(NamedTuple):
 
 _CHART_MARKS: Final = _Marks(
     "hatched",
-    "hatched where no fee is known",
-    "hatched; it was watched, but no fee came",
+    "hatched",
+    "hatched: watched, but no fee came",
     "too short to be drawn",
 )
-_TABLE_MARKS: Final = _Marks("", "", "it was watched, but no fee came", "inside")
+_TABLE_MARKS: Final = _Marks("", "", "watched, but no fee came", "inside")
 
 
 def _gaps(timeline: FeeTimeline, marks: _Marks) -> list[str]:

@@ -87,7 +87,7 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
         _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
-    since = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
+    since = element("p", "Sent and dead: last 30 days.", class_="lw-quiet")
     pending = pending_changes_words(counts)
     waiting = [_paragraph(pending)] if pending else []
     said = (since, *waiting, *_recipients(health), *_mail_advice(mail, now))

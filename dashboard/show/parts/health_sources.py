@@ -58,8 +58,7 @@ _RANKS: Final = (
 OVER_PLAN: Final = badge("busy", "▲", "Over plan")
 _LONGEST_NAME: Final = 60
 TIMES_NOTE: Final = (
-    "p50 and p95: half of the answers, and 95 % of them, came within this time. Hashes that are "
-    "asked about together share one time."
+    "p50 and p95: 50% and 95% of the answers came within this time. Hashes of one call count once."
 )
 
 
@@ -199,7 +198,7 @@ def share_words(counts: AnswerCounts) -> str:
     share = counts.share()
     if share is None:
         return "–"
-    return "100 %" if share == 1 else f"{min(share, 0.999) * 100:.1f} %"
+    return "100%" if share == 1 else f"{min(share, 0.999) * 100:.1f}%"
 
 
 def time_words(took: timedelta | None) -> str:
@@ -214,7 +213,7 @@ def _answered(operation: OperationHealth, now: datetime) -> Markup:
     at = operation.answered_at
     last = Markup("never") if at is None else time_ago(at, now)
     often, ended_at = operation.period, operation.not_awaited_since
-    asked = "as hashes need it" if often is None else f"every {period(often)}"
+    asked = "as needed" if often is None else f"every {period(often)}"
     if ended_at is not None:
         since = f"no line limits since {moment(ended_at)}: transactions first seen later are"
         asked = (

@@ -46,7 +46,7 @@ def rules_part(queries: Application) -> None:
     with st.container(key="card-rules", gap="small"):
         section(
             "Rules",
-            "They say which changes people are notified of, who gets them and how urgent they are.",
+            "A rule says which changes notify whom, and how urgent they are.",
         )
         for each in queries.rules.in_force():
             rule_state = situation.state_of(each.rule)

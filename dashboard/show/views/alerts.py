@@ -242,7 +242,7 @@ def _networks_in_trouble(queries: Application, chosen: NetworkId | None, now: da
     if not found:
         return
     with st.container(key="card-open", gap="small"):
-        section("Conditions now", "Reported by a rule or not.")
+        section("Conditions now", "Everything that holds now, with or without a rule.")
         st.html(join(*(incident_row(each, queries.context, now) for each in found)))
 
 

@@ -155,7 +155,7 @@ def _coverage(queries: Application, now: datetime) -> None:
     with st.container(key="card-gaps", gap="small"), store_errors_shown():
         chosen = chosen_networks(queries.networks)
         coverage = queries.health.coverage()
-        section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
+        section("Gaps", "Times without data in the last 7 days (UTC).")
         st.html(gap_timeline(coverage, chosen, now))
         ids = {profile.network_id for profile in chosen}
         listed = [each for each in coverage.gaps if each.network_id in ids]

@@ -42,8 +42,8 @@ def progress(
             {"release_at": LATER, "held_for": "quiet hours of the rule night\x1b"},
             f"held until {moment_near(LATER, A_MOMENT)} (quiet hours of the rule night\\u001b)",
         ),
-        ({"release_at": A_MOMENT}, "for its first attempt"),
-        ({"release_at": SOON, "closed_at": A_MOMENT}, "for its first attempt"),
+        ({"release_at": A_MOMENT}, "not tried yet"),
+        ({"release_at": SOON, "closed_at": A_MOMENT}, "not tried yet"),
         ({"attempts": 1, "closed_at": A_MOMENT}, "1 attempt"),
         (
             {"attempts": 2, "next_attempt_at": SOON},
@@ -71,7 +71,7 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
         "waits for its turn until 13:00:00 UTC (at most 2 an hour, spread over it)"
     )
     assert progress(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
-    assert progress(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"
+    assert progress(SOON, RecipientTraffic(), release_at=A_MOMENT) == "not tried yet"
 
 
 @pytest.mark.parametrize(

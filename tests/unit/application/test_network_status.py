@@ -87,7 +87,7 @@ CASES = {
     "stale, and still counts as busy": (
         replace(figures(11), base_fee=seen(11, 9 * PERIOD), busyness=BUSY_FOR_20_MIN),
         Activity.STALE,
-        "*It was busy since 11:40:00 UTC, as far as fees were seen.*",
+        "*Last seen busy, since 11:40:00 UTC.*",
     ),
     "stays busy while the threshold is missing": (
         replace(figures(11), busy_threshold=None, busyness=BUSY_FOR_20_MIN),

@@ -66,9 +66,9 @@ def test_page_says_what_the_chart_shows(queries: Application) -> None:
 
     assert "Base fee, last 1 h" in words
     assert re.search(
-        r"Busy for \d+% of the time that was watched, which is 92% of it, in \d spells\.", words
+        r"Busy for \d+% of the time that was watched \(92% of this range\), in \d spells\.", words
     )
-    assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words
+    assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
 
 
 def test_page_says_of_how_many_blocks_its_extremes_are(queries: Application, store: Store) -> None:

@@ -123,7 +123,7 @@ def test_strip_shares_and_times_of_a_question_are_shown(store: Store, queries: A
     words = words_of(visit("health", queries, network="Devnet"))
 
     assert "some failed in 2, nothing asked in 94." in words
-    assert "99.0 %" in words
+    assert "99.0%" in words
     assert "75 ms" in words
     assert "Some failed" in words
 
@@ -169,9 +169,9 @@ def test_facts_for_operators_are_at_hand(store: Store, queries: Application) -> 
     ("counts", "words"),
     [
         (AnswerCounts(), "–"),
-        (AnswerCounts(9), "100 %"),
-        (AnswerCounts(99_999, failed=1), "99.9 %"),
-        (AnswerCounts(failed=1), "0.0 %"),
+        (AnswerCounts(9), "100%"),
+        (AnswerCounts(99_999, failed=1), "99.9%"),
+        (AnswerCounts(failed=1), "0.0%"),
     ],
 )
 def test_share_is_all_only_where_it_is_all(counts: AnswerCounts, words: str) -> None:
@@ -298,7 +298,7 @@ def test_stale_network_needs_a_look() -> None:
     [said] = health_troubles(health, NOW)
     assert said.headline == "Devnet is stale."
     assert said.text == (
-        "Base fee, congestion, suggested fees: last answered 5 min ago, longer than two of its "
+        "Base fee, congestion, suggested fees: last answered 5 min ago, more than two polling "
         "periods."
     )
 

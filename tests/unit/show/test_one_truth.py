@@ -137,6 +137,6 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
 
 def test_gap_is_the_same_on_health_and_fees(queries: Application) -> None:
     assert "Devnet, fees: 1 gap in 7 days, 5 min in all." in words_of(visit("health", queries))
-    assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words_of(
+    assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words_of(
         visit("fees", queries, network="Devnet")
     )

@@ -132,7 +132,7 @@ def test_sentence_shows_defaults_as_values_and_everybody_who_can_be_notified(
 
     assert whom.options == ["ops@example.org", "pager"]
     assert (shown["form-*--pending"], shown["form-*--remind_every"]) == ("0s", "never")
-    assert "When a network is busy, for 5 min at least: notify pager." in seen
+    assert "When a network is busy, for at least 5 min: notify pager." in seen
     made = queries.rules.in_force()[-1].rule
     assert (made.recipients, made.pending) == (
         (Recipient("pager", "pager"),),

@@ -53,7 +53,7 @@ def application_of(store: Store, **settings: Any) -> Application:  # noqa: ANN40
 def test_what_is_set_stands_first_with_its_default_and_source(store: Store) -> None:
     words = page_of(store, STATE)
 
-    assert "2 settings are set here. These pages read the file when they started" in words
+    assert "2 settings are set here. The file was read at the start" in words
     assert words.index("Set here") < words.index("default: 8501") < words.index("All settings")
     assert "linewatch.toml, line 2" in words
     assert "&lt;b&gt;*x*&lt;/b&gt;" in words

@@ -61,7 +61,7 @@ def test_words_tell_the_share_and_of_what_it_is() -> None:
         A_MOMENT, A_MOMENT + 4 * STEP, [(A_MOMENT + 2 * STEP, A_MOMENT + 4 * STEP)]
     )
     assert busy_in_words(a_timeline(1, 1, 1, 1, busy=BusyTime(some.spells, missed))) == (
-        "Busy for 50% of the time that was watched, which is 50% of it, in 1 spell."
+        "Busy for 50% of the time that was watched (50% of this range), in 1 spell."
     )
     assert "less than 1%" in str(busy_in_words(a_timeline(11, *[9] * 400)))
     assert busy_in_words(a_timeline(9)) == "Busy for 0% of the time."
@@ -75,7 +75,7 @@ def test_peak_outside_of_spells_is_no_busy_time() -> None:
     calm = a_timeline(9, 11, 9, busy=busy(watched=(0, 3)))
 
     assert busy_in_words(calm) == (
-        "Busy for 0% of the time. Brief peaks above the threshold are not busy time."
+        "Busy for 0% of the time. Brief peaks above the threshold do not count."
     )
     assert not a_timeline(9, 11, 9).has_brief_peaks
     assert not a_timeline(9, 11, 9, threshold=None).has_brief_peaks
@@ -116,8 +116,8 @@ def test_gaps_are_those_of_health_and_other_silences_are_pauses() -> None:
     words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step)
 
     assert "Not watched before 20 Nov 2026 12:00 UTC." in words
-    assert "1 gap (hatched where no fee is known): 25 s from 20 Nov 12:00 UTC." in words
-    assert "1 pause (hatched; it was watched, but no fee came): 30 s from" in words
+    assert "1 gap (hatched): 25 s from 20 Nov 12:00 UTC." in words
+    assert "1 pause (hatched: watched, but no fee came): 30 s from" in words
     assert "No gaps" not in words
 
 
@@ -129,7 +129,7 @@ def test_words_of_a_table_do_not_say_how_a_chart_is_drawn() -> None:
     words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step, is_table=True)
 
     assert "1 gap: 25 s from 20 Nov 12:00 UTC." in words
-    assert "1 pause (it was watched, but no fee came): 30 s from" in words
+    assert "1 pause (watched, but no fee came): 30 s from" in words
     assert "Each row is" in words
     assert not [each for each in ("hatched", "Shaded", "drawn", "The line") if each in words]
 
@@ -142,7 +142,7 @@ def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
         a_timeline(1, 2, 3, 4, 5, 6, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
     )
 
-    assert "2 gaps (hatched where no fee is known), the longest: 20 s from" in words
+    assert "2 gaps (hatched), the longest: 20 s from" in words
     assert "pause" not in words
 
 

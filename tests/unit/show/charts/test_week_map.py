@@ -121,13 +121,13 @@ def test_networks_are_drawn_in_per_cent_of_usual_and_broken_at_gaps() -> None:
 
 def test_words_say_what_100_per_cent_is_and_which_fees_are_missing() -> None:
     assert lines_in_words(found("Linea")) == (
-        "100 % is the usual fee at this hour of the day. For Flat, it is the median of this time. "
+        "100% is the usual fee at this hour of the day. For Flat, it is the median of this time. "
         "Hatched: no fee of Linea for 30 s, Flat for 1 min in 2 gaps."
     )
     assert "No fee of Linea" in lines_in_words(found("Linea"), is_table=True)
     whole = two_lines("Linea")[0]._replace(unseen=np.empty((0, 2), np.int64))
     assert lines_in_words(FeeLines([whole], A_MOMENT, NOW, ("Blast",))) == (
-        "100 % is the usual fee at this hour of the day. No fee at all of Blast."
+        "100% is the usual fee at this hour of the day. No fees in this time: Blast."
     )
 
 
