@@ -100,6 +100,7 @@ def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: Applic
     assert chart_count(several) == 1
     assert "Fees against usual, last 1 h" in words_of(several)
     assert "For Devnet, Linea, it is the median of this time." in words_of(several)
+    assert words_of(several).count("lw-compare is-stale") == 1
     assert "When is it cheaper?" in words_of(one)
 
 

@@ -217,6 +217,8 @@ def test_those_that_ended_are_filtered(queries: Application) -> None:
     assert found(FinishedFilter(severity="critical")) == 0
     page = visit("alerts", queries, of_rule="disk")
     assert "No incident ended in this time." in words_of(page)
+    when = 'title="2026-11-20 05:20:00 UTC to 2026-11-20 05:40:00 UTC">6 h ago<'
+    assert when in words_of(visit("alerts", queries, of_rule="busy"))
 
 
 def test_deliveries_of_an_incident_are_found_by_its_id(queries: Application) -> None:

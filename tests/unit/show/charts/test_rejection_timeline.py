@@ -155,7 +155,8 @@ def test_overruns_are_sorted_and_texts_without_numbers_left_out() -> None:
 def test_overruns_are_drawn_and_written() -> None:
     drawing = overrun_drawing(Overruns((1, 0, 0, 0, 0, 2, 0), 3, 12.0))
 
-    go.Figure(drawing.figure.to_dict())
+    figure = go.Figure(drawing.figure.to_dict())
+    assert figure.layout.xaxis.ticktext == ("≤1.1", "≤1.5", "≤2", "≤5", "≤10", "more")
     assert "to 1.1×: 1" in drawing.words
     assert "limit 0" not in drawing.words
     assert "more,2" in overrun_csv(Overruns((1, 0, 0, 0, 0, 2, 0), 3, 12.0))
