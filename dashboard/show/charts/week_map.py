@@ -32,7 +32,7 @@ _ABOVE: Final = -0.72
 _CELL: Final = 0.5
 _GAP: Final = 2
 _LEGEND: Final = 240
-_BELOW: Final = 60
+_BELOW: Final = 56
 """Pixels below the cells, for their hours and the legend: what Plotly reserves was cut on a phone."""
 
 
@@ -81,7 +81,7 @@ def _cells(week: UsualWeek, values: npt.NDArray[np.float64], unit: str) -> Plotl
             "x": 0,
             "xanchor": "left",
             "yref": "container",
-            "y": 0.06,
+            "y": 0.03,
             "yanchor": "bottom",
             "ypad": 0,
             "nticks": 3,
