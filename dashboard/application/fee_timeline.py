@@ -158,9 +158,7 @@ def busy_in_words(timeline: FeeTimeline) -> str | None:
     if share(seen) != share(1.0):
         of = f"the time that was watched ({_share_or_less(seen)} of this range)"
     spells = f", in {counted(len(timeline.busy.spells), 'spell')}" if timeline.busy.spells else ""
-    peaks = (
-        " Brief peaks above the threshold do not count." if timeline.has_brief_peaks else ""
-    )
+    peaks = " Brief peaks above the threshold do not count." if timeline.has_brief_peaks else ""
     return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
 
 

@@ -33,7 +33,7 @@ _CELL: Final = 0.5
 _GAP: Final = 2
 _LEGEND: Final = 240
 _BELOW: Final = 56
-"""Pixels below the cells, for their hours and the legend: what Plotly reserves was cut on a phone."""
+"""Pixels below the cells, for their hours and the legend: Plotly reserves too little."""
 
 
 def week_drawing(week: UsualWeek, of: str, zone_name: str, now: tuple[int, int]) -> Drawing:
