@@ -1,4 +1,4 @@
-"""Conclude conditions: whether a network is busy, when each starts and ends, what was rejected."""
+"""Conclude conditions: whether a network is busy, and when that starts and ends."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ Shorter, and a transaction of this minute would look as if it were asked about s
 _PLANNED_EVERY: Final = timedelta(minutes=1)
 
 _SAVED_AT_ONCE: Final = 20
-"""Rejections of one transaction of a tenth of a second."""
+"""How many rejections one transaction saves, in a tenth of a second."""
 
 
 class ExclusionAsker(Protocol):

@@ -167,7 +167,7 @@ class GasArchive:
 
 
 class GasPoll:
-    """The gas poll of one network during one term, of its gas API, its node, or either."""
+    """The gas poll of one network during one term, of its gas API, its node, or both."""
 
     def __init__(
         self,

@@ -32,11 +32,11 @@ def plan_closings(
     `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
     all others, and then what there is once a minute. The rest goes in order of precedence: as many
     by themselves as there is room for, first messages about incidents apart from all others; the
-    last that goes takes all that are like it. So does the first, if the cap held up two or
-    more. Reminders are one message; a digest goes by
-    itself, when nothing else does. If two or more waited for the end of quiet hours or
-    maintenance, or for a server that `is_back` or is tried again, there is one message of
-    everything. Nothing goes while enough waits to be delivered.
+    last that goes takes all that are like it. So does the first, if two or more are late. Reminders
+    are one message; a digest goes by itself, when nothing else does. Over mail there is one message
+    of everything if two or more waited for the end of quiet hours or maintenance, or for a server
+    that `is_back` or is tried again. Nothing goes while enough waits to be
+    delivered.
     """
     if traffic.is_stuck(now):
         return []

@@ -1,4 +1,4 @@
-"""The figure of the page Fees, and its values as a table and as CSV."""
+"""The chart of one network's fee, on Fees, Overview and incidents, and its values as a table."""
 
 from __future__ import annotations
 

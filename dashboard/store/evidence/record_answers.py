@@ -1,6 +1,6 @@
 """Record what networks answered about hashes, cohort by cohort.
 
-Reports are saved here with their cohorts marked; what a poll answered, by its caller.
+Reports are saved here, and their cohorts marked. The caller saves the rejections of a poll.
 """
 
 from __future__ import annotations
