@@ -13,12 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     JSON,
+    URL,
     BigInteger,
     Boolean,
     Column,
     ColumnElement,
     Connection,
-    Dialect,
     Float,
     Integer,
     LargeBinary,
@@ -101,7 +101,7 @@ def unreadable_values(connection: Connection) -> Iterator[tuple[Table, Finding]]
 
 def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:
     """Return how many values are wrong in each column that has such, in one pass."""
-    names, counts = _count_of_wrong(table, type(connection.dialect))
+    names, counts = _count_of_wrong(table, connection.engine.url.drivername)
     if not names:
         return {}
     row = connection.exec_driver_sql(counts).one()
@@ -109,12 +109,12 @@ def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:
 
 
 @cache
-def _count_of_wrong(table: Table, dialect: type[Dialect]) -> tuple[tuple[str, ...], str]:
+def _count_of_wrong(table: Table, driver: str) -> tuple[tuple[str, ...], str]:
     """Return which columns can hold a wrong value, and the query that counts those of each.
 
     It is written once: that takes far longer than a small table takes to answer it.
     """
-    form = dialect()
+    form = URL.create(driver).get_dialect()()
     found = {each.name: list(_faults(each, form.name)) for each in table.columns}
     wrong = {
         name: and_(table.c[name].is_not(None), or_(*faults))
