@@ -52,7 +52,7 @@ _QUESTIONS: Final = {
     ),
     LinkPurpose.UNSUBSCRIBE: (
         "Stop getting messages?",
-        "This address gets no more messages. Others are still notified.",
+        "No more messages go to this address. Others are still notified.",
         "Unsubscribe",
     ),
     LinkPurpose.VERIFY: (

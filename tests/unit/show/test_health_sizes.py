@@ -87,7 +87,7 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
 
     [said] = health_troubles(health, NOW)
     assert said.headline == "The clock jumped ahead by 3650 days."
-    assert "Set the clock right." in said.advice
+    assert "Set the clock." in said.advice
     assert "Clock ahead" in store_part(storage, None, "The store x")
 
 

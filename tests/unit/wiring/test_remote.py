@@ -68,7 +68,7 @@ def test_token_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert token_for(SERVER).reveal() == "lwt_c4nary"
 
     monkeypatch.setenv("LINEWATCH_TOKEN", "lwt c4nary")
-    with pytest.raises(InputError, match="copy it once more") as error:
+    with pytest.raises(InputError, match="copy it again") as error:
         token_for(SERVER)
     assert "c4nary" not in str(error.value)
 

@@ -197,7 +197,8 @@ async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chos
     again = await ask("POST", path, name="Bob", **{"for": "24h"})
 
     assert 'value="8h" checked' in asked.text
-    assert "It covers rule=rejections, network=424242, module=ADD, stage=RPC." in asked.text
+    covers = "rule=rejections, network=424242, module=ADD, stage=RPC, cause=&quot;&quot;"
+    assert f"It covers {covers}." in asked.text
     assert "Now it matches 1 open incident." in asked.text
     assert (none.status_code, "say how long" in none.text) == (400, True)
     assert "Silenced<" in first.text
@@ -238,7 +239,7 @@ async def test_incident_that_is_gone_is_named() -> None:
     asked = await ask("GET", f"/link/{sign(gone, KEY)}")
     sent = await ask("POST", f"/link/{sign(gone, KEY)}")
 
-    assert "not stored any more" in asked.text
+    assert "no longer stored" in asked.text
     assert (sent.status_code, "is not stored" in sent.text) == (400, True)
 
 
@@ -279,7 +280,7 @@ async def test_address_is_verified_by_the_form_alone_once_however_often_it_is_se
     shown = await ask("GET", path)
 
     assert all("Get alerts at this address?" in unescape(each.text) for each in asked)
-    assert "what is open now follows" in first.text
+    assert "beginning with what is open now" in first.text
     assert "Verified already" in again.text
     assert "is verified." in shown.text
     with store.read() as connection:
