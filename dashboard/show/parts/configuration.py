@@ -206,7 +206,7 @@ _SETTINGS: Final[Listing[ShownSetting]] = Listing(
     (
         Column("Setting", _name),
         Column("Value", _value),
-        Column("From", lambda each: visible(each.source, _LONGEST)),
+        Column("From", lambda each: breakable(visible(each.source, _LONGEST))),
     ),
 )
 
