@@ -170,7 +170,7 @@ _NOW: Final[Listing[NetworkRow]] = Listing(
     "networks",
     (
         Column("Network", _name),
-        Column("State, for", _state),
+        Column("State", _state),
         FEE_NOW,
         AGAINST_USUAL,
         Column("Medium", _medium, is_number=True),

@@ -72,7 +72,7 @@ def line_markup(
         "div",
         element("span", module_mark(reason.module) if reason.module else in_brief(reason)),
         element("span", times) if times else Markup(),
-        element("span", f"× {found.versions:,}") if found.versions > 1 else Markup(),
+        element("span", f"{found.versions:,} times") if found.versions > 1 else Markup(),
         tracked,
         element("span", network) if network else Markup(),
         time_ago(seen_at, now, "lw-end"),

@@ -135,7 +135,7 @@ def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) 
 
     links = [link.proto.query_string for link in page.get("page_link")]
     assert len([each for each in links if each.startswith("tx=")]) == 1
-    assert "× 3" in words_of(page)
+    assert "3 times" in words_of(page)
 
 
 def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> None:
