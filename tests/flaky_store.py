@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.connection import Connection
@@ -34,6 +35,10 @@ class PassingStore(Store):
         """Prolong a lease."""
         with self._store.renew() as connection:
             yield connection
+
+    def end_stalled_writer(self, longest: timedelta) -> None:
+        """End what the store would end."""
+        self._store.end_stalled_writer(longest)
 
 
 class FlakyStore(PassingStore):
