@@ -37,6 +37,7 @@ from dashboard.store.alerts.incidents import (
     open_counts,
     unattended_incidents,
 )
+from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -73,13 +74,16 @@ def go_through(store: Store, *states: State) -> list[Notification]:
 
 
 def expand_and_close(connection: Connection, recipients: Sequence[Recipient]) -> None:
-    """Make each transition a notification by itself, as if each were claimed at once."""
+    """Make each transition a notification by itself, as if each were sent at once."""
     for entry in pending_expansion(connection, 100):
         at = entry.transition.at
         routes = by_subject(entry.transition, recipients)
         expand(connection, [(entry, routes)], at, trusting(recipients))
         for each in recipients:
-            close(connection, closings_for(connection, each), 1, at)
+            closings = closings_for(connection, each)
+            close(connection, closings, 1, at)
+            for closing in closings:
+                mark_sent(connection, closing.notification_id, "250 taken", at)
 
 
 def test_opening_and_end_name_the_same_opening(store: Store) -> None:
