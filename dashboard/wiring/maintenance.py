@@ -12,7 +12,7 @@ from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
 from dashboard.settings.check_addresses import clear_text_store
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts import closings as held_notifications
+from dashboard.store.alerts import held_after_restore
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up, delete_oldest, open_backup, path_in
@@ -117,9 +117,9 @@ def release_held(settings: Settings, *, drops: bool) -> int:
     by = _actor()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
-            held_notifications.discard_held(connection)
+            held_after_restore.discard_held(connection)
             if drops
-            else held_notifications.release_held(connection, by.at)
+            else held_after_restore.release_held(connection, by.at)
         )
         details = {"notifications": many, "sent": not drops}
         note_action(connection, by, Action.RELEASE, "held notifications", details)
@@ -129,7 +129,7 @@ def release_held(settings: Settings, *, drops: bool) -> int:
 def count_held(settings: Settings) -> int:
     """Count the notifications that a restore holds."""
     with closing(open_checked_store(settings)) as store, store.read() as connection:
-        return held_notifications.count_held(connection)
+        return held_after_restore.count_held(connection)
 
 
 def move_store(settings: Settings, target: str) -> Moved:
