@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +20,7 @@ from dashboard.errors import (
     ForeignStore,
     InputError,
     LinewatchError,
+    SchemaMismatch,
     StoreUnavailable,
 )
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -38,6 +41,7 @@ from tests.one_by_one import newest
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
 from tests.unit.store.filled_store import content, content_of, keep_report, live
+from tests.waiting import eventually
 
 BY = Actor("operator", A_MOMENT)
 
@@ -164,8 +168,20 @@ def killed() -> Iterator[Killed]:
         def kill(url: str, target: str, commit: int, when: str) -> None:
             print(url, target, commit, when, file=given, flush=True)
             assert int(next(answers)) == -signal.SIGKILL
+            for each in (url, target):
+                eventually(partial(is_free, each), what="the end of its session at the server")
 
         yield kill
+
+
+def is_free(url: str) -> bool:
+    """Whether no process keeps the others out of a store, such as one that was just killed."""
+    with suppress(ForeignStore, SchemaMismatch):
+        try:
+            open_store(url).close()
+        except StoreUnavailable:
+            return False
+    return True
 
 
 def held(url: str) -> dict[str, object]:
