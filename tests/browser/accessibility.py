@@ -18,8 +18,11 @@ _RUN: Final = """
 
 
 def barriers(page: Page) -> list[Any]:
-    """Return what is serious or critical: the rule, its impact, the elements."""
+    """Return what is serious or critical, and stays: the rule, its impact, the elements.
+
+    A page is judged once more if something was found: it may have been between two colours.
+    """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(_AXE.read_text(encoding="utf-8"))
-    found: list[Any] = page.evaluate(_RUN)
+    found: list[Any] = page.evaluate(_RUN) and page.evaluate(_RUN)
     return found
