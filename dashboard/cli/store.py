@@ -131,9 +131,9 @@ def verify(*, file: Path | None, as_json: bool) -> None:
 def rebuild(*, as_json: bool) -> None:
     """Recompute derived data that is wrong: counters, cohorts and roll-ups of fees.
 
-    Nothing needs to be stopped; a command that was killed
-    leaves each of them as it was or rebuilt. Roll-ups of values that were purged stay as they
-    are: `linewatch verify` says what is wrong with them.
+    Nothing needs to be stopped; a command that was killed leaves each of them as it was or rebuilt.
+    Roll-ups of values that were purged stay as they are: `linewatch verify` says what is wrong with
+    them.
     """
     done = rebuild_store(settings_of_command(), report=_progress)
     lines = [f"The {name} were wrong and were rebuilt." for name in done.names]

@@ -35,8 +35,7 @@ def plan_closings(
     last that goes takes all that are like it. So does the first, if two or more are late. Reminders
     are one message; a digest goes by itself, when nothing else does. Over mail there is one message
     of everything if two or more waited for the end of quiet hours or maintenance, or for a server
-    that `is_back` or is tried again. Nothing goes while enough waits to be
-    delivered.
+    that `is_back` or is tried again. Nothing goes while enough waits to be delivered.
     """
     if traffic.is_stuck(now):
         return []

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, exists, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    RowMapping,
+    delete,
+    exists,
+    func,
+    select,
+    update,
+)
 
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.hourly_cap import (
@@ -56,7 +66,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
     part of a summary, which has the place of its first change, they would overtake it.
     """
     column = notifications.c
-    groups = (IS_PENDING, column.closed_at.is_(None), ~_follows_a_closed_one())
+    groups = (IS_PENDING, column.closed_at.is_(None), ~follows_a_pending_one(is_closed))
     pair = notification_incidents.c
     of_incidents = (
         select(pair.notification_id, pair.incident_id)
@@ -89,18 +99,29 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
     ]
 
 
-def _follows_a_closed_one() -> ColumnElement[bool]:
-    closed, mine = notifications.alias(), notification_incidents.alias()
-    of_closed = notification_incidents.alias()
+def is_closed(notification: FromClause) -> ColumnElement[bool]:
+    """Whether the members of a notification are fixed."""
+    return notification.c.closed_at.is_not(None)
+
+
+def follows_a_pending_one(
+    is_meant: Callable[[FromClause], ColumnElement[bool]],
+) -> ColumnElement[bool]:
+    """Whether an earlier one about the same incident, to the same recipient, is pending.
+
+    Only those that are meant count.
+    """
+    earlier, of_mine = notifications.alias(), notification_incidents.alias()
+    of_earlier = notification_incidents.alias()
     return exists().where(
-        mine.c.notification_id == notifications.c.notification_id,
-        of_closed.c.incident_id == mine.c.incident_id,
-        closed.c.notification_id == of_closed.c.notification_id,
-        closed.c.channel == notifications.c.channel,
-        closed.c.address == notifications.c.address,
-        closed.c.position < notifications.c.position,
-        closed.c.state == NotificationState.PENDING,
-        closed.c.closed_at.is_not(None),
+        of_mine.c.notification_id == notifications.c.notification_id,
+        of_earlier.c.incident_id == of_mine.c.incident_id,
+        earlier.c.notification_id == of_earlier.c.notification_id,
+        earlier.c.channel == notifications.c.channel,
+        earlier.c.address == notifications.c.address,
+        earlier.c.position < notifications.c.position,
+        earlier.c.state == NotificationState.PENDING,
+        is_meant(earlier),
     )
 
 

@@ -36,7 +36,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.store.alerts.closings import close
+from dashboard.store.alerts.closings import close, follows_a_pending_one, is_closed
 from dashboard.store.alerts.notifications import (
     IS_PENDING,
     notification_of,
@@ -49,7 +49,6 @@ from dashboard.store.schema import (
     deliveries,
     incident_transitions,
     incidents,
-    notification_incidents,
     notification_members,
     notifications,
 )
@@ -221,23 +220,15 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
     What is said of an incident itself, and waits for its turn, delays no change. One that answers
     what comes after it, or what answers it, does not wait for that: both would wait for ever.
     """
-    earlier, of_mine = notifications.alias(), notification_incidents.alias()
-    of_earlier, answered = notification_incidents.alias(), notifications.alias()
+    answered = notifications.alias()
     answers = exists().where(
         answered.c.message_id == notifications.c.in_reply_to,
         answered.c.state == NotificationState.PENDING,
         answered.c.position <= notifications.c.position,
         answered.c.in_reply_to != notifications.c.message_id,
     )
-    follows = exists().where(
-        of_mine.c.notification_id == notifications.c.notification_id,
-        of_earlier.c.incident_id == of_mine.c.incident_id,
-        earlier.c.notification_id == of_earlier.c.notification_id,
-        earlier.c.channel == notifications.c.channel,
-        earlier.c.address == notifications.c.address,
-        earlier.c.position < notifications.c.position,
-        earlier.c.state == NotificationState.PENDING,
-        or_(earlier.c.kind == NotificationKind.CHANGE, earlier.c.closed_at.is_not(None)),
+    follows = follows_a_pending_one(
+        lambda earlier: or_(earlier.c.kind == NotificationKind.CHANGE, is_closed(earlier))
     )
     return or_(answers, follows)
 
