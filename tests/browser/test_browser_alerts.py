@@ -67,11 +67,10 @@ def test_rule_is_made_as_a_sentence_with_its_preview_beside(page: Page, site: st
     visit(page, f"{site}/alerts?section=Rules")
     page.get_by_text("New rule").click()
     expect(page.get_by_role("heading", name="A new rule")).to_be_visible()  # else the list is left
-    page.get_by_label("Your name", exact=True).fill("Ada")
-    page.get_by_label("Your name", exact=True).press("Enter")
-    page.wait_for_selector(SETTLED)  # the run that hears the name draws the form once more
+    page.wait_for_selector(SETTLED)
     page.get_by_label("Name", exact=True).fill("night-shift")
     page.get_by_label("Name", exact=True).press("Enter")
+    expect(page.get_by_text("night-shift would have fired 2 times")).to_be_visible()
     page.get_by_text("More: scope, reminders").click()
     page.get_by_label("Remind every").fill("soon")
     page.get_by_label("Remind every").press("Enter")
@@ -79,8 +78,9 @@ def test_rule_is_made_as_a_sentence_with_its_preview_beside(page: Page, site: st
 
     page.get_by_label("Remind every").fill("30m")
     page.get_by_label("Remind every").press("Enter")
-    expect(page.get_by_text("night-shift would have fired 2 times")).to_be_visible()
-    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("remind every 30 min")).to_be_visible()
+    page.get_by_label("Your name", exact=True).fill("Ada")
+    page.get_by_role("button", name="Save").click()  # which leaves the field of the name
 
     expect(page.get_by_text("the rule night-shift is added")).to_be_visible()
     expect(page.locator(".st-key-entry-rule-night-shift")).to_contain_text("remind every 30 min")

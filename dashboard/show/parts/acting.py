@@ -113,9 +113,9 @@ def name_input(queries: Application) -> None:
     if queries.people.must_sign_in:
         return
     key = f"who_acts-{st.session_state.get(_TAKEN, 0)}"
+    st.session_state.setdefault(key, _name())  # as a default it would make another field of it
     st.text_input(
         "Your name",
-        _name(),
         key=key,
         max_chars=LONGEST_NAME,
         placeholder="Your name",
