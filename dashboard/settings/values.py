@@ -25,6 +25,9 @@ _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _WIDEST_NETWORK: Final = 8
 """Bits that all addresses of a network have in common, at least."""
 
+_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+"""The variable with the folder into which systemd puts the credentials that a unit loads."""
+
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
 
 
@@ -158,14 +161,17 @@ def parse_rate_setting(text: object) -> Rate:
 
 
 def parse_secret(text: object, variables: Mapping[str, str]) -> Secret:
-    """Read a secret: the text itself, ``env:NAME`` or ``file:/path``; errors never show it."""
+    """Read a secret: the text itself, ``env:NAME`` or ``file:/path``; errors never show it.
+
+    The path may begin with ``$CREDENTIALS_DIRECTORY``, where systemd puts what a unit loads.
+    """
     if not isinstance(text, str):
         msg = "a secret is text, env:NAME or file:/path"
         raise ValueError(msg)  # noqa: TRY004 - the caller turns ValueError into a named setting
     if text.startswith("env:"):
         return _secret_from_variable(text.removeprefix("env:"), variables)
     if text.startswith("file:"):
-        return _secret_from_file(Path(text.removeprefix("file:")).expanduser())
+        return _secret_from_file(_secret_path(text.removeprefix("file:"), variables))
     return Secret(text)
 
 
@@ -174,6 +180,16 @@ def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
         msg = f"the variable {name} is not set; set it, or name another one after env:"
         raise ValueError(msg)
     return Secret(variables[name])
+
+
+def _secret_path(path: str, variables: Mapping[str, str]) -> Path:
+    name = path.removeprefix(f"${_CREDENTIALS}/")
+    if name == path:
+        return Path(path).expanduser()
+    if not (folder := variables.get(_CREDENTIALS)):
+        msg = f"the variable {_CREDENTIALS} is not set; systemd sets it if a unit loads credentials"
+        raise ValueError(msg)
+    return Path(folder, name)
 
 
 def _secret_from_file(path: Path) -> Secret:

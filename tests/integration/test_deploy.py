@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.secret import Secret
+from dashboard.settings.load import load_settings
 from dashboard.supervise import run_beside
 from tests import plain_http
 from tests.installation import new_installation
@@ -103,6 +105,71 @@ def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
 
     assert (read.returncode, read.stdout + read.stderr) == (0, "")
     assert judged.returncode == 0, judged.stdout
+
+
+SETTINGS_WITH_CREDENTIALS = """
+store.url = "file:$CREDENTIALS_DIRECTORY/linewatch.store-url"
+mail.password = "file:$CREDENTIALS_DIRECTORY/linewatch.smtp-password"
+pages.public_url = "https://watch.example"
+[networks.mine]
+network_id = 59144
+gas = { url = "https://gas.example", key = "file:$CREDENTIALS_DIRECTORY/linewatch.gateway-key" }
+[sign_in.issuers.corp]
+url = "https://id.example"
+client_id = "us"
+client_secret = "file:$CREDENTIALS_DIRECTORY/linewatch.oidc-client-secret"
+roles = { "*" = "viewer" }
+"""
+
+
+def test_unit_loads_the_credentials_that_settings_name(tmp_path: Path) -> None:
+    lines = UNIT.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line.startswith("LoadCredential="):
+            name = line.removeprefix("LoadCredential=")
+            (tmp_path / name).write_text(
+                f"postgresql://{name}/linewatch?sslmode=require\n", encoding="utf-8"
+            )
+    own = tmp_path / "own.toml"
+    own.write_text(SETTINGS_WITH_CREDENTIALS, encoding="utf-8")
+    of_unit = dict(each.split("=")[1:] for each in lines if each.startswith("Environment="))
+    of_systemd = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+
+    settings = load_settings({**of_unit, **of_systemd, "LINEWATCH_CONFIG": str(own)})
+
+    gas, issuer = settings.networks["mine"].gas, settings.sign_in.issuers["corp"]
+    secrets = {
+        "store-url": settings.store.url,
+        "smtp-password": settings.mail.password,
+        "gateway-key": gas and gas.key,
+        "oidc-client-secret": issuer.client_secret,
+    }
+    for name, secret in secrets.items():
+        assert secret == Secret(f"postgresql://linewatch.{name}/linewatch?sslmode=require")
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_command_by_hand_has_the_credentials_of_the_service(tmp_path: Path, *, runs: bool) -> None:
+    (tmp_path / "etc/credstore").mkdir(parents=True)
+    (tmp_path / "etc/credstore/linewatch.smtp-password").write_text("as stored", encoding="utf-8")
+    if runs:
+        of_service = tmp_path / "run/credentials/linewatch@up.service"
+        of_service.mkdir(parents=True)
+        (of_service / "linewatch.smtp-password").write_text("as started with", encoding="utf-8")
+    text = UNIT.with_name("linewatch").read_text(encoding="utf-8")
+    for system, here in (
+        ("/run/", f"{tmp_path}/run/"),
+        ("/etc/credstore", f"{tmp_path}/etc/credstore"),
+        ("-o linewatch", ""),
+        ("/usr/sbin/runuser -u linewatch --", ""),
+        ("/opt/linewatch/bin/linewatch", "sh -c"),
+    ):
+        text = text.replace(system, here)
+    read = "cat $CREDENTIALS_DIRECTORY/linewatch.smtp-password"
+
+    done = finished(["sh", "-c", text, "linewatch", read])
+
+    assert (done.stdout, done.stderr) == ("as started with" if runs else "as stored", "")
 
 
 def test_rules_of_prometheus_fire_when_they_should(tmp_path: Path) -> None:

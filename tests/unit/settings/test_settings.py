@@ -137,6 +137,10 @@ MISTAKES = {
         "[mail]\npassword = 'file:/no/such'\n",
         ("mail.password", "cannot be read: No such file"),
     ),
+    "a credential without a unit": (
+        "[mail]\npassword = 'file:$CREDENTIALS_DIRECTORY/smtp'\n",
+        ("mail.password", "CREDENTIALS_DIRECTORY is not set", "systemd"),
+    ),
     "an empty secret file": (
         "[mail]\npassword = 'file:/dev/null'\n",
         ("mail.password", "/dev/null is empty"),
