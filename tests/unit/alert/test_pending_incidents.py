@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from dashboard.application.context import ApplicationContext
 from dashboard.application.incident_words import state_remarks
 from dashboard.application.incidents import Incidents
@@ -16,9 +18,12 @@ from dashboard.domain.alerts.rule_table import turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.store.alerts.incident_list import finished_incident_stories
+from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.alert_watch import BUSY, HOUR, Watch
 from tests.builders import A_MOMENT, A_NETWORK, seconds
+from tests.fake_clock import FakeClock
+from tests.faults.alerting_lives import AlertingLives
 from tests.recording_channel import ONCALL
 
 LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
@@ -43,6 +48,24 @@ def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: 
 
     assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)] * 2
     assert watch.story() == ["opened with 1 change", "fired", "grew by 1 change", "resolved"]
+
+
+@pytest.mark.parametrize("statements", range(1, 40, 3))
+def test_pending_incident_fires_once_although_its_worker_is_killed_between_two_statements(
+    store: Store, fake_clock: FakeClock, statements: int
+) -> None:
+    watch, lives = Watch(store, fake_clock), AlertingLives(store, fake_clock)
+    watch.rules(replace(LASTING, recipients=(ONCALL,)))
+    watch.turn(1, State.CALM, State.BUSY)
+    lives.work(seconds(1))
+    lives.die_after(statements)
+
+    lives.work(HOUR)
+
+    [notification] = watch.sent()
+    assert {each.headers.message_id for each in lives.post.taken} == {notification.message_id}
+    assert watch.incident().state is IncidentState.FIRING
+    assert watch.story() == ["opened with 1 change", "fired"]
 
 
 def test_incident_that_ends_before_it_fires_reaches_nobody_and_says_so(watch: Watch) -> None:

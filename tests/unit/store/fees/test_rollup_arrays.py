@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.gas import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
+from dashboard.domain.fees.percentiles import nearest_rank
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import (
     RollupArrays,
@@ -42,6 +43,17 @@ def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int
     rows = RollupArrays.of_values(at, fees).rolled_up(level.length).rows(*OF, level)
 
     assert rows == stored_form(OF, series, level)
+
+
+@given(series=SERIES)
+def test_percentiles_lie_within_a_64th_of_the_exact_ones(series: dict[int, int]) -> None:
+    fees = list(series.values())
+
+    arrays = RollupArrays.of_values(np.arange(len(fees)), np.array(fees, np.int64))
+    [row] = arrays.rolled_up(A_DAY).rows(*OF, RollupLevel.DAY)
+
+    exact = [nearest_rank(sorted(map(Wei, fees)), percent) for percent in (50, 90)]
+    assert all(64 * abs(it - fee) <= fee for it, fee in zip(row[11:13], exact, strict=True))
 
 
 @pytest.mark.parametrize(("count", "width"), [(255, 1), (256, 2), (65_536, 4)])

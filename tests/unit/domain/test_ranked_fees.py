@@ -1,4 +1,4 @@
-"""Percentiles of fees, exact in a window and near enough in a roll-up, and where roll-ups begin."""
+"""Ranked fees of a window that moves, and where roll-ups begin."""
 
 from __future__ import annotations
 
@@ -7,29 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.gas import RollupLevel, TimedFee
-from dashboard.domain.fees.percentiles import RankedFees, TimedFees, nearest_rank
-from dashboard.domain.quantity import LARGEST_FEE, Wei
-from tests.rolled_up_series import FeeHistogram, FeeRollup
-
-FEES = st.integers(0, LARGEST_FEE) | st.integers(0, 300) | st.integers(10**9, 10**9 + 10**8)
-MANY = st.lists(FEES.map(Wei), min_size=1, max_size=60)
-
-
-def counted(fees: list[Wei]) -> FeeHistogram:
-    histogram = FeeHistogram()
-    for fee in fees:
-        histogram.add(fee)
-    return histogram
-
-
-@given(MANY, st.lists(st.integers(0, 100), min_size=1, max_size=5).map(sorted))
-def test_quantile_lies_within_a_64th_of_the_exact_one(fees: list[Wei], percents: list[int]) -> None:
-    exact = [nearest_rank(sorted(fees), percent) for percent in percents]
-
-    found = counted(fees).quantiles(*percents)
-
-    assert all(64 * abs(it - fee) <= fee for it, fee in zip(found, exact, strict=True))
-
+from dashboard.domain.fees.percentiles import RankedFees, TimedFees
+from dashboard.domain.quantity import Wei
 
 LENGTH = 10
 KEPT_FEES = st.integers(0, 5).map(Wei)
@@ -130,17 +109,6 @@ def test_value_that_is_not_held_cannot_be_removed() -> None:
 )
 def test_fees_are_constant_unless_two_differ(fees: list[int], *, is_constant: bool) -> None:
     assert RankedFees(map(Wei, fees)).is_constant is is_constant
-
-
-def test_rollup_tells_first_last_bounds_sum_and_gap() -> None:
-    values = [TimedFee(5, Wei(7)), TimedFee(9, Wei(3), is_estimated=True), TimedFee(10, Wei(4))]
-
-    rollup = FeeRollup.of_all(values)
-
-    told = (rollup.first_at, rollup.last_at, rollup.lowest, rollup.highest, rollup.total)
-    assert told == (5, 10, 3, 7, 14)
-    assert (rollup.seen, rollup.estimated, rollup.last, rollup.longest_gap) == (3, 1, 4, 4)
-    assert rollup.percentiles(50, 90) == (4, 7)
 
 
 @pytest.mark.parametrize(
