@@ -110,9 +110,12 @@ class Dialog:
     ) -> Any:  # noqa: ANN401 - as above
         if self.is_on_terminal:
             shows = not is_secret and default != ""
-            return click.prompt(
+            if default:  # which Enter would take
+                question = question.replace("(empty:", "(a space:")
+            answer = click.prompt(
                 question, default, hide_input=is_secret, type=kind, show_default=shows
             )
+            return answer if kind or is_secret else answer.strip()
         if default is None:
             raise InputError(f"--{option} is missing: {question[0].lower()}{question[1:]}")
         return default
@@ -300,7 +303,7 @@ def _ask_sign_in(dialog: Dialog) -> Table:
     is_beyond = not is_loopback(pages.host)  # as the variables of a container say
     way = dialog.ask(
         "sign-in",
-        "Who signs in to the pages; nobody keeps them on this machine",
+        "Who signs in to the pages; with nobody, only this machine reaches them",
         "accounts" if is_beyond else "nobody",
         _SIGN_IN,
     )

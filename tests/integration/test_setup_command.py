@@ -224,6 +224,32 @@ def test_person_who_answers_wrongly_hears_why_and_tries_again(installation: Inst
     assert settings.sign_in.accounts
 
 
+def test_person_without_a_mail_server_after_all_takes_its_name_back(
+    installation: Installation,
+) -> None:
+    [nothing] = free_ports(1)
+    person = Terminal(installation)
+
+    for question, text in (
+        (r"Watch", ""),
+        (r"Mail server \(empty: mails are files", "localhost"),
+        (r"Its port", str(nothing)),
+        (r"Protected by", "none"),
+        (r"User name", ""),
+        (r"Who gets alerts", "ada@example.org"),
+        (r"From which address", ""),
+        (r"again\?", "y"),
+        (r"Mail server \(a space: mails are files.*\[localhost\]", " "),
+        (r"Who signs in", ""),
+        (r"Address of the pages", ""),
+    ):
+        person.answer(question, f"{text}\n")
+    status = person.end()
+
+    assert status == 0, person.seen
+    assert load_settings(installation.environment()).mail.smtp_host == ""
+
+
 def test_person_who_stops_leaves_nothing_behind(installation: Installation) -> None:
     person = Terminal(installation)
 
