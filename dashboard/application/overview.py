@@ -43,7 +43,7 @@ from dashboard.store.evidence.busy_context import (
 )
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.monitoring.coverage import watched_time
+from dashboard.store.monitoring.coverage import watched_times
 from dashboard.store.rejections.archive import count_versions
 from dashboard.store.rejections.counts import Grouping, count_by, count_rejections
 from dashboard.store.rejections.search import search
@@ -189,10 +189,7 @@ class Overview(ApplicationSubject):
         with self._context.store.read_recent() as connection:
             arrived = RejectionFilter(since=since)
             counted = count_by(connection, Grouping.NETWORK, arrived, None, _MOST_NETWORKS)
-            watched = {
-                each: watched_time(connection, [each], Watched.REJECTIONS, since, now)
-                for each in asked
-            }
+            watched = watched_times(connection, asked, Watched.REJECTIONS, since, now)
         ended = LineLimitEnds(self._context).ended()
         counts = {each.key: each.count for each in counted.groups}
         return {

@@ -83,14 +83,35 @@ def watched_time(
 
     Watching begins with a worker's first poll.
     """
+    missed = _missed(connection, networks, watched, since, until)
+    return WatchedTime.of(since, until, [each for times in missed.values() for each in times])
+
+
+def watched_times(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    watched: Watched,
+    since: datetime,
+    until: datetime,
+) -> dict[NetworkId, WatchedTime]:
+    """Return the part of a time when each of the networks was watched, in the same queries."""
+    missed = _missed(connection, networks, watched, since, until)
+    return {each: WatchedTime.of(since, until, times) for each, times in missed.items()}
+
+
+def _missed(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    watched: Watched,
+    since: datetime,
+    until: datetime,
+) -> dict[NetworkId, list[tuple[datetime, datetime]]]:
     began = watched_from(connection, networks, watched)
-    missed = [(since, began.get(each, until)) for each in networks]
-    missed += [
-        (gap.begins_at, gap.ends_at or until)
-        for gap in gaps_until(connection, networks, until, since)
-        if gap.watched is watched
-    ]
-    return WatchedTime.of(since, until, missed)
+    missed = {each: [(since, began.get(each, until))] for each in networks}
+    for gap in gaps_until(connection, networks, until, since):
+        if gap.watched is watched:
+            missed[gap.network_id].append((gap.begins_at, gap.ends_at or until))
+    return missed
 
 
 def gaps_until(

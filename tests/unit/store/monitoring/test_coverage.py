@@ -16,6 +16,7 @@ from dashboard.store.monitoring.coverage import (
     watch_earlier,
     watched_from,
     watched_time,
+    watched_times,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
@@ -121,7 +122,10 @@ def test_time_before_the_first_look_and_gaps_of_any_network_are_not_watched(stor
         save_coverage(connection, None, CoverageChange(began))
         one = watched_time(connection, [A_NETWORK], Watched.FEES, *times)
         both = watched_time(connection, [A_NETWORK, ANOTHER_NETWORK], Watched.FEES, *times)
+        each = watched_times(connection, [A_NETWORK, ANOTHER_NETWORK], Watched.FEES, *times)
+        other = watched_time(connection, [ANOTHER_NETWORK], Watched.FEES, *times)
         never = watched_time(connection, [A_NETWORK], Watched.REJECTIONS, *times)
+    assert each == {A_NETWORK: one, ANOTHER_NETWORK: other}
     assert one.missed == ((times[0], A_MOMENT + HOUR),)
     assert both.missed == (times,)
     assert never.missed == (times,)
