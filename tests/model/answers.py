@@ -86,8 +86,11 @@ class ExpectedAnswers:
 
 def says_all_of(known: RejectedTransaction, record: RejectedTransaction) -> bool:
     """Whether a version says all that a record says, which may leave something out."""
-    of_record = (record.sender, record.nonce, record.reason_message, record.timestamp)
-    of_known = (known.sender, known.nonce, known.reason_message, known.timestamp)
+    is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
+    block = record.block_number if is_block_shown else None
+    of_record = (record.sender, record.nonce, record.reason_message, record.timestamp, block)
+    at_block = known.block_number
+    of_known = (known.sender, known.nonce, known.reason_message, known.timestamp, at_block)
     is_staged = record.tx_rejection_stage is not RejectionStage.UNKNOWN
     is_same_stage = known.tx_rejection_stage is record.tx_rejection_stage
     pairs = zip(of_known, of_record, strict=True)
