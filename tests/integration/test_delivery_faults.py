@@ -12,17 +12,7 @@ import pytest
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
-from dashboard.alert.message import always
-from dashboard.alert.notify import Notifier
-from dashboard.domain.alerts.hourly_cap import HourlyCap
-from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryBlocked
-from dashboard.store.engine.engine import Store
-from dashboard.wiring.clock import elapsed, utc_now
-from tests.delivery_checks import make_pending, notifications, reject, states, take_lease
-from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
     Rudeness,
@@ -38,9 +28,8 @@ from tests.mail_server import (
     rude_server,
     speak_http,
 )
-from tests.recording_channel import MESSAGE, SENDER, message_about, some_headers
-from tests.routes import alone
-from tests.waiting import PATIENCE, eventually
+from tests.recording_channel import MESSAGE, SENDER, some_headers
+from tests.waiting import PATIENCE
 
 SOON = timedelta(seconds=0.4)
 AMPLE = timedelta(seconds=PATIENCE)
@@ -146,74 +135,3 @@ def test_server_that_is_gone_keeps_the_message_pending() -> None:
 
     with pytest.raises(DeliveryBlocked, match=r"cannot be reached .Connection refused"):
         channel_to(port, AMPLE).send(MESSAGE, some_headers())
-
-
-@pytest.mark.parametrize(("holes", "pending"), [(8, 30), (1, 300)])
-def test_others_on_the_channel_get_theirs_while_addresses_that_swallow_everything_hang(
-    store: Store, holes: int, pending: int
-) -> None:
-    alive = [Recipient("mail", f"alive{number}@example.org") for number in range(3)]
-    silent = [Recipient("mail", f"hole{number}@example.org") for number in range(holes)]
-    make_pending(store, pending, silent)
-    inbox = Inbox()
-    inbox.holes = {each.address for each in silent}
-
-    with mail_server(inbox) as port:
-        sending = Sending({"mail": channel_to(port, FOR_EVER)}, message_about)
-        policy = DeliveryPolicy(cap=HourlyCap(largest_hourly=1_000))
-        deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
-        notifier = Notifier(store, ConfiguredRecipients(tuple(alive)), deliverer, utc_now, alone)
-        token = take_lease(store)
-        notifier.run(token, always)
-        reject(store, *range(1000, 1020))
-
-        def all_arrive() -> bool:
-            notifier.run(token, always)
-            return len(inbox.mails) >= 60
-
-        eventually(all_arrive, what="the mails of those who can be reached")
-        attempts = sum(each.attempts for each in notifications(store) if each.recipient in silent)
-
-    assert len(inbox.mails) == 60
-    assert attempts == 0, "an attempt for a hole ended: the others may have waited for it"
-
-
-def test_message_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
-    store: Store,
-) -> None:
-    fake_clock = FakeClock()
-    make_pending(store)
-    token = take_lease(store)
-    inbox = Inbox()
-
-    with rude_server(hang_up_after_the_final_dot) as rude, mail_server(inbox) as port:
-        for each in (rude, port):
-            deliver_over(store, channel_to(each, AMPLE), fake_clock, token)
-            fake_clock.wait(timedelta(minutes=1))
-
-    [notification] = notifications(store)
-    assert [mail["Message-ID"] for mail in inbox.mails] == [notification.message_id]
-    assert (notification.state, notification.attempts) == (NotificationState.SENT, 2)
-
-
-def test_messages_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
-    fake_clock = FakeClock()
-    make_pending(store, 3)
-    token = take_lease(store)
-    inbox = Inbox()
-
-    for each in (Inbox(RCPT="554 5.7.1 Relay access denied"), inbox):
-        with mail_server(each) as port:
-            deliver_over(store, channel_to(port, AMPLE), fake_clock, token)
-        fake_clock.wait(timedelta(minutes=1))
-
-    assert states(store) == {NotificationState.SENT: 3}
-    assert len(inbox.mails) == 3
-
-
-def deliver_over(store: Store, channel: SmtpChannel, fake_clock: FakeClock, token: int) -> None:
-    """Do one round in which every message has the time it needs."""
-    policy = DeliveryPolicy(patience=AMPLE)
-    Deliverer(
-        store, Sending({"mail": channel}, message_about), fake_clock.now, fake_clock.elapsed, policy
-    ).deliver_due(token)
