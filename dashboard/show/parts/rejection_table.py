@@ -10,7 +10,6 @@ import streamlit as st
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.overview import RejectedAgain
 from dashboard.application.text import age
 from dashboard.domain.formatting import moment, short_hash, span
 from dashboard.domain.markup import Markup, element, join, visible
@@ -40,45 +39,7 @@ from dashboard.wire.exclusion import LONGEST_ADDED
 _ROW_REASON_LENGTH: Final = 160
 _QUOTED_LENGTH: Final = 64
 _SAME_TIME: Final = timedelta(minutes=1)
-
-
-def rejection_line(stored: StoredRejection, shown: Markup) -> None:
-    """Show in one line the transaction as a link, and beside it what `line_markup` says of it."""
-    tx_hash = stored.record.tx_hash
-    with in_line(f"rejection-{stored.rejection_id}"):
-        link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
-        st.html(shown)
-
-
-def line_markup(
-    found: RejectedAgain, reason: Reason, network: str, now: datetime, *, is_tracked: bool
-) -> Markup:
-    """Say why, how often, and the age of its arrival: lists of the newest are sorted by it.
-
-    `network` is empty where all lines are of one.
-    """
-    stored, factor = found.latest, overrun(reason)
-    record, seen_at = stored.record, stored.first_seen_at
-    times = "" if factor is None else f"{factor:,.1f}× limit"
-    if reason.kind is ReasonKind.MODULE_UNDEFINED:
-        times = module_trouble(reason.kind)
-    tracked = Markup()
-    if is_tracked:
-        tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")
-    dated = dated_apart(stored)
-    stage = f"Stage {record.tx_rejection_stage}" if record.is_staged else "Stage not known"
-    title = f"{reason_words(reason)} {stage}, seen {moment(seen_at)}"
-    return element(
-        "div",
-        element("span", module_mark(reason.module) if reason.module else in_brief(reason)),
-        element("span", times) if times else Markup(),
-        element("span", f"{found.versions:,} times") if found.versions > 1 else Markup(),
-        tracked,
-        element("span", network) if network else Markup(),
-        time_ago(seen_at, now, "lw-end"),
-        class_="lw-row lw-line",
-        title=f"{title}, {dated}" if dated else title,
-    )
+_NOTHING: Final = Markup()
 
 
 def dated_apart(stored: StoredRejection) -> str:
@@ -178,32 +139,42 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
     return element("div", element("dt", name), definition, class_=style)
 
 
-def rejection_row(
-    stored: StoredRejection, reason: Reason, network: str, said: str, now: datetime
-) -> None:
+def rejection_row(stored: StoredRejection, shown: Markup) -> None:
     """Show one version in one line, in two on a small screen; the hash leads to Lookup.
 
-    `network` is empty where all rows are of one; `said` is what exclusion endpoints say of it, if
-    the record does not say it all.
+    Beside the hash stands what `rejection_markup` says.
     """
     tx_hash = stored.record.tx_hash
-    with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
+    with in_line(f"rejection-{stored.rejection_id}"):
         link("lookup", short_hash(tx_hash), {"tx": str(tx_hash)})
-        st.html(_row(stored, reason, network, said, now))
+        st.html(shown)
 
 
-def _row(stored: StoredRejection, reason: Reason, network: str, said: str, now: datetime) -> Markup:
+def rejection_markup(
+    stored: StoredRejection,
+    reason: Reason,
+    network: str,
+    now: datetime,
+    said: str = "",
+    also: Markup = _NOTHING,
+) -> Markup:
+    """Say why, where and when; lists are sorted by the arrival.
+
+    `network` is empty where all rows are of one; `said` is what exclusion endpoints say of it, if
+    the record does not say it all; `also` follows the cause.
+    """
     record, seen_at, dated = stored.record, stored.first_seen_at, dated_apart(stored)
     claimed = record.timestamp
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     date = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
-    title = f"{reason_words(reason)} Seen {moment(seen_at)}, {date}"
+    stage = str(record.tx_rejection_stage)
+    title = f"{reason_words(reason)} Stage {stage}, seen {moment(seen_at)}, {date}"
     small = element("small", f" {dated}") if dated else Markup()
     return element(
         "div",
-        element("span", _cause(reason), class_="lw-cause"),
+        element("span", _cause(reason), also, class_="lw-cause"),
         element("span", network) if network else Markup(),
-        element("span", str(record.tx_rejection_stage), class_="lw-stage"),
+        element("span", stage, class_="lw-stage"),
         element("span", time_ago(seen_at, now), small, class_="lw-when"),
         element("small", said, class_="lw-endpoints") if said else Markup(),
         class_="lw-version",

@@ -18,7 +18,7 @@ from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.application.overview import RejectedAgain, network_summary, severities, worst_first
 from dashboard.application.time_ranges import TIME_RANGES
-from dashboard.domain.markup import Markup, element
+from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.acting import done_shown
@@ -44,7 +44,7 @@ from dashboard.show.parts.list_page import (
 from dashboard.show.parts.network_card import verdict
 from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
-from dashboard.show.parts.rejection_table import coverage, line_markup, rejection_line
+from dashboard.show.parts.rejection_table import coverage, rejection_markup, rejection_row
 from dashboard.show.parts.wall import WALL, wall, wall_button
 
 REFRESH: Final = timedelta(seconds=4)
@@ -253,7 +253,7 @@ def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: dat
     for each in newest:
         is_tracked = each.latest.record.tx_hash in tracked
         shown = _drawn_line(queries, each, now, is_tracked=is_tracked, is_named=len(chosen) > 1)
-        rejection_line(each.latest, shown)
+        rejection_row(each.latest, shown)
     if newest:
         with st.container(key="links-rejections"):
             period = {PERIOD: USUAL_PERIOD}
@@ -269,7 +269,10 @@ def _drawn_line(
     def draw() -> Markup:
         name = queries.network_name(stored.network_id) if is_named else ""
         reason = queries.context.reason_of(stored)
-        return line_markup(found, reason, name, now, is_tracked=is_tracked)
+        times = element("span", f" {found.versions:,} times") if found.versions > 1 else Markup()
+        mark = element("span", " ◉", role="img", aria_label="Tracked", title="Tracked")
+        also = join(times, mark) if is_tracked else times
+        return rejection_markup(stored, reason, name, now, also=also)
 
     key = ("rejection", stored.rejection_id, found.versions, is_tracked, is_named, now)
     return _drawn(queries).get(key, draw)

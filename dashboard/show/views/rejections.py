@@ -62,6 +62,7 @@ from dashboard.show.parts.rejection_counts import (
 from dashboard.show.parts.rejection_table import (
     coverage,
     module_card,
+    rejection_markup,
     rejection_row,
     unknown_reasons,
 )
@@ -287,7 +288,8 @@ def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None
         for each in page:
             network = "" if is_one else queries.network_name(each.network_id)
             of_endpoints = said.get((each.record.tx_hash, each.network_id), "")
-            rejection_row(each, queries.context.reason_of(each), network, of_endpoints, now)
+            reason = queries.context.reason_of(each)
+            rejection_row(each, rejection_markup(each, reason, network, now, of_endpoints))
 
     return draw
 
