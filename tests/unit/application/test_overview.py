@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy, health_troubles
@@ -54,6 +55,25 @@ def queries(store: Store) -> Application:
 @pytest.fixture
 def statuses(queries: Application) -> tuple[NetworkStatus, ...]:
     return queries.network_statuses()
+
+
+def test_rejections_of_an_hour_take_as_many_queries_for_all_networks_as_for_one(
+    store: Store,
+) -> None:
+    asked: list[list[str]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        asked[-1].append(statement)
+
+    every = tuple(replace(each, has_exclusion=True) for each in (SIMULATED, SILENT, FLAT))
+    for networks in (every[:1], every):
+        asked.append([])
+        event.listen(Engine, "before_cursor_execute", note)
+        found = Application(store, networks, None, lambda: NOW).overview.hourly()
+        event.remove(Engine, "before_cursor_execute", note)
+        assert len(found) == len(networks)
+
+    assert len(asked[0]) == len(asked[1])
 
 
 def firing(store: Store, incident: Incident) -> None:
