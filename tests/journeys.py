@@ -1,8 +1,6 @@
 """Plays the tasks of a shift in a real browser: `python -m tests.journeys` prints what each takes.
 
-They are played on invented figures of twelve networks. `python -m tests.journeys --up` plays those
-that need no second network on `linewatch up`: the simulated chain rejects, serve is told, the
-worker asks and mails, and a mail server takes it.
+They are played on invented figures of twelve networks.
 
 A click is one press of the mouse, a key one press of the keyboard: a paste is one, Enter is one, a
 name of three letters three. Seconds are those of the pages, as nobody reads or thinks here.
@@ -11,11 +9,10 @@ name of three letters three. Seconds are those of the pages, as nobody reads or 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,16 +26,11 @@ from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
 from tests.browser.site import LINK, SiteState
 from tests.chromium import MILLISECONDS, running_browser
-from tests.installation import Installation, command, new_installation
-from tests.mail_server import Inbox, mail_server
-from tests.waiting import eventually
 
 _NETWORK: Final = profiles(1)[0].network_id
 _MANY: Final = 50
 _HALF: Final = 10
 """Customers of twenty whose transaction was rejected."""
-
-_ACKNOWLEDGE: Final = re.compile(r"^Acknowledge: +(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -293,10 +285,6 @@ JOURNEYS: Final = (
 )
 
 
-_OF_MANY_NETWORKS: Final = (cheap_hour, two_networks, worst_module, mute_for_the_night)
-"""Their names and figures are those of the invented networks."""
-
-
 @contextmanager
 def seeded(networks: int = 12) -> Iterator[Site]:
     """Serve invented figures of so many networks."""
@@ -305,45 +293,6 @@ def seeded(networks: int = 12) -> Iterator[Site]:
         with serving(SiteState.SHIFT, folder, networks=networks) as address:
             rejected = [str(rejected_hash(_NETWORK, number)) for number in range(_HALF)]
             yield Site(address, rejected, address + (folder / LINK).read_text())
-
-
-@contextmanager
-def whole_product() -> Iterator[Site]:
-    """Run `linewatch up`, until it mailed what can be acknowledged and enough was rejected."""
-    inbox = Inbox()
-    with TemporaryDirectory() as name, mail_server(inbox) as port:
-        installation = new_installation(
-            Path(name, "home"),
-            LINEWATCH_MAIL_RECIPIENTS="oncall@example.org",
-            LINEWATCH_MAIL_SMTP_HOST="127.0.0.1",
-            LINEWATCH_MAIL_SMTP_PORT=str(port),
-            LINEWATCH_MAIL_SECURITY="none",
-        )
-        address = {"LINEWATCH_PAGES_PUBLIC_URL": installation.pages}
-        installation = replace(installation, variables={**installation.variables, **address})
-        began = monotonic()
-        with installation.start(command("up"), Path(name, "log")):
-            eventually(
-                lambda: bool(links_in(inbox)), "a mail with a link to acknowledge", within=900
-            )
-            sys.stderr.write(f"First mail after {monotonic() - began:.0f} s.\n")
-            eventually(lambda: len(rejected_by(installation)) >= _HALF, "rejections", within=900)
-            yield Site(installation.pages, rejected_by(installation), links_in(inbox)[-1])
-
-
-def links_in(inbox: Inbox) -> list[str]:
-    """Return the links to acknowledge of all mails that came."""
-    bodies = [mail.get_body(("plain",)) for mail in inbox.mails]
-    texts = [str(body.get_content()) for body in bodies if body is not None]
-    return [link for text in texts for link in _ACKNOWLEDGE.findall(text)]
-
-
-def rejected_by(installation: Installation) -> list[str]:
-    """Return the hashes of the latest rejections on record."""
-    listed = installation.run("rejections", "--json", "--limit", "50")
-    if listed.returncode:
-        return []
-    return [*{each["txHash"]: None for each in json.loads(listed.stdout)["rejections"]}]
 
 
 @contextmanager
@@ -357,15 +306,8 @@ def somebody(browser: Browser, site: Site) -> Iterator[Hands]:
 
 def main() -> None:
     """Play them all in one window, and print a line of a table for each."""
-    is_whole = sys.argv[1:] == ["--up"]
-    with (
-        whole_product() if is_whole else seeded() as site,
-        running_browser() as browser,
-        somebody(browser, site) as hands,
-    ):
+    with seeded() as site, running_browser() as browser, somebody(browser, site) as hands:
         for journey in JOURNEYS:
-            if is_whole and journey.play in _OF_MANY_NETWORKS:
-                continue
             hands.clicks = hands.keys = 0
             began = monotonic()
             journey.play(hands)
