@@ -1,7 +1,6 @@
 """Ids, notifications, batches and prefixes, as every JSON-RPC client relies on them.
 
-Lines of the contract: ids of every kind echoed unchanged; order of batches; a batch of one is
-answered with an array of one; a malformed item fails alone under the id null; notifications run and
+Lines of the contract: ids of every kind echoed unchanged; order of batches; notifications run and
 get no reply; several method prefixes at once; the content type of a request does not matter.
 """
 
@@ -62,12 +61,6 @@ def test_id_is_echoed_to_the_letter(served: Served, method: str, params: str) ->
     assert batch == b"[%b]" % b",".join(alone)
 
 
-def test_batch_of_one_is_answered_with_an_array_of_one(served: Served) -> None:
-    call = a_call(GET, [UNKNOWN_HASH])
-
-    assert served.post([call]).json() == [served.post(call).json()]
-
-
 def test_batch_keeps_its_order_and_its_equal_ids(served: Served) -> None:
     methods = [GET, "chain_nope", GET, GET, "chain_nope"]
 
@@ -75,18 +68,6 @@ def test_batch_keeps_its_order_and_its_equal_ids(served: Served) -> None:
 
     assert [reply["id"] for reply in replies] == [5] * 5
     assert ["error" in reply for reply in replies] == [False, True, False, False, True]
-
-
-MALFORMED: list[object] = [1, None, "x", [], [[]], {}, {"jsonrpc": "2.0", "id": 4, "method": 1}]
-
-
-def test_malformed_item_fails_alone_under_the_id_null(served: Served) -> None:
-    good = a_call(GET, [UNKNOWN_HASH], "good")
-
-    first, *others, last = served.post([good, *MALFORMED, good]).json()
-
-    assert first == last == {"jsonrpc": "2.0", "id": "good", "result": None}
-    assert [(each["id"], each["error"]["code"]) for each in others] == [(None, -32600)] * 7
 
 
 @pytest.mark.parametrize("in_batch", ["alone", "in a batch"])

@@ -65,10 +65,6 @@ def call(method: str, request_id: object = 1, params: object = ("a",)) -> dict[s
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-def notification(method: str) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "method": method, "params": ["n"]}
-
-
 async def test_fault_of_a_method_becomes_its_error() -> None:
     assert (await answer(call("refuse")))["error"] == {"code": -32602, "message": "no"}
 
@@ -114,16 +110,3 @@ async def test_neighbours_of_one_method_share_one_run_for_the_caller() -> None:
     await answer([call("echo", 1), call("echo", 2), call("refuse", 3), call("echo", 4)], calls)
 
     assert calls.seen == [("echo", "tests", [["a"], ["a"]]), ("echo", "tests", [["a"]])]
-
-
-async def test_notification_runs_and_gets_no_reply() -> None:
-    calls = Calls()
-
-    assert await answer(notification("echo"), calls) is None
-    assert calls.seen == [("echo", "tests", [["n"]])]
-
-
-@pytest.mark.parametrize("method", ["nope", "refuse", "fail", "break"])
-async def test_notification_that_fails_gets_no_reply_either(method: str) -> None:
-    with capture_logs():
-        assert await answer(notification(method)) is None
