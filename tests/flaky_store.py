@@ -25,9 +25,9 @@ class PassingStore(Store):
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: timedelta | None = None) -> Iterator[Connection]:
         """Write."""
-        with self._store.write() as connection:
+        with self._store.write(patience) as connection:
             yield connection
 
     @contextmanager
@@ -59,12 +59,12 @@ class FlakyStore(PassingStore):
         return self._writes_until_failure is None
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: timedelta | None = None) -> Iterator[Connection]:
         """Refuse before anything is written, or write."""
         if self._writes_until_failure == 0:
             self._writes_until_failure = None
             raise StoreUnavailable("the disk is full")
         if self._writes_until_failure is not None:
             self._writes_until_failure -= 1
-        with super().write() as connection:
+        with super().write(patience) as connection:
             yield connection

@@ -61,13 +61,14 @@ class Lease:
     def acquire(self) -> Term | None:
         """Begin a term, or return None while another process is in office.
 
-        A process that stopped while it wrote does not keep us waiting, where the database can tell.
+        A process that stopped while it wrote does not keep us waiting, where the database can tell:
+        StoreUnavailable then, or while others write, and by the next try its transaction is ended.
 
         SchemaMismatch, saying which, where another version of Linewatch migrated the store since.
         """
         ends_at = self.elapsed() + self.duration
         self.store.end_stalled_writer(self.duration / 2)
-        with self.store.write() as connection:
+        with self.store.write(self.duration / 4) as connection:
             check_schema(connection)
             token = leases.acquire(connection, self.name, self.holder, self.duration)
         return None if token is None else Term(self.name, token, ends_at, self.elapsed)

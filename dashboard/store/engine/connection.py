@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import Connection
 
 from dashboard.errors import StoreUnavailable
 
-__all__ = ["DATABASE", "Connection", "store_in_use_error"]
+__all__ = ["DATABASE", "Connection", "patience_of", "store_in_use_error", "with_patience"]
 
 DATABASE: Final = "linewatch_database"
 """The option of a connection that holds the `Database` it is in."""
+
+_PATIENCE: Final = "linewatch_patience"
+
+
+def with_patience(connection: Connection, patience: timedelta) -> Connection:
+    """Let a connection wait for other writers for so long, whatever its engine says."""
+    return connection.execution_options(**{_PATIENCE: patience})
+
+
+def patience_of(connection: Connection) -> timedelta | None:
+    """Return how long a connection waits for other writers, if it has a patience of its own."""
+    found: timedelta | None = connection.get_execution_options().get(_PATIENCE)
+    return found
 
 
 def store_in_use_error(name: str) -> StoreUnavailable:

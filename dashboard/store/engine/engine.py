@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, sel
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE
+from dashboard.store.engine.connection import DATABASE, with_patience
 from dashboard.store.engine.database import (
     LONGEST_PAUSE,
     PATIENCE,
@@ -147,10 +147,11 @@ class Store:
         self._replica.start()
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: timedelta | None = None) -> Iterator[Connection]:
         """Open the one transaction that may write now; it is on disk when this ends well.
 
-        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
+        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again; such as
+        when other processes wrote for longer than `patience`, by default that of the store. Never
         open a second one inside: it would wait for the first, unless this is `write_together`.
         """
         if (opened := self._opened_together()) is not None:
@@ -160,6 +161,8 @@ class Store:
             with store_errors(self._database), self._writer.connect() as connection:
                 with self._is_renewing:
                     pass  # a renewal that waits goes before this
+                if patience is not None:
+                    with_patience(connection, patience)
                 with connection.begin():
                     yield connection
         except StoreError:

@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.domain.secret import quotes
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, store_in_use_error
+from dashboard.store.engine.connection import DATABASE, patience_of, store_in_use_error
 from dashboard.store.engine.database import LONGEST_PAUSE
 from dashboard.store.engine.lease_clock import BootMoment
 
@@ -289,6 +289,8 @@ class PostgresqlServer:
 
 
 def _take_turns(connection: Connection) -> None:
+    if (patience := patience_of(connection)) is not None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_text(patience)}'")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING_LOCK})")
 
 

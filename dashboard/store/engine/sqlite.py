@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, store_in_use_error
+from dashboard.store.engine.connection import DATABASE, patience_of, store_in_use_error
 from dashboard.store.engine.disk import (
     DAMAGED,
     FULL,
@@ -147,7 +147,8 @@ def begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
 
     def begin(connection: Connection) -> None:
         driver: Any = connection.connection.driver_connection
-        deadline = time.monotonic() + seconds
+        own = patience_of(connection)
+        deadline = time.monotonic() + (seconds if own is None else own.total_seconds())
         while _is_locked_out(driver):
             if time.monotonic() > deadline:
                 break

@@ -9,11 +9,14 @@ from threading import Event
 
 import pytest
 
+from dashboard.errors import StoreUnavailable
+from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.lease_clock import boot_clock
-from dashboard.store.engine.leases import Holder, acquire, holder, release, renew
+from dashboard.store.engine.leases import WORKER_LEASE, Holder, acquire, holder, release, renew
 from tests.builders import seconds
 from tests.databases import new_store
+from tests.fake_clock import FakeClock
 from tests.unit.store.fake_machine import Machine
 
 TERM = seconds(30)
@@ -167,3 +170,13 @@ def test_renewal_on_a_server_waits_for_no_job_at_all() -> None:
         with store.write() as job, store.renew() as connection:
             assert renew(connection, "worker", token, TERM)
             assert holder(job, "worker") == Holder("first", token)
+
+
+def test_who_stands_by_does_not_wait_for_a_writer_that_may_have_stopped(url: str) -> None:
+    """Else one that stops just after it was looked at holds the lease up as long as it pleases."""
+    with open_store(url, patience=timedelta(days=1)) as store, open_store(url) as stopped:
+        lease = Lease(store, WORKER_LEASE, "standby", seconds(2), FakeClock().elapsed)
+        with stopped.write(), pytest.raises(StoreUnavailable):
+            lease.acquire()
+
+        assert lease.acquire() is not None
