@@ -1,4 +1,4 @@
-"""The clients that ask the endpoints of networks, and the address that each endpoint has."""
+"""The clients that ask the endpoints of networks: their addresses, and the budgets they keep to."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from dashboard.alert.channels.smtp import Security
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.transports import TransportState
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.block_follower import InclusionAsker
 from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.settings import EndpointSettings, Settings
+from dashboard.settings.budgets import fee_credits_per_day
 from dashboard.settings.schema import ExclusionSettings, PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import transports_of
+from dashboard.store.monitoring.budgets import note_stretch, spent_of, stretch_of, take_credits
 from dashboard.upstream.blocks import BlockStream
-from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
+from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets, Taken
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
@@ -41,7 +44,6 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
-from dashboard.wiring.budgets import budget_keepers
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, budgets_of, is_own_serve, networks_of, tariff_of
 
@@ -344,3 +346,49 @@ def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:
     address = urlsplit(url.reveal())
     if address.scheme in {"https", "wss"} and address.hostname:
         yield address.hostname, name
+
+
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPurse:
+    """The credits of one budget as the store counts them."""
+
+    store: Store
+    name: str
+    now: Clock
+
+    def take(self, amount: int, limits: Mapping[BudgetPeriod, int]) -> Taken:
+        """Take so many, if no more than `limits` are spent then."""
+        now = self.now()
+        if not amount:
+            with self.store.read() as connection:
+                return Taken(is_taken=True, spent=spent_of(connection, self.name, now))
+        with self.store.write() as connection:
+            is_taken = take_credits(connection, self.name, now, amount, limits)
+            return Taken(is_taken, spent_of(connection, self.name, now))
+
+    def note_stretch(self, stretch: float) -> None:
+        """Say to everybody how far polls stretch."""
+        with self.store.write() as connection:
+            note_stretch(connection, self.name, self.now(), stretch)
+
+
+def budget_keepers(
+    settings: Settings, store: Store, now: Clock, *, for_people: bool
+) -> dict[str, BudgetKeeper]:
+    """Return the keeper of each budget of the settings."""
+    found = {}
+    for name, budget in budgets_of(settings).items():
+        with store.read() as connection:
+            stretch = stretch_of(connection, name, now())
+        found[name] = BudgetKeeper(
+            budget,
+            StoredPurse(store, name, now),
+            now,
+            for_people=for_people,
+            fixed=fee_credits_per_day(settings, budget) / _DAY,
+            stretch=stretch,
+        )
+    return found

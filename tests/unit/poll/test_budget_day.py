@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.budgets import stretch_of, take_credits
 from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.wiring.budgets import StoredPurse
+from dashboard.wiring.clients import StoredPurse
 from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
 from tests.unit.poll.condition_scene import conditions_of
