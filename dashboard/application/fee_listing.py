@@ -119,7 +119,7 @@ STEPS: Final[Listing[ListedStep]] = Listing(
             lambda each: str(each.step.median),
         ),
         Column(
-            "90 % up to",
+            "90% up to",
             lambda each: " ".join(fee(each.step.p90)),
             "p90",
             lambda each: str(each.step.p90),

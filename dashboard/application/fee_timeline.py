@@ -193,7 +193,7 @@ def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Intege
 
 
 def _share_or_less(part: float) -> str:
-    """Print a share; 0 % only where it is none at all."""
+    """Print a share; 0% only where it is none at all."""
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 

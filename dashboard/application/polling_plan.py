@@ -116,7 +116,7 @@ class PollingPlan:
         if any(each.delay is not None for each in self.lines):
             yield (
                 "A delay is the expected time from when the API has a rejection to when Linewatch "
-                "sees it, if it has 70 % within 5 s of the attempt, 90 % within 1 min and 99 % "
+                "sees it, if it has 70% within 5 s of the attempt, 90% within 1 min and 99% "
                 "within 1 h."
             )
 

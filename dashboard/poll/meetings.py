@@ -3,7 +3,7 @@
 Cohorts whose age began within the same window of time meet when the window is an eighth of their
 age. They are asked in one tick then, some of them earlier than they were due, and together from
 then on. Each window is part of a four times longer one, so groups meet again and become larger.
-Nearly as many questions are asked as without: some 3 % more.
+Nearly as many questions are asked as without: some 3% more.
 """
 
 from __future__ import annotations

@@ -172,5 +172,5 @@ def _line(line: NetworkLine, heights: Floats) -> PlotlyJson:
         "customdata": typed(np.insert(steps.means / unit_wei, holes, np.nan).astype(np.float32)),
         "line": {"color": colour, "dash": dash, "width": 1.75},
         "connectgaps": False,
-        "hovertemplate": f"%{{y:,.0f}} % of usual, %{{customdata:,.4~r}} {unit}",
+        "hovertemplate": f"%{{y:,.0f}}% of usual, %{{customdata:,.4~r}} {unit}",
     }

@@ -186,7 +186,7 @@ def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime)
 
 
 def _figures(record: SourceRecord | None) -> list[str]:
-    """Return the share that was answered, and the times of half and of 95 % of the answers."""
+    """Return the share that was answered, and the times of half and of 95% of the answers."""
     if record is None:
         return ["not known", "", ""]
     total = record.total

@@ -63,7 +63,7 @@ class CreditMeasure(Measure):
         return {"budget": self.budget, "per": self.per.value, "used_percent": self.percent}
 
     def when(self) -> str:
-        return f"{self.percent} % of {self.budget:,} credits a {self.per} are spent"
+        return f"{self.percent}% of {self.budget:,} credits a {self.per} are spent"
 
 
 @dataclass(frozen=True, slots=True)
