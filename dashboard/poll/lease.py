@@ -12,6 +12,7 @@ from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.database import PATIENCE
 from dashboard.store.engine.engine import Store, check_schema
 from dashboard.store.monitoring.answer_counts import note_transports, record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
@@ -68,7 +69,7 @@ class Lease:
         """
         ends_at = self.elapsed() + self.duration
         self.store.end_stalled_writer(self.duration / 2)
-        with self.store.write(self.duration / 4) as connection:
+        with self.store.write(min(self.duration / 4, PATIENCE)) as connection:
             check_schema(connection)
             token = leases.acquire(connection, self.name, self.holder, self.duration)
         return None if token is None else Term(self.name, token, ends_at, self.elapsed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -180,3 +181,4 @@ def test_who_stands_by_does_not_wait_for_a_writer_that_may_have_stopped(url: str
             lease.acquire()
 
         assert lease.acquire() is not None
+        assert replace(lease, duration=timedelta(weeks=60)).acquire() is not None
