@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.application.fee_listing import fee_csv
-from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
+from dashboard.application.fee_timeline import NO_MARKS, FeeMarks, FeeTimeline, busy_in_words
 from dashboard.application.fees import FeeView
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
@@ -97,7 +97,12 @@ def _cost(name: str, level: FeeSuggestion, profile: NetworkProfile) -> Column[Ga
 
 
 def timeline_in_words(
-    timeline: FeeTimeline, name: str, length: timedelta, *, is_table: bool = False
+    timeline: FeeTimeline,
+    name: str,
+    length: timedelta,
+    *,
+    marks: FeeMarks = NO_MARKS,
+    is_table: bool = False,
 ) -> Markup:
     """Say what a chart in steps of a length shows: extremes, busy share, gaps.
 
@@ -106,6 +111,7 @@ def timeline_in_words(
     said = [
         *_extremes(timeline, name),
         *_gaps(timeline, _TABLE_MARKS if is_table else _CHART_MARKS),
+        *([] if is_table else _mark_meanings(marks)),
     ]
     drawn = [*_shades(timeline), *_unreadable_threshold(timeline), *_band_meaning(timeline, length)]
     about = [
@@ -118,6 +124,12 @@ def timeline_in_words(
     rest = element("p", " ".join(about), class_="lw-quiet")
     folded = element("details", summary, rest, class_="lw-more") if about else Markup()
     return join(element("p", " ".join(said), class_="lw-quiet"), folded)
+
+
+def _mark_meanings(marks: FeeMarks) -> list[str]:
+    """Name the marks that the chart has."""
+    ticks = ["Ticks at the bottom are rejections."] if marks.arrivals else []
+    return [*ticks, *(["Triangles at the top are incidents."] if marks.incidents else [])]
 
 
 def fee_file(view: FeeView, network_id: NetworkId, name: str) -> None:

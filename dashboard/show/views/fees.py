@@ -144,7 +144,10 @@ def _fees(
     else:
         _chart(view, profile, zoom, now)
     with in_line(f"beside-{profile.network_id}"):
-        st.html(timeline_in_words(view.timeline, view.name, view.step, is_table=is_table))
+        words = timeline_in_words(
+            view.timeline, view.name, view.step, marks=view.marks, is_table=is_table
+        )
+        st.html(words)
         range_name = time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}"
         fee_file(view, profile.network_id, _file_name(view, profile, range_name))
 

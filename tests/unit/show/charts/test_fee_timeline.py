@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.application.fee_timeline import busy_in_words, longest_usual_pause
+from dashboard.application.fee_timeline import FeeMarks, busy_in_words, longest_usual_pause
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
@@ -176,3 +176,19 @@ def test_silence_is_measured_by_what_was_usual_then() -> None:
 
 def test_single_value_leaves_the_poll_period() -> None:
     assert longest_usual_pause(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)
+
+
+def test_words_below_a_chart_name_the_marks_that_it_has() -> None:
+    timeline, step, happened = a_timeline(1, 2), TIME_RANGES[0].step, [(A_MOMENT, 1)]
+    ticks, triangles = "Ticks at the bottom are rejections.", "Triangles at the top are incidents."
+
+    words = timeline_in_words(timeline, "Fee", step, marks=FeeMarks(happened))
+    both = timeline_in_words(timeline, "Fee", step, marks=FeeMarks(happened, happened))
+    table = timeline_in_words(
+        timeline, "Fee", step, marks=FeeMarks(happened, happened), is_table=True
+    )
+
+    assert ticks in words
+    assert triangles not in words
+    assert f"{ticks} {triangles}" in both
+    assert ticks not in table
