@@ -30,9 +30,7 @@ _RECIPIENTS: Final = frozenset({"recipients", "escalate_to"})
 _LARGEST_NETWORK: Final = 2**63 - 1
 _OF_REJECTIONS: Final = ("modules", "stages", "senders", "labels", "tags", "reports")
 _ELSEWHERE: Final = "has no effect here: remove it; [alerts] says how long trouble must be gone"
-_WRONG_NAME: Final = (
-    "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
-)
+_NAMES: Final = "write small letters, digits, - and _, at most 64, such as night-shift"
 Rules: TypeAlias = tuple[Rule, ...]
 RuleEdit: TypeAlias = Callable[[Rules], Rules]
 """Turns the rules in force into those that are wanted; InputError if that cannot be."""
@@ -67,7 +65,7 @@ ANY_NAMES: Final = RuleNames()
 
 def read_rule(name: str, table: object, names: RuleNames = ANY_NAMES) -> Rule | list[RuleRemark]:
     """Return the rule that a table says, or everything that is wrong with it."""
-    remarks = [] if _NAME.fullmatch(name) else [RuleRemark("", _WRONG_NAME)]
+    remarks = [] if _NAME.fullmatch(name) else [RuleRemark("", _wrong_name(name))]
     if not isinstance(table, dict):
         return [*remarks, RuleRemark("", f"is {shorten(str(table))}: write a table of settings")]
     values: RuleTable = {}
@@ -80,6 +78,10 @@ def read_rule(name: str, table: object, names: RuleNames = ANY_NAMES) -> Rule | 
         remarks.append(RuleRemark("", f"lacks kind; add one of {listed(RuleKind)}"))
     remarks.extend(_check_together(table, values))
     return remarks or _assembled(name, values)
+
+
+def _wrong_name(name: str) -> str:
+    return f"{'is no name of a rule' if name else 'has no name'}: {_NAMES}"
 
 
 def write_rule(rule: Rule) -> RuleTable:

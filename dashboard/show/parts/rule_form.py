@@ -208,9 +208,11 @@ def _mistakes(places: Places, found: Sequence[RuleRemark], *, is_tried: bool) ->
 
 
 def _incomplete(found: Sequence[RuleRemark]) -> str:
-    """Say what the whole rule lacks, or that a field is wrong."""
-    of_rule = [f"it {each.remark}" for each in found if each.key not in _LABELS]
-    return sentence(visible(capitalized("; ".join(of_rule) or "look at the fields"), _LONGEST))
+    """Say what the whole rule lacks, and whether a field is wrong."""
+    said = [f"it {each.remark}" for each in found if each.key not in _LABELS]
+    if len(said) < len(found):
+        said.append("look at the marked fields")
+    return sentence(visible(capitalized("; ".join(said)), _LONGEST))
 
 
 def _buttons(

@@ -80,6 +80,7 @@ def test_nothing_changes_without_a_name(queries: Application) -> None:
 
 def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
+    assert "It has no name: write small letters" in words_of(pressed(page, "Save"))
     page.text_input(key="form-*--name").set_value("night")
     page.multiselect(key="form-*--labels").set_value(["<b>x</b>"])
     typed = words_of(page.text_input(key="form-*--remind_every").set_value("soon").run())
@@ -89,7 +90,7 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -
 
     assert "Remind every is &#x27;soon&#x27;: write a number and a unit" in typed
     assert "cannot be saved yet" not in typed
-    assert "Look at the fields" in wrong
+    assert "Look at the marked fields." in wrong
     assert "+ night is added" in seen
     assert "remind every 30 min" in seen
     assert "night would not have fired" in seen
