@@ -80,7 +80,6 @@ def test_nothing_changes_without_a_name(queries: Application) -> None:
 
 def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
-    assert "It has no name: write small letters" in words_of(pressed(page, "Save"))
     page.text_input(key="form-*--name").set_value("night")
     page.multiselect(key="form-*--labels").set_value(["<b>x</b>"])
     typed = words_of(page.text_input(key="form-*--remind_every").set_value("soon").run())
@@ -101,6 +100,7 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -
 
 def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
+    unnamed = words_of(pressed(page, "Save"))
     page.text_input(key="form-*--name").set_value("many")
     page.selectbox(key="form-*--kind").set_value("rejection-rate").run()
     lacking = words_of(page)
@@ -109,6 +109,7 @@ def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> N
     page.selectbox(key="form-*--by").set_value("module")
     words_of(pressed(page, "Save"))
 
+    assert "It has no name: write small letters" in unnamed
     assert "It lacks more_than, which rejection-rate needs" in lacking
     assert queries.rules.in_force()[-1].rule.measure == RateMeasure(
         5, timedelta(minutes=10), Dimension.MODULE
