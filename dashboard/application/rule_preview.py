@@ -178,7 +178,7 @@ def firing_listing(context: ApplicationContext) -> Listing[Firing]:
         "firings",
         (
             time_column("at", "at", lambda each: each.at),
-            time_column("until", "until", lambda each: each.ends, "lasts"),
+            time_column("until", "until", lambda each: each.ends, "ongoing"),
             for_programs("networkId", lambda each: each.network_id),
             Column(
                 "network",

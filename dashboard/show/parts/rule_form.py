@@ -309,4 +309,4 @@ def _firings(queries: Application, found: RulePreview) -> None:
 
 def _until(each: Firing) -> str:
     """Say when it ended, and after how long."""
-    return "lasts" if each.ends is None else f"{each.ends:%H:%M:%S}, {span(each.ends - each.at)}"
+    return "ongoing" if each.ends is None else f"{each.ends:%H:%M:%S}, {span(each.ends - each.at)}"

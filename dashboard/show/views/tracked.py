@@ -163,10 +163,10 @@ def _head() -> None:
 
 
 def headline(counts: TrackedCounts) -> str:
-    """Say how many are tracked, and how many of them were rejected or not answered yet."""
+    """Say how many are tracked, and how many of them were rejected or have no answer."""
     if not counts.total:
         return "Nothing is tracked yet"
-    unanswered = f", {counts.unanswered:,} not answered yet" if counts.unanswered else ""
+    unanswered = f", {counts.unanswered:,} without an answer" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
     return f"{counted(counts.total, 'transaction')}: {rejected} rejected{unanswered}."
 
