@@ -150,7 +150,7 @@ class People(Sessions, Accounts):
             _, session = self.acting_in(connection, session_id)
         person, address = session.person, session.address
         if not self._is_right(person, password, person.name, address):
-            raise InputError("the present password is wrong: type it again")
+            raise InputError("the current password is wrong: type it again")
         return person, address
 
     def _is_right(self, person: Person | None, password: Secret, name: str, address: str) -> bool:

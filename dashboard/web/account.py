@@ -250,7 +250,7 @@ def _password_form(place: str, name: str) -> Markup:
         hidden_field("next", place),
         submit("Sign in"),
     )
-    hint = "An admin of this Linewatch gives accounts and new passwords."
+    hint = "Ask an admin of this Linewatch for an account or a new password."
     return join(asked, element("p", hint))
 
 
@@ -306,7 +306,7 @@ def _factor_needed(person: Person) -> Markup:
 def _password_section(person: Person) -> Markup:
     asked = post_form(
         text_field("user", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
-        password_field("old", "Present password", "current-password"),
+        password_field("old", "Current password", "current-password"),
         password_field("new", "New password", "new-password"),
         submit("Change password", "password"),
     )

@@ -123,9 +123,9 @@ def factor_sections(own: OwnFactors) -> list[Markup]:
     """Return the part of the account page about what people sign in with besides a password."""
     app, codes = own.has_app, counted(own.recovery_codes, "recovery code")
     said = (
-        f"Signing in with your password takes a code of your app too. You have {codes} left."
+        f"To sign in with your password, you also need a code of your app. You have {codes} left."
         if app
-        else "Set up an app that shows codes, and your password alone signs nobody in."
+        else "With an app that shows codes, your password alone is not enough to sign in."
     )
     buttons = (
         [("renew-codes", "New recovery codes"), ("remove-app", "Remove the app")]

@@ -44,6 +44,7 @@ _STYLE: Final = Markup(
     "main{background:var(--panel);border:1px solid var(--line);border-radius:12px;"
     "border-top:4px solid var(--accent);padding:1rem 1.2rem 1.2rem}"
     "h1{font-size:1.35rem;line-height:1.3;margin:.3rem 0 .4rem;overflow-wrap:anywhere}"
+    "h2{font-size:1.1rem;line-height:1.4;margin:1.5rem 0 .4rem}p[role=alert]{color:var(--bad)}"
     "code{overflow-wrap:anywhere}li{margin:.25rem 0}p,dd{overflow-wrap:anywhere}"
     "p{margin:.6rem 0}a{color:var(--accent)}dl{margin:1rem 0 0}"
     "dt,.quiet{font-size:.87rem;color:var(--quiet)}dd{margin:0 0 .6rem}"

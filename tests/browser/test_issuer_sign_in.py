@@ -136,7 +136,7 @@ def test_person_of_a_group_comes_to_the_page_that_was_asked_for(
         page.goto(f"{site.installation.pages}/account")
         expect(page.get_by_role("heading", level=1)).to_have_text("ada")
         expect(page.get_by_text("You are an operator.")).to_be_visible()
-        expect(page.get_by_text("Present password")).to_have_count(0)
+        expect(page.get_by_text("Current password")).to_have_count(0)
 
 
 def test_person_without_a_group_of_ours_is_told_so(browser: Browser, site: Site) -> None:

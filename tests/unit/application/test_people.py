@@ -220,7 +220,7 @@ def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeCl
 def test_changed_password_signs_other_devices_out(people: People, fake_clock: FakeClock) -> None:
     here = joined(people, fake_clock)
     there = people.sign_in("Ada", PASSWORD, PHONE)
-    with pytest.raises(InputError, match="present password is wrong"):
+    with pytest.raises(InputError, match="current password is wrong"):
         people.change_password(here.session.session_id, OTHER, OTHER)
     people.change_password(here.session.session_id, PASSWORD, OTHER)
 

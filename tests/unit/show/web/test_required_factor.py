@@ -127,7 +127,7 @@ async def test_person_without_a_factor_is_led_to_one_and_on(queries: Application
         opened = await thief.get("/fees")
 
     assert "Set up an app or add a passkey here. Until then nothing else opens." in page.text
-    assert ("Devices" in page.text, "Present password" in page.text) == (False, False)
+    assert ("Devices" in page.text, "Current password" in page.text) == (False, False)
     assert (other.status_code, "requires a second factor" in other.text) == (400, True)
     assert ("Devices" in added.text, "identities" in after.text) == (True, True)
     assert "Sign out, and sign in with your passkey." in of_thief.text
