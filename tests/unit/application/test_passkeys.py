@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -196,7 +197,7 @@ class OnlyRead(PassingStore):
     """A store that is not written to."""
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: timedelta | None = None) -> Iterator[Connection]:  # noqa: ARG002 - as the store has it
         """Fail the test."""
         yield self._refused()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -115,7 +116,7 @@ class UnreadableStore(Store):
         yield self._refuse()
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: timedelta | None = None) -> Iterator[Connection]:  # noqa: ARG002 - as the store has it
         """Refuse."""
         yield self._refuse()
 
