@@ -116,6 +116,7 @@ within = st.one_of(values, st.dictionaries(texts, values, max_size=2))
 
 
 @given(st.dictionaries(texts, st.dictionaries(texts, within, max_size=4), max_size=3))
+@example({"busy": {"note": 'of "several"\nlines\n'}})
 def test_tables_are_read_back_as_they_were_written(tables: dict[str, dict[str, object]]) -> None:
     assert tomllib.loads(write_toml("rules", tables)).get("rules", {}) == tables
 
