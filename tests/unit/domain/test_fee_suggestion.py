@@ -8,7 +8,7 @@ from math import ceil
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.gas import BlockFees
@@ -151,6 +151,7 @@ def test_congestion_is_the_share_strictly_below() -> None:
 
 
 @given(FEES, FEES, st.integers(1, 20), st.integers(0, 5), st.integers(0, 100))
+@example([], [Wei(1), Wei(2), Wei(3)], 2, 0, 50)
 def test_window_equals_a_plain_list(
     older: list[Wei], appended: list[Wei], capacity: int, replaced: int, percent: int
 ) -> None:
