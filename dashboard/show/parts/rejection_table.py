@@ -168,7 +168,8 @@ def rejection_markup(
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     date = "date not known" if claimed is None else f"dated {moment(claimed)} by the node{wrong}"
     stage = str(record.tx_rejection_stage)
-    title = f"{reason_words(reason)} Stage {stage}, seen {moment(seen_at)}, {date}"
+    staged = f"Stage {stage}" if record.is_staged else "Stage not known"
+    title = f"{reason_words(reason)} {staged}, seen {moment(seen_at)}, {date}"
     small = element("small", f" {dated}") if dated else Markup()
     return element(
         "div",
