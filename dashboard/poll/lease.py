@@ -62,8 +62,8 @@ class Lease:
     def acquire(self) -> Term | None:
         """Begin a term, or return None while another process is in office.
 
-        A process that stopped while it wrote does not keep us waiting, where the database can tell:
-        StoreUnavailable then, or while others write, and by the next try its transaction is ended.
+        StoreUnavailable if another process writes for longer than a quarter of the lease. If that
+        process has stopped, a later try ends its transaction, where the database can tell.
 
         SchemaMismatch, saying which, where another version of Linewatch migrated the store since.
         """

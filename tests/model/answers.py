@@ -86,11 +86,11 @@ class ExpectedAnswers:
 
 def says_all_of(known: RejectedTransaction, record: RejectedTransaction) -> bool:
     """Whether a version says all that a record says, which may leave something out."""
-    is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
-    block = record.block_number if is_block_shown else None
-    of_record = (record.sender, record.nonce, record.reason_message, record.timestamp, block)
-    at_block = known.block_number
-    of_known = (known.sender, known.nonce, known.reason_message, known.timestamp, at_block)
+    of_record = [record.sender, record.nonce, record.reason_message, record.timestamp]
+    of_known = [known.sender, known.nonce, known.reason_message, known.timestamp]
+    if record.tx_rejection_stage is RejectionStage.SEQUENCER:  # which alone shows its block
+        of_record.append(record.block_number)
+        of_known.append(known.block_number)
     is_staged = record.tx_rejection_stage is not RejectionStage.UNKNOWN
     is_same_stage = known.tx_rejection_stage is record.tx_rejection_stage
     pairs = zip(of_known, of_record, strict=True)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from dashboard.errors import StoreUnavailable
 
-__all__ = ["DATABASE", "Connection", "patience_of", "store_in_use_error", "with_patience"]
+__all__ = ["DATABASE", "Connection", "patience_of", "set_patience", "store_in_use_error"]
 
 DATABASE: Final = "linewatch_database"
 """The option of a connection that holds the `Database` it is in."""
@@ -17,9 +17,9 @@ DATABASE: Final = "linewatch_database"
 _PATIENCE: Final = "linewatch_patience"
 
 
-def with_patience(connection: Connection, patience: timedelta) -> Connection:
+def set_patience(connection: Connection, patience: timedelta) -> None:
     """Let a connection wait for other writers for so long, whatever its engine says."""
-    return connection.execution_options(**{_PATIENCE: patience})
+    connection.execution_options(**{_PATIENCE: patience})
 
 
 def patience_of(connection: Connection) -> timedelta | None:

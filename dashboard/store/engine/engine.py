@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, sel
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, with_patience
+from dashboard.store.engine.connection import DATABASE, set_patience
 from dashboard.store.engine.database import (
     LONGEST_PAUSE,
     PATIENCE,
@@ -162,7 +162,7 @@ class Store:
                 with self._is_renewing:
                     pass  # a renewal that waits goes before this
                 if patience is not None:
-                    with_patience(connection, patience)
+                    set_patience(connection, patience)
                 with connection.begin():
                     yield connection
         except StoreError:
