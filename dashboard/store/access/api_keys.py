@@ -1,4 +1,4 @@
-"""API keys made by command line: made, limited, renamed, renewed, revoked, and counted."""
+"""API keys created on the command line: their limits, renaming, rotation, revocation and use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """One key with its credentials, the newest first; a revoked one keeps them, ended."""
+    """One key with its credentials, the newest first; a revoked key keeps them, all expired."""
 
     name: str
     limits: KeyLimits
@@ -42,7 +42,7 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """The use of one credential: calls that were admitted, and calls that were refused."""
+    """The use of one credential: calls that were admitted and calls that were refused."""
 
     last_used_at: datetime
     calls: int
@@ -52,7 +52,7 @@ class KeyUse:
 def create_key(
     connection: Connection, name: str, limits: KeyLimits, credential: Credential
 ) -> bool:
-    """Keep a new key; False if a key in use has that name."""
+    """Store a new key; False if a key in use has that name."""
     row = {"name": name, "created_at": credential.created_at, **_limit_columns(limits)}
     if not insert_new(connection, api_keys, row):
         return False
@@ -62,20 +62,20 @@ def create_key(
 
 
 def limit_key(connection: Connection, name: str, limits: KeyLimits) -> bool:
-    """Give the key in use other limits; False if there is none of that name."""
+    """Change the limits of the key in use; False if no key in use has that name."""
     return _change(connection, name, _limit_columns(limits))
 
 
 def rename_key(connection: Connection, name: str, new_name: str) -> bool:
-    """Call the key in use otherwise; False if there is none of that name.
+    """Rename the key in use; False if no key in use has that name.
 
-    For the caller to see first that no key in use has the new name.
+    The caller checks first that no key in use has the new name.
     """
     return _change(connection, name, {"name": new_name})
 
 
 def revoke_key(connection: Connection, name: str, at: datetime) -> bool:
-    """End the key in use and its credentials for good; False if there is none of that name."""
+    """Revoke the key in use and its credentials for good; False if no key in use has that name."""
     _end_credentials(connection, name, at)
     return _change(connection, name, {"revoked_at": at})
 
@@ -83,9 +83,9 @@ def revoke_key(connection: Connection, name: str, at: datetime) -> bool:
 def rotate_key(
     connection: Connection, name: str, credential: Credential, old_ends_at: datetime
 ) -> bool:
-    """Add a credential to the key in use; those so far end then, if not before.
+    """Add a credential to the key in use; its older credentials expire then, if not earlier.
 
-    False if there is no key of that name.
+    False if no key in use has that name.
     """
     if find_key(connection, name) is None:
         return False
@@ -102,23 +102,23 @@ def find_key(connection: Connection, name: str) -> StoredKey | None:
 
 
 def keys_in_use(connection: Connection) -> list[StoredKey]:
-    """Return the keys that were not revoked, by name."""
+    """Return the keys that are not revoked, by name."""
     return [each for each in all_keys(connection) if each.revoked_at is None]
 
 
 def all_keys(connection: Connection) -> list[StoredKey]:
-    """Return every key that ever was, by name; of one name the latest first."""
+    """Return every key there ever was, by name; of keys with the same name, the latest first."""
     return _keys(connection, None)
 
 
 def keys_version(connection: Connection) -> int:
-    """Return a number that is another one after each change of keys."""
+    """Return a number that changes whenever a key changes."""
     version: int = connection.scalars(select(installation.c.api_keys_version)).one()
     return version
 
 
 def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
-    """Add to the use of credentials, by the digests of their keys."""
+    """Add to the use counts of credentials, by the digests of their keys."""
     rows = [columns_of(api_key_uses, use, key_digest=digest) for digest, use in uses.items()]
     upsert_sums(connection, api_key_uses, rows, latest="last_used_at")
 
@@ -199,7 +199,7 @@ def _add_credential(connection: Connection, name: str, credential: Credential) -
 
 
 def _note_change(connection: Connection) -> None:
-    """Let every serve process see, when it reads next, that something is new."""
+    """Raise the version, by which every serve process sees at its next read that a key changed."""
     version = installation.c.api_keys_version
     connection.execute(update(installation).values(api_keys_version=version + 1))
 
@@ -207,7 +207,7 @@ def _note_change(connection: Connection) -> None:
 def keys_ending(
     connection: Connection, now: datetime, until: datetime
 ) -> list[tuple[str, datetime]]:
-    """Return the keys that have a credential which ends after now and until a moment."""
+    """Return the keys with a credential that expires between now and a moment."""
     column = api_key_credentials.c
     query = (
         select(api_keys.c.name, column.ends_at)

@@ -18,19 +18,19 @@ from dashboard.store.schema import audit_log, installation
 from dashboard.store.schema.columns import read_as
 
 _LOOKED_BACK: Final = 10_000
-"""Latest actions among which the last of a kind is searched."""
+"""How many of the latest actions are searched for the last one of a kind."""
 
 
 _MOST_WORDS: Final = 40
-"""Words that are searched for; SQLite refuses many more."""
+"""How many words are searched for at most; SQLite refuses many more."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which entries are searched; a field that says nothing allows anything. Times are included.
+    """Which entries to find; an empty field matches everything. Both times are inclusive.
 
     `actor` and `origin` are parts of who acted and from where, in either case. Each of the `words`
-    stands in the action, its subject or its details.
+    occurs in the action, its subject or its details.
     """
 
     action: Action | None = None
@@ -50,9 +50,9 @@ def note_action(
 ) -> None:
     """Log who does what to what, in the transaction that does it.
 
-    NotAllowed undoes that transaction where the role of `by` does not allow the action, or the
-    token ended or does less since it was presented: whatever people do is logged here, so that
-    nothing can be done past this check.
+    NotAllowed undoes that transaction if the role of `by` does not allow the action, or if the
+    token was revoked or lost rights since it was presented. Whatever people do is logged here, so
+    nothing gets past this check.
     """
     by.require(action)
     if by.token_id is not None:
@@ -78,9 +78,9 @@ def audit_entries(
     skipped: int = 0,
     before: tuple[datetime, int] | None = None,
 ) -> list[AuditEntry]:
-    """Return the actions that fit, the latest first, at most `limit` after those skipped.
+    """Return the matching entries, the latest first: at most `limit` after those skipped.
 
-    `before`: moment and id of the one that they follow.
+    `before`: moment and id of the entry that they follow.
     """
     column = audit_log.c
     query = select(audit_log).where(*_conditions(wanted)).limit(limit).offset(skipped or None)
@@ -103,7 +103,7 @@ def last_details(
 ) -> Mapping[str, Detail] | None:
     """Return the details of the last action of this kind, `among` the latest actions.
 
-    None if it is none of these: no index tells kinds apart, and the log may be long.
+    None if none of these is of this kind: no index covers kinds, and the log may be long.
     """
     by_age = (audit_log.c.at.desc(), audit_log.c.audit_id.desc())
     late = select(audit_log).order_by(*by_age).limit(among).subquery()
@@ -115,7 +115,7 @@ def last_details(
 
 
 def allow_purge_before(connection: Connection, moment: datetime) -> bool:
-    """Allow a purge of older entries, permanently; False if that was allowed before.
+    """Allow entries older than this to be purged, permanently; False if that was allowed before.
 
     A trigger of the database logs that.
     """

@@ -1,4 +1,4 @@
-"""What people prove themselves with besides a password: authenticator apps, codes and passkeys."""
+"""Second factors and passkeys: authenticator apps, recovery codes, and sign-ins half done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.store.schema import passkeys, people, recovery_codes, sign_in_ste
 from dashboard.store.schema.columns import columns_of, read_as
 
 STEP_LASTS: Final = timedelta(minutes=5)
-"""How long the second half of a sign-in is waited for."""
+"""How long a sign-in waits for its second half."""
 
 
 class Purpose(StrEnum):
@@ -30,9 +30,9 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passkey:
-    """A key of a device or a password manager, which the person unlocks; `name` is foreign text.
+    """A key of a device or password manager that the person unlocks; `name` is foreign text.
 
-    `sign_count` is how often it was used, 0 where its authenticator does not count.
+    `sign_count` is how often it was used, or 0 if its authenticator does not count.
     """
 
     passkey_id: int
@@ -51,21 +51,21 @@ def app_key_of(connection: Connection, person: Person) -> Secret | None:
 
 
 def save_app_key(connection: Connection, person: Person, key: Secret | None, step: int) -> None:
-    """Let the password of a person take codes later than `step`; None: no code any more."""
+    """Store the key of a person's authenticator app, for codes after `step`; None removes it."""
     given = {"totp_key": key and key.reveal(), "totp_step": step}
     this = people.c.person_id == person.person_id
     connection.execute(update(people).where(this).values(**given))
 
 
 def use_app_step(connection: Connection, person: Person, step: int) -> bool:
-    """Take the code of a step, once; False if that or a later one was taken before."""
+    """Accept the code of a step once; False if this code or a later one was accepted before."""
     is_new = people.c.totp_step < step, people.c.person_id == person.person_id
     used = connection.execute(update(people).where(*is_new).values(totp_step=step))
     return used.rowcount == 1
 
 
 def save_recovery_codes(connection: Connection, person: Person, digests: Collection[bytes]) -> None:
-    """Keep these recovery codes of a person, and none of those before."""
+    """Replace the recovery codes of a person by these."""
     theirs = recovery_codes.c.person_id == person.person_id
     connection.execute(delete(recovery_codes).where(theirs))
     for each in digests:
@@ -79,7 +79,7 @@ def count_recovery_codes(connection: Connection, person: Person) -> int:
 
 
 def use_recovery_code(connection: Connection, person: Person, code_digest: bytes) -> bool:
-    """Take a recovery code, once; False if it is none."""
+    """Accept a recovery code once; False if the person has no such code."""
     theirs = recovery_codes.c.person_id == person.person_id
     this = recovery_codes.c.code_digest == code_digest
     return connection.execute(delete(recovery_codes).where(theirs, this)).rowcount == 1
@@ -93,14 +93,14 @@ def passkeys_of(connection: Connection, person: Person) -> list[Passkey]:
 
 
 def owner_of(connection: Connection, credential_id: bytes) -> Person | None:
-    """Return whose passkey has this id, if they were not removed."""
+    """Return the person whose passkey has this id, unless they were removed."""
     query = select(passkeys.c.person_id).where(passkeys.c.credential_id == credential_id)
     person_id = connection.execute(query).scalar_one_or_none()
     return None if person_id is None else find_person_by_id(connection, person_id)
 
 
 def add_passkey(connection: Connection, person: Person, passkey: Passkey) -> bool:
-    """Let a person sign in with a passkey, which gets an id; False if its key is known already."""
+    """Store a passkey, which gets an id; False if its key is known already."""
     row = columns_of(passkeys, passkey, person_id=person.person_id)
     return insert_new(connection, passkeys, row)
 
@@ -118,7 +118,7 @@ def remove_passkey(connection: Connection, passkey: Passkey) -> None:
 
 
 def remove_factors(connection: Connection, person: Person) -> None:
-    """Leave a person with their password alone."""
+    """Remove every second factor and passkey of a person, who signs in by password alone then."""
     save_app_key(connection, person, None, 0)
     save_recovery_codes(connection, person, ())
     connection.execute(delete(passkeys).where(passkeys.c.person_id == person.person_id))
@@ -132,7 +132,7 @@ def begin_step(
     person: Person | None,
     now: datetime,
 ) -> None:
-    """Keep what waits for its second half; what waited too long is forgotten."""
+    """Store a sign-in that waits for its second half, and delete those that waited too long."""
     connection.execute(delete(sign_in_steps).where(sign_in_steps.c.ends_at <= now))
     row = {
         "token_digest": token_digest,
@@ -146,7 +146,7 @@ def begin_step(
 def use_step(
     connection: Connection, token_digest: bytes, purpose: Purpose, person: Person, now: datetime
 ) -> bool:
-    """Go on, once, with a step that a person began, or somebody who was not known then."""
+    """Take a step, once, that this person began, or somebody who was not known then."""
     column = sign_in_steps.c
     used = delete(sign_in_steps).where(
         column.token_digest == token_digest,

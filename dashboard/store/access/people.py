@@ -37,10 +37,9 @@ from dashboard.store.schema.columns import columns_of, read_as
 class Person:
     """Somebody who may sign in: with a password, once an invitation is accepted, or by an issuer.
 
-    `issuer` is the identifier of who says that it is them, None for accounts of our own; `subject`
-    is what the issuer calls them.
-    `has_app`: their password takes a code of an authenticator app as well.
-    `is_disabled`: they are kept out until they are enabled again.
+    `issuer` is the identifier of the issuer that vouches for them, None for accounts of our own;
+    `subject` is what the issuer calls them. `has_app`: their password needs a code of an
+    authenticator app as well. `is_disabled`: they cannot sign in until they are enabled again.
     """
 
     person_id: int
@@ -56,12 +55,12 @@ class Person:
 
     @property
     def factors(self) -> list[str]:
-        """What they sign in with besides the password, a word for each."""
+        """What they sign in with besides the password, one word for each."""
         return ["app"] * self.has_app + ["passkey"] * self.passkeys
 
     @property
     def can_sign_in(self) -> bool:
-        """Whether they need no invitation any more, and are not kept out."""
+        """Whether they have accepted their invitation and are not disabled."""
         has_way = self.password_hash is not None or self.issuer is not None
         return has_way and not self.is_disabled
 
@@ -70,9 +69,9 @@ class Person:
 class Session:
     """One sign-in of a person on a device, which `device` and `address` describe; both foreign.
 
-    `ends_at`: when it ends however much it is used, or when it was ended. `confirmed_at`: when the
-    person last proved in it who they are, `second_factor` whether with more than a password.
-    `label` is what they call it.
+    `ends_at`: the absolute end of the session, or when it was ended. `confirmed_at`: when the
+    person last proved in it who they are; `second_factor`: whether with more than a password.
+    `label` is the name that they gave it.
     """
 
     session_id: UUID
@@ -87,51 +86,51 @@ class Session:
     second_factor: bool = False
 
     def is_over(self, now: datetime, idle: timedelta) -> bool:
-        """Whether it is not accepted any more: ended, or not used for so long."""
+        """Whether the session is no longer accepted: ended, expired, or idle for too long."""
         return self.ends_at <= now or self.last_used_at + idle <= now
 
 
 def all_people(connection: Connection) -> list[Person]:
-    """Return who may sign in, by name."""
+    """Return everybody who may sign in, by name."""
     query = _PEOPLE.order_by(people.c.name)
     return [_person(row) for row in connection.execute(query)]
 
 
 def find_person(connection: Connection, name: str) -> Person | None:
-    """Return who has this name and was not removed."""
+    """Return the person with this name, unless they were removed."""
     return _found(connection, people.c.name == name)
 
 
 def find_person_by_id(connection: Connection, person_id: int) -> Person | None:
-    """Return who has this id and was not removed."""
+    """Return the person with this id, unless they were removed."""
     return _found(connection, people.c.person_id == person_id)
 
 
 def add_person(connection: Connection, name: str, role: Role, at: datetime) -> bool:
-    """Let somebody be invited; False if there is somebody of that name."""
+    """Store a person who is to be invited; False if the name is taken."""
     return insert_new(connection, people, {"name": name, "role": role.value, "created_at": at})
 
 
 def find_subject(connection: Connection, issuer: str, subject: str) -> Person | None:
-    """Return whom an issuer knows by this subject, if they were here and not removed."""
+    """Return the person whom an issuer knows by this subject, unless they were removed."""
     return _found(connection, people.c.issuer == issuer, people.c.subject == subject)
 
 
 def add_subject(
     connection: Connection, issuer: str, subject: str, name: str, role: Role, at: datetime
 ) -> bool:
-    """Keep somebody whom an issuer vouches for; False if the name or the subject is taken."""
+    """Store a person whom an issuer vouches for; False if the name or the subject is taken."""
     row = {"name": name, "role": role.value, "issuer": issuer, "subject": subject}
     return insert_new(connection, people, {**row, "created_at": at})
 
 
 def change_role(connection: Connection, person: Person, role: Role) -> None:
-    """Give a person another role, in every session from its next request on."""
+    """Give a person another role, which every session of theirs has from its next request on."""
     connection.execute(_this(person).values(role=role.value))
 
 
 def disable_person(connection: Connection, person: Person, at: datetime | None) -> None:
-    """Keep a person out from a moment on, all sessions and invitations ended; None lets them in."""
+    """Disable a person and end all their sessions and invitations; None enables them again."""
     connection.execute(_this(person).values(disabled_at=at))
     if at is not None:
         drop_invitation(connection, person)
@@ -140,19 +139,19 @@ def disable_person(connection: Connection, person: Person, at: datetime | None) 
 
 
 def save_password(connection: Connection, person: Person, password_hash: str) -> None:
-    """Let a person sign in with the password that was hashed, and with no other."""
+    """Store the hash of a person's password, which replaces the one before."""
     connection.execute(_this(person).values(password_hash=password_hash))
     drop_steps(connection, person)
 
 
 def drop_steps(connection: Connection, person: Person) -> None:
-    """Let no sign-in of a person go on that waits for its second half."""
+    """Delete the sign-ins of a person that wait for their second half."""
     theirs = sign_in_steps.c.person_id == person.person_id
     connection.execute(delete(sign_in_steps).where(theirs))
 
 
 def remove_person(connection: Connection, person: Person, at: datetime) -> None:
-    """End all sessions and invitations of a person, for good; the name is free again."""
+    """Remove a person for good and end their sessions and invitations; the name is free again."""
     connection.execute(_this(person).values(removed_at=at, password_hash=None))
     drop_invitation(connection, person)
     drop_steps(connection, person)
@@ -160,21 +159,21 @@ def remove_person(connection: Connection, person: Person, at: datetime) -> None:
 
 
 def drop_invitation(connection: Connection, person: Person) -> None:
-    """Let the invitation of a person be valid no more."""
+    """Delete the invitation of a person."""
     connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
 
 
 def save_invitation(
     connection: Connection, person: Person, token_digest: bytes, ends_at: datetime
 ) -> None:
-    """Keep the one invitation of a person that is valid from now on."""
+    """Store the invitation of a person, which replaces any before."""
     drop_invitation(connection, person)
     row = {"token_digest": token_digest, "person_id": person.person_id, "ends_at": ends_at}
     connection.execute(invitations.insert().values(**row))
 
 
 def invited_person(connection: Connection, token_digest: bytes, now: datetime) -> Person | None:
-    """Return whom an invitation that is still valid is for."""
+    """Return the person whom an invitation is for, if it is still valid."""
     valid = select(invitations.c.person_id).where(
         invitations.c.token_digest == token_digest, invitations.c.ends_at > now
     )
@@ -182,13 +181,13 @@ def invited_person(connection: Connection, token_digest: bytes, now: datetime) -
 
 
 def invitation_ends(connection: Connection) -> dict[int, datetime]:
-    """Return until when whoever is invited may accept, by person; some of these are past."""
+    """Return when the invitation of each person expires; some have expired already."""
     query = select(invitations.c.person_id, invitations.c.ends_at)
     return {row.person_id: row.ends_at for row in connection.execute(query)}
 
 
 def last_uses(connection: Connection) -> dict[int, datetime]:
-    """Return when each person who ever signed in was here last."""
+    """Return when each person was last here, if they ever signed in."""
     person_id, at = sessions.c.person_id, func.max(sessions.c.last_used_at)
     query = select(person_id, at.label("at")).group_by(person_id)
     return {row.person_id: row.at for row in connection.execute(query)}
@@ -197,10 +196,10 @@ def last_uses(connection: Connection) -> dict[int, datetime]:
 def save_session(
     connection: Connection, session: Session, secret_digest: bytes, sid: str | None = None
 ) -> None:
-    """Keep a session that begins; those of everybody that ended long ago are forgotten.
+    """Store a new session, and delete everybody's sessions that ended long ago.
 
-    The last one of a person stays, which says when they were here. `sid` is what the issuer calls
-    the session that it belongs to.
+    The last session of each person stays, since it says when they were last here. `sid` is the
+    issuer's name for the session that it belongs to.
     """
     _forget_sessions(connection, session.created_at - _ENDED_STAY_FOR)
     whose = {"person_id": session.person.person_id, "secret_digest": secret_digest}
@@ -222,12 +221,12 @@ def _forget_sessions(connection: Connection, before: datetime) -> None:
 
 
 def session_of_secret(connection: Connection, secret_digest: bytes) -> Session | None:
-    """Return the session whose cookie has this secret; also one that is over."""
+    """Return the session whose cookie has this secret, even if it is over."""
     return _one(connection, _WITH_PEOPLE.where(sessions.c.secret_digest == secret_digest))
 
 
 def find_session(connection: Connection, session_id: UUID) -> Session | None:
-    """Return a session; also one that is over."""
+    """Return a session, even if it is over."""
     return _one(connection, _WITH_PEOPLE.where(sessions.c.session_id == session_id))
 
 
@@ -239,7 +238,7 @@ def sessions_not_ended(connection: Connection, now: datetime) -> list[Session]:
 
 
 def sessions_among(connection: Connection, session_ids: Collection[UUID]) -> list[Session]:
-    """Return those of these sessions that are on record."""
+    """Return which of these sessions are stored."""
     rows = connection.execute(_WITH_PEOPLE.where(sessions.c.session_id.in_(session_ids)))
     return [_session(row) for row in rows]
 
@@ -250,45 +249,45 @@ def note_session_use(connection: Connection, session_ids: Collection[UUID], at: 
 
 
 def confirm_session(connection: Connection, session_id: UUID, at: datetime) -> None:
-    """Note that the person of a session proved again who they are."""
+    """Record that the person of a session proved again who they are."""
     this = sessions.c.session_id == session_id
     connection.execute(update(sessions).where(this).values(confirmed_at=at))
 
 
 def note_second_factor(connection: Connection, session_id: UUID) -> None:
-    """Note that the person of a session proved in it more than a password."""
+    """Record that the person of a session used a second factor in it."""
     this = sessions.c.session_id == session_id
     connection.execute(update(sessions).where(this).values(second_factor=True))
 
 
 def label_session(connection: Connection, session_id: UUID, label: str) -> None:
-    """Call a session by the name that its person gives it; without one if that is empty."""
+    """Name a session; an empty name removes its label."""
     this = sessions.c.session_id == session_id
     connection.execute(update(sessions).where(this).values(label=label))
 
 
 def end_session(connection: Connection, session_id: UUID, at: datetime) -> None:
-    """Let a session end now, unless it ended before."""
+    """End a session now, unless it ended before."""
     _end(connection, at, sessions.c.session_id == session_id)
 
 
 def end_sessions_of(
     connection: Connection, person: Person, at: datetime, but: UUID | None = None
 ) -> int:
-    """Let every session of a person end now, but for one; return how many did."""
+    """End every session of a person except one; return how many ended."""
     theirs = sessions.c.person_id == person.person_id
     return _end(connection, at, theirs, sessions.c.session_id != but)
 
 
 def end_all_sessions(connection: Connection, at: datetime) -> None:
-    """Let everybody's sessions end now: those of a backup may have been ended after it was made."""
+    """End every session: a session of a backup may have been ended after the backup was made."""
     _end(connection, at)
 
 
 def end_sessions_at(
     connection: Connection, issuer: str, subject: str | None, sid: str | None, at: datetime
 ) -> None:
-    """Let the sessions end that an issuer says are over: of a subject, of one `sid`, or both."""
+    """End the sessions that an issuer says are over: those of a subject, of one `sid`, or both."""
     theirs = select(people.c.person_id).where(people.c.issuer == issuer)
     if subject is not None:
         theirs = theirs.where(people.c.subject == subject)

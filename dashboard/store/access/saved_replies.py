@@ -29,7 +29,7 @@ class SavedReply:
 def saved_reply(
     connection: Connection, token: Token, request_key: str, now: datetime
 ) -> SavedReply | None:
-    """Return what was answered to a request with this key within the last day."""
+    """Return the answer to a request with this key from the last day."""
     query = select(api_replies).where(
         api_replies.c.token_id == token.token_id,
         api_replies.c.request_key == request_key,
@@ -42,7 +42,7 @@ def saved_reply(
 def save_reply(
     connection: Connection, token: Token, request_key: str, reply: SavedReply, at: datetime
 ) -> None:
-    """Save an answer in the transaction of what it answers; those of yesterday are forgotten."""
+    """Store an answer in the transaction that it answers, and delete answers older than a day."""
     connection.execute(delete(api_replies).where(api_replies.c.at <= at - _STAY_FOR))
     place = {"token_id": token.token_id, "request_key": request_key}
     row = columns_of(api_replies, reply, **place, at=at)

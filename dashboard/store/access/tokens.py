@@ -1,4 +1,4 @@
-"""Tokens of the management API, each without its secret."""
+"""Tokens of the management API, without their secrets."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ENDED_STAY_FOR = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, without its secret. `subjects` are those that it opens; None is all of them.
+    """A token, without its secret. `subjects` are those that it gives access to; None means all.
 
-    `role` is never more than the present role of the `person` whose it is; None is nobody's.
-    `made_with` is the token that made it. `ends_at` is when it expires, or when it was revoked.
+    `role` is never above the present role of its `person`; None if it belongs to nobody.
+    `made_with` is the token that created it. `ends_at` is when it expires, or when it was revoked.
     """
 
     token_id: int
@@ -38,14 +38,14 @@ class Token:
     made_with: int | None = None
 
     def opens(self, subject: str) -> bool:
-        """Whether requests about a subject may be made with it."""
+        """Whether the token gives access to a subject."""
         return self.subjects is None or subject in self.subjects
 
 
 def add_token(
     connection: Connection, token: Token, token_digest: bytes, person: Person | None
 ) -> None:
-    """Store a token, which gets an id of its own; those that ended long ago are forgotten."""
+    """Store a token, which gets an id, and delete those that ended long ago."""
     forgotten = api_tokens.c.ends_at < token.created_at - _ENDED_STAY_FOR
     ids = select(api_tokens.c.token_id).where(forgotten)
     connection.execute(delete(api_replies).where(api_replies.c.token_id.in_(ids)))
@@ -61,13 +61,13 @@ def add_token(
 
 
 def token_of_digest(connection: Connection, token_digest: bytes, now: datetime) -> Token | None:
-    """Return the token that is valid now and has this digest."""
+    """Return the token with this digest, if it is valid now."""
     row = connection.execute(_valid(now, api_tokens.c.token_digest == token_digest)).one_or_none()
     return None if row is None else _token(row)
 
 
 def token_of_id(connection: Connection, token_id: int, at: datetime) -> Token | None:
-    """Return a token if it is valid at a moment, or ends then: it may end itself."""
+    """Return a token if it is valid at this moment, or ends at it: a token may revoke itself."""
     query = _valid(at - timedelta.resolution, api_tokens.c.token_id == token_id)
     row = connection.execute(query).one_or_none()
     return None if row is None else _token(row)
@@ -79,7 +79,7 @@ def valid_tokens(connection: Connection, now: datetime) -> list[Token]:
 
 
 def end_tokens(connection: Connection, ended: Sequence[Token], at: datetime) -> list[str]:
-    """Let tokens be valid no more, nor any that was made with them; return the names of all."""
+    """Revoke these tokens and all that were created with them; return the names of all."""
     known, all_ended = valid_tokens(connection, at), {each.token_id: each.name for each in ended}
     for each in sorted(known, key=lambda each: each.token_id):  # those who make come first
         if each.made_with in all_ended:
@@ -90,13 +90,13 @@ def end_tokens(connection: Connection, ended: Sequence[Token], at: datetime) -> 
 
 
 def end_tokens_of(connection: Connection, person: Person, at: datetime) -> list[str]:
-    """Let no token of a person be valid any more; return the names of those that were."""
+    """Revoke every token of a person; return the names of those that were valid."""
     theirs = _valid(at, api_tokens.c.person_id == person.person_id)
     return end_tokens(connection, [_token(row) for row in connection.execute(theirs)], at)
 
 
 def end_all_tokens(connection: Connection, at: datetime) -> None:
-    """Let every token end now: one of a backup may have been revoked after it was made."""
+    """Revoke every token: one of a backup may have been revoked after the backup was made."""
     connection.execute(update(api_tokens).where(api_tokens.c.ends_at > at).values(ends_at=at))
 
 
@@ -106,7 +106,7 @@ def note_token_use(connection: Connection, token: Token, at: datetime) -> None:
 
 
 def _valid(now: datetime, *those: ColumnElement[bool]) -> Select[Any]:
-    """Select the tokens that are valid now; those of a disabled or removed person are not."""
+    """Select the tokens that are valid now, without those of people disabled or removed."""
     person = people.c
     query = select(api_tokens, person.name.label("person"), person.role.label("person_role"))
     whose = and_(person.removed_at.is_(None), person.disabled_at.is_(None))

@@ -1,4 +1,4 @@
-"""The status of alerting: what is open, silent, waiting or failing."""
+"""The status of alerting: what is open, pending, waiting or failing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _NAMED: Final = "the message about the gap named its end"
 _GAPS: Final = frozenset({SubjectKind.COVERAGE, SubjectKind.WORKER})
 _ITSELF: Final = "it is about this very address, from which messages come back"
 _REPLACED_FOR: Final = timedelta(minutes=5)
-"""How long fees that a node gave instead count as known."""
+"""How long fees that a node supplied in place of the gas API count as known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class OpenIncident:
     grounds: Grounds | None = None
 
     def as_condition(self) -> Condition:
-        """Return its condition; silence begins with the first failure, as its message says."""
+        """Return its condition; an outage begins with the first failure, as its message says."""
         failing = self.grounds.failing_since if isinstance(self.grounds, OutageGrounds) else None
         return Condition(self.state, failing or self.opened_at, self.turning_since)
 
@@ -96,12 +96,12 @@ class PendingCondition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotificationCounts:
-    """What is pending and held now, and what became of the notifications of some time.
+    """What is pending and held now, and how the notifications of a period ended.
 
-    `in_delivery` are those of the pending ones that wait neither for their time nor for the cap:
-    they are handed over since `in_delivery_since` at the earliest. `capped` are those that the cap
-    passed over, the oldest due since `capped_since`. `pending_changes` is how many changes are not
-    turned into notifications yet.
+    `in_delivery` are the pending ones that wait neither for their time nor for the cap: they are
+    being handed over, since `in_delivery_since` at the earliest. `capped` are those that the cap
+    deferred, the oldest due since `capped_since`. `pending_changes` counts the changes that are not
+    notifications yet.
     """
 
     pending: int
@@ -118,12 +118,12 @@ class NotificationCounts:
 
     @property
     def is_any_pending(self) -> bool:
-        """Whether anything is to be sent still, be it turned into notifications yet or not."""
+        """Whether anything is still to be sent, whether it is a notification yet or not."""
         return bool(self.pending or self.pending_changes)
 
 
 def pending_conditions(connection: Connection) -> list[PendingCondition]:
-    """Return what was seen in trouble, but not for long enough, those that wait longest first."""
+    """Return the conditions in trouble, but not for long enough, those that wait longest first."""
     column = conditions.c
     query = select(conditions).where(_OF_NETWORKS, column.turning_since.is_not(None))
     return [
@@ -134,7 +134,7 @@ def pending_conditions(connection: Connection) -> list[PendingCondition]:
 
 
 def open_incidents(connection: Connection) -> list[OpenIncident]:
-    """Return the open incidents of networks, the oldest first; none of transactions."""
+    """Return the open incidents of networks, the oldest first, without those of transactions."""
     column = conditions.c
     opening = transitions.c.transition_id == column.opening_id
     query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
@@ -153,9 +153,9 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
 
 
 def notified_incidents(connection: Connection, recipient: Recipient) -> list[OpenIncident]:
-    """Return those of them of which a recipient was notified, by an incident that is still open.
+    """Return which of these a recipient was notified of, by an incident that is still open.
 
-    What a silence, a window, quiet hours or its rule keep from the recipient is none of them.
+    An incident that a silence, a window, quiet hours or its rule withheld does not count.
     """
     column, pair, about = incidents.c, incident_transitions.c, notification_incidents.c
     member, sent = notification_members.c, notifications.c
@@ -189,9 +189,9 @@ def notified_incidents(connection: Connection, recipient: Recipient) -> list[Ope
 
 
 def ends_of(connection: Connection, subjects: Collection[Subject]) -> dict[Subject, datetime]:
-    """Return when what is wrong with each of these was over, or somebody resolved its incident.
+    """Return when each of these conditions ended, or when somebody resolved its incident.
 
-    One of which neither is so is missing.
+    One that has not ended is missing from the result.
     """
     column, pair, of = conditions.c, incident_transitions.c, incidents.c
     keys = {each.key(): each for each in subjects}
@@ -224,7 +224,7 @@ def count_open_incidents(connection: Connection) -> Counter[tuple[Severity, Inci
 
 
 def notification_counts(connection: Connection, since: datetime) -> NotificationCounts:
-    """Count what is pending and held now, and the notifications made from `since` on by state."""
+    """Count what is pending and held now, and the notifications made since `since` by state."""
     column = notifications.c
     # A column that stands in no other index lets SQLite take the partial one, which is short.
     pending = select(
@@ -265,7 +265,7 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
 def count_by_channel(
     connection: Connection, since: datetime
 ) -> dict[tuple[str, NotificationState], int]:
-    """Count the notifications made from `since` on by channel and state."""
+    """Count the notifications made since `since` by channel and state."""
     key = (notifications.c.channel, notifications.c.state)
     query = select(*key, func.count()).where(notifications.c.created_at >= since).group_by(*key)
     found = connection.execute(query)
@@ -273,7 +273,7 @@ def count_by_channel(
 
 
 def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
-    """Return what each channel does not take, with the answer to its oldest notification."""
+    """Return what each channel refuses, with the answer to its oldest notification."""
     column = notifications.c
     failing = (IS_PENDING, column.attempts > 0)
     of_channels = select(column.channel, func.count(), func.min(column.created_at)).where(*failing)
@@ -286,7 +286,7 @@ def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
 
 
 def needless(connection: Connection, recipient: Recipient, change: Transition) -> str:
-    """Return why a recipient need not be notified of a change; empty if they do."""
+    """Return why a recipient need not be notified of a change; empty if they need to be."""
     if change.subject.kind is SubjectKind.ADDRESS and recipient.channel == MAIL:
         address = mailbox_of(recipient).address[:LONGEST_DIMENSION]
         return _ITSELF if address == change.subject.dimension else ""
@@ -296,7 +296,7 @@ def needless(connection: Connection, recipient: Recipient, change: Transition) -
 
 
 def _known_end(connection: Connection, end: Transition) -> str:
-    """Return why nobody needs a mail about the end of a gap: the one that told of it named it."""
+    """Return why nobody needs a mail about the end of a gap: the mail about it named the end."""
     column, mine = transitions.c, transitions.alias()
     opening = select(mine.c.opening_id).where(mine.c.transition_id == end.transition_id)
     told = select(column.grounds).where(column.transition_id == opening.scalar_subquery())
@@ -305,10 +305,10 @@ def _known_end(connection: Connection, end: Transition) -> str:
 
 
 def _known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:
-    """Return why a recipient need not be notified that mail is taken again; empty if they do.
+    """Return why a recipient need not be notified that mail works again; empty if they need to be.
 
-    The message that it failed came by mail itself, and no attempt failed since. Over other
-    channels programs are notified, which need the end.
+    The message about the failure came by mail itself, and no attempt has failed since. Other
+    channels notify programs, which need the end.
     """
     if (end.after, end.subject.dimension, recipient.channel) != (State.DELIVERING, MAIL, MAIL):
         return ""
@@ -334,7 +334,7 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
 
 
 def source_outages(connection: Connection, now: datetime) -> list[SourceOutage]:
-    """Return the APIs that are silent and the networks whose fees are stale, APIs first."""
+    """Return the APIs that do not answer and the networks whose fees are stale, APIs first."""
     column = conditions.c
     of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in SOURCES))
     is_silent = column.state.in_([State.SILENT, State.STALE])

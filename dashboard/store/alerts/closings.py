@@ -62,8 +62,9 @@ _LONGEST_THREAD: Final = 3
 def open_notifications(connection: Connection) -> list[OpenNotification]:
     """Return every pending notification that still takes members, in the order of events.
 
-    Without those that follow one about the same incident that is closed and not delivered yet: as
-    part of a summary, which has the place of its first change, they would overtake it.
+    A notification is left out if it follows a closed one about the same incident that is not
+    delivered yet: as part of a summary, which has the place of its first change, it would overtake
+    that one.
     """
     column = notifications.c
     groups = (IS_PENDING, column.closed_at.is_(None), ~follows_a_pending_one(is_closed))
@@ -107,10 +108,7 @@ def is_closed(notification: FromClause) -> ColumnElement[bool]:
 def follows_a_pending_one(
     is_meant: Callable[[FromClause], ColumnElement[bool]],
 ) -> ColumnElement[bool]:
-    """Whether an earlier one about the same incident, to the same recipient, is pending.
-
-    Only those that are meant count.
-    """
+    """Whether an earlier notification about the same incident to the same recipient is pending."""
     earlier, of_mine = notifications.alias(), notification_incidents.alias()
     of_earlier = notification_incidents.alias()
     return exists().where(
@@ -127,9 +125,9 @@ def follows_a_pending_one(
 
 @dataclass(frozen=True, slots=True)
 class HeldNotification:
-    """One that waits for the end of maintenance; `held_by` names what holds it.
+    """A notification that waits for the end of maintenance; `held_by` names what holds it.
 
-    `incident` is what it is about; of a summary of several, one of them.
+    `incident` is what it is about; for a summary of several, one of them.
     """
 
     notification_id: UUID
@@ -140,7 +138,7 @@ class HeldNotification:
 
 
 def held_notifications(connection: Connection, now: datetime) -> list[HeldNotification]:
-    """Return what maintenance windows hold now, and nobody has claimed."""
+    """Return the unclaimed notifications that maintenance windows hold now."""
     column, pair = notifications.c, notification_incidents.c
     query = (
         select(incidents, column.notification_id, column.channel, column.address, column.kind)
@@ -166,7 +164,7 @@ def held_notifications(connection: Connection, now: datetime) -> list[HeldNotifi
 def hold_until(
     connection: Connection, notification: HeldNotification, route: RuleRoute, now: datetime
 ) -> None:
-    """Hold a notification for as long as its route says now."""
+    """Hold a notification for as long as its route now says."""
     release_at = route.held_until or now
     mine = notifications.c.notification_id == notification.notification_id
     held = {"release_at": release_at, "next_attempt_at": release_at, "held_by": route.held_by}
@@ -176,7 +174,7 @@ def hold_until(
 
 
 def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> RecipientTraffic:
-    """Return what went to a recipient within the last hour, and what waits to be delivered."""
+    """Return what went to a recipient within the last hour, and what waits for delivery."""
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
         IS_PENDING, is_to(recipient), column.closed_at.is_not(None)
@@ -193,7 +191,7 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
 
 
 def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
-    """Store of notifications that are still open that the cap passed them over."""
+    """Record that the cap deferred these open notifications."""
     column = notifications.c
     query = select(column.notification_id, column.held_by).where(
         column.notification_id.in_(passed_over), IS_PENDING, column.closed_at.is_(None)
@@ -207,7 +205,7 @@ def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
 def close(
     connection: Connection, closings: Sequence[Closing], holder_token: int, now: datetime
 ) -> None:
-    """Fix the members of notifications that are still open, and the thread each belongs to."""
+    """Fix the members of open notifications, and the thread that each belongs to."""
     for closing in closings:
         ids = [closing.notification_id, *closing.merged]
         column = notifications.c
@@ -232,7 +230,7 @@ def close(
 
 
 def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None:
-    """Move the members of some notifications that nobody has claimed to another."""
+    """Move the members of unclaimed notifications to another notification."""
     member, pair = notification_members.c, notification_incidents.c
     moved = update(notification_members).where(member.notification_id.in_(merged))
     connection.execute(moved.values(notification_id=target))
@@ -253,7 +251,7 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
 
 
 def _shared_by(connection: Connection, ids: Sequence[UUID]) -> dict[str, object]:
-    """Return what one notification of all of these says: its kind, its place, what held them."""
+    """Return what one notification for all of these says: its kind, its place, what held them."""
     column = notifications.c
     query = select(column.kind, column.precedence, column.held_for, column.held_by)
     rows = connection.execute(query.where(column.notification_id.in_(ids))).all()
@@ -272,9 +270,9 @@ def _shared_by(connection: Connection, ids: Sequence[UUID]) -> dict[str, object]
 def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]:
     """Return the Message-ID that a notification answers, and the thread that ends with it.
 
-    What becomes of one rejected transaction answers the message in which this recipient heard of
-    the rejection; everything else of one incident answers its first message. Both are empty if
-    a notification opens a thread.
+    A change of one rejected transaction answers the message that told this recipient of the
+    rejection; any other change answers the first message about its incident. Both are empty if a
+    notification opens a thread.
     """
     query = select_notifications().where(notifications.c.notification_id == notification_id)
     row = connection.execute(query).mappings().one()
@@ -287,7 +285,7 @@ def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]
 
 
 def _about_rejection(connection: Connection, row: RowMapping) -> RowMapping | None:
-    """Return the message in which a recipient heard that a transaction was rejected.
+    """Return the message that told a recipient that a transaction was rejected.
 
     None if this is that message, or if the notification is about more than one transaction.
     """

@@ -1,4 +1,4 @@
-"""Conditions: the state of each subject, changed by one writer at a time, with what it rests on."""
+"""Conditions: the state of each subject and its grounds, changed by one writer at a time."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ _CONDITIONS: Final = select(
 
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
-    """Return the state of the subject, None if nothing was concluded yet."""
+    """Return the state of the subject, None if nothing is known yet."""
     found = current_condition(connection, subject)
     return None if found is None else found.state
 
 
 def current_condition(connection: Connection, subject: Subject) -> Condition | None:
-    """Return the condition of the subject, None if nothing was concluded yet."""
+    """Return the condition of the subject, None if nothing is known yet."""
     return current_conditions(connection, [subject]).get(subject.key())
 
 
 def current_conditions(
     connection: Connection, subjects: Collection[Subject]
 ) -> dict[str, Condition]:
-    """Return the conditions of subjects by their keys; one is missing if nothing was concluded.
+    """Return the conditions of subjects by their keys, without those of which nothing is known.
 
-    There are few subjects: each is a parameter.
+    There are few subjects, so each is a parameter of the query.
     """
     rows = connection.execute(_CONDITIONS, {"some": [each.key() for each in subjects]})
     return {row.subject: read_as(Condition, row, conditions) for row in rows}
 
 
 def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:
-    """Note since when the opposite of the current state is seen, None if it is not."""
+    """Record since when the opposite of the current state is seen; None if it is not."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(of_subject.values(turning_since=since))
 
 
 def note_values(connection: Connection, subject: Subject, held: Condition) -> None:
-    """Store since when a condition holds, since when it turns, and when the last value came."""
+    """Store since when a condition holds, since when it turns, and when its last value came."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(
         of_subject.values(since=held.since, turning_since=held.turning_since, seen_at=held.seen_at)
@@ -70,10 +70,10 @@ def note_values(connection: Connection, subject: Subject, held: Condition) -> No
 def record_transition(
     connection: Connection, transition: Transition, rejection_id: int | None
 ) -> bool:
-    """Change a condition whose state still is `before`, and put the transition in the outbox.
+    """Change a condition whose state is still `before`, and put the transition in the outbox.
 
-    False, and nothing is written, if another writer changed it first, this very transition is
-    stored, or an earlier transition to the same state names the same rejection.
+    False, with nothing written, if another writer changed it first, if this transition is stored
+    already, or if an earlier transition to the same state names the same rejection.
     """
     if _is_stored(connection, transition, rejection_id):
         return False
@@ -90,7 +90,7 @@ def insert_transition(
     transition: Transition,
     **more: Any,  # noqa: ANN401 - the values of its other columns
 ) -> None:
-    """Store a transition as such: no condition follows, and nobody is notified by a rule."""
+    """Store a transition alone: no condition changes, and no rule notifies anybody of it."""
     more |= _subject_row(transition.subject)
     row = columns_of(transitions, transition, grounds=row_of_grounds(transition.grounds), **more)
     connection.execute(transitions.insert().values(**row))
@@ -106,8 +106,9 @@ def record_rejection(
 ) -> bool:
     """Record that a transaction is rejected, and put it in the outbox; False if it is no news.
 
-    Null after a rejection does not clear it: the record left the seven days, or another store
-    answered. Another version changes it from rejected to rejected; a known one changes nothing.
+    Null after a rejection does not clear it: the record may be older than the seven days, or
+    another store answered. Another version of the record is a change from rejected to rejected; a
+    known version changes nothing.
     """
     subject = Subject.transaction(network_id, tx_hash)
     before = current_state(connection, subject)
@@ -116,7 +117,7 @@ def record_rejection(
 
 
 def record_inclusion(connection: Connection, included: Transition) -> bool:
-    """Record that a rejected transaction is included, once; False for one that is not rejected."""
+    """Record once that a rejected transaction is included; False if it is not rejected."""
     of_transaction = replace(included.subject, kind=SubjectKind.TRANSACTION)
     rejected = select(conditions.c.rejection_id).where(
         conditions.c.subject == of_transaction.key(), conditions.c.state == State.REJECTED
@@ -134,7 +135,7 @@ def transition_of(row: RowMapping) -> Transition:
 def measured_conditions(
     connection: Connection, kinds: Iterable[SubjectKind]
 ) -> dict[Subject, Condition]:
-    """Return what is held of everything that rules measure."""
+    """Return the conditions of everything that rules measure."""
     column = conditions.c
     of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
     rows = connection.execute(select(conditions).where(of_kinds)).mappings()
@@ -145,7 +146,7 @@ def measured_conditions(
 
 
 def _is_stored(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
-    """Whether this very transition is stored, or an earlier one with the same rejection."""
+    """Whether this transition is stored, or an earlier one with the same rejection."""
     column = transitions.c
     same = select(column.transition_id).where(column.transition_id == transition.transition_id)
     in_transitions = select(column.rejection_id).where(
@@ -161,7 +162,7 @@ def _is_stored(connection: Connection, transition: Transition, rejection_id: int
 
 
 def _opening(connection: Connection, transition: Transition) -> dict[str, Any]:
-    """Return the opening of what a transition opens, changes or ends, as columns."""
+    """Return, as columns, the opening that a transition begins, changes or ends."""
     if transition.before is not None and transition.before.is_open:
         column = conditions.c
         mine = select(column.opening_id, column.opened_at).where(
@@ -196,7 +197,7 @@ def _subject_row(subject: Subject) -> dict[str, object]:
 
 
 def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
-    """Write grounds as plain values."""
+    """Turn grounds into plain values."""
     if grounds is None:
         return None
     plain = msgspec.to_builtins(grounds, enc_hook=_plain)
@@ -204,7 +205,7 @@ def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
 
 
 def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
-    """Read what `row_of_grounds` wrote."""
+    """Turn the values of `row_of_grounds` back into grounds."""
     if row is None:
         return None
     fields = {name: value for name, value in row.items() if name != "kind"}
@@ -212,7 +213,7 @@ def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
 
 
 def _plain(value: object) -> timedelta | int:
-    """Take lengths of time and sizes for what they are: settings have classes of their own."""
+    """Convert durations and sizes to plain numbers: settings have classes of their own for them."""
     if isinstance(value, timedelta):
         return timedelta() + value
     if isinstance(value, int):

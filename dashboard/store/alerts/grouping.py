@@ -1,4 +1,4 @@
-"""Grouping: transitions open or join incidents, and each recipient's notifications of them."""
+"""Grouping: transitions open or join incidents, and become notifications for each recipient."""
 
 from __future__ import annotations
 
@@ -51,16 +51,18 @@ from dashboard.store.schema import (
 )
 
 NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
-"""What the story says of the end of an incident that was pending."""
+"""How the story describes the end of an incident that was still pending."""
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
-"""Where a change belongs: incident, recipient, state (pending, or held since a restore), until when
-it is held, and by which maintenance window or quiet hours."""
+"""The place of a change: incident, recipient, state (pending, or held since a restore), until when
+
+it is held, and by which maintenance window or quiet hours.
+"""
 
 
 @dataclass(slots=True)
 class _GrowingIncident:
-    """An incident as it is now, and as it was read; None if it is new.
+    """An incident as it is now and as it was read; the latter is None if it is new.
 
     `was_pending`: nobody was to be notified of it before its last transition.
     """
@@ -77,7 +79,7 @@ class _GrowingIncident:
 
 @dataclass(slots=True)
 class _GrowingNotification:
-    """A notification that groups, and how many members it had and has."""
+    """A notification that still takes members, and how many it had and has."""
 
     notification_id: UUID
     before: int
@@ -86,7 +88,7 @@ class _GrowingNotification:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A transition at its place in the outbox, and how long what begins with it groups others.
+    """A transition at its place in the outbox, and for how long its notification takes members.
 
     `is_first`: nobody was notified of its incident before.
     """
@@ -99,12 +101,12 @@ class _Change:
 
 
 class IncidentGrouping:
-    """What one transaction makes of some transitions, written at its end."""
+    """The incidents and notifications that some transitions make, all written at the end."""
 
     def __init__(
         self, connection: Connection, now: datetime, domain: str, directory: RecipientDirectory
     ) -> None:
-        """Begin with nothing; Message-IDs stand below `domain`."""
+        """Begin with nothing; `domain` is the domain of the Message-IDs."""
         self._domain = domain
         self._connection = connection
         self._now = now
@@ -122,7 +124,7 @@ class IncidentGrouping:
     def take(
         self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool
     ) -> None:
-        """Let a transition join an incident by each route, and reach each recipient once."""
+        """Add a transition to an incident by each route, and notify each recipient once."""
         state = NotificationState.HELD if is_held else NotificationState.PENDING
         reached: set[Recipient] = set()
         for route in sorted(routes, key=lambda each: each.rank):
@@ -135,7 +137,7 @@ class IncidentGrouping:
                 self._notify(found.now, change, self._with_escalated(found.now, route), reached)
 
     def _with_escalated(self, incident: Incident, route: RuleRoute) -> RuleRoute:
-        """Let the end of an incident reach those as well to whom it was escalated."""
+        """Add the recipients to whom an incident was escalated to those who hear of its end."""
         if incident.is_open:
             return route
         withdraw(self._connection, incident)
@@ -151,10 +153,10 @@ class IncidentGrouping:
         *,
         was_pending: bool,
     ) -> set[Recipient]:
-        """Notify of what lasts in an incident; `lasting` are its last transitions.
+        """Notify of the ongoing conditions of an incident; `lasting` are its last transitions.
 
-        What ended while it was pending reaches nobody. Return the recipients whom one of these
-        reached already: each transition reaches each recipient once.
+        Nobody is notified of a condition that ended while the incident was pending. Return the
+        recipients whom one of these reached already: each transition reaches each recipient once.
         """
         if was_pending:
             self._unreached += [(incident.incident_id, route) for *_, route in lasting]
@@ -171,7 +173,7 @@ class IncidentGrouping:
     def _notify(
         self, incident: Incident, change: _Change, route: RuleRoute, reached: set[Recipient]
     ) -> None:
-        """Let a transition reach each recipient of a route whose mailbox is not `reached` yet."""
+        """Notify each recipient of a route of a transition, unless `reached` has their mailbox."""
         for recipient in route.recipients:
             if mailbox_of(recipient) in reached:
                 continue
@@ -187,7 +189,7 @@ class IncidentGrouping:
             self._reach(place, change, held)
 
     def write(self) -> int:
-        """Write it all; return how many members notifications got."""
+        """Write everything; return how many members were added to notifications."""
         changed = [*self._over, *self._incidents.values()]
         for each in changed:
             if each.before is None:
@@ -214,7 +216,7 @@ class IncidentGrouping:
         return len(sent)
 
     def _say_unreached(self, incident_id: UUID, route: RuleRoute) -> None:
-        """Note of every transition of an incident that reached nobody that it was too short."""
+        """Record, for each transition of an incident that reached nobody, that it was too short."""
         pair = incident_transitions.c
         of_incident = (
             select(outbox.c.transition_id, outbox.c.outbox_id)
@@ -263,7 +265,7 @@ class IncidentGrouping:
         return found, is_new
 
     def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
-        """Add a transition to a recipient's open notification, or begin one."""
+        """Add a transition to a recipient's open notification, or open one."""
         incident_id, recipient, *_ = place
         growing = self._open_notification(place, route)
         if growing is None or growing.members >= LARGEST_MEMBERS:
@@ -294,7 +296,7 @@ class IncidentGrouping:
     def _stored(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         """Return the latest notification of an incident, unless it is closed.
 
-        What is held joins only what the same windows and hours hold, and nothing else joins that.
+        A held change only joins a notification that the same windows and hours hold.
         """
         incident_id, recipient, state, held_until, held_by = place
         column = notifications.c
@@ -351,7 +353,7 @@ class IncidentGrouping:
         return begun
 
     def _continue_stories(self, changed: Sequence[_GrowingIncident]) -> None:
-        """Continue the story of each incident: that it opened, by how much it grew, its end."""
+        """Add to the story of each incident that it opened, how much it grew, and its end."""
         events: list[tuple[UUID, IncidentEvent]] = []
         for each in changed:
             incident = each.now
@@ -366,7 +368,7 @@ class IncidentGrouping:
 
 
 def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:
-    """Set when time changes an incident next; one that is withheld is due now."""
+    """Set when time will change an incident next; one that is withheld is due now."""
     if not incident.is_open or incident.state is IncidentState.PENDING:
         return incident
     if route.withheld:

@@ -1,4 +1,4 @@
-"""What is held after a backup was restored: the store that it replaced may have sent it."""
+"""Notifications held after a restore: the store that was replaced may have sent them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.store.schema import installation, notifications
 
 SETTLING: Final = timedelta(minutes=15)
-"""How long after a restore a transition of a network may have been notified before: its condition
-lasted already, which the backup does not know."""
+"""How long before a restore a transition of a network may have been notified although the backup
+does not know it: its condition held before already."""
 
 _DISCARDED: Final = "not sent: discarded after a restore"
 # Written out, so that the planner sees that the partial index fits.
@@ -22,7 +22,7 @@ _IS_HELD: Final = notifications.c.state == literal_column("'held'")
 
 
 def restored_at(connection: Connection) -> datetime | None:
-    """Return when a backup was restored; None if that left nothing held, or none was."""
+    """Return when a backup was restored; None if there was none, or nothing is held since."""
     moment: datetime | None = connection.scalar(select(installation.c.restored_at))
     return moment
 
@@ -32,7 +32,7 @@ def is_uncertain(
 ) -> bool:
     """Whether the store that a backup replaced may have notified people of a change already.
 
-    A rejection counts by its own time, however late it is seen.
+    For a rejection its own time counts, however late it is seen.
     """
     if restored is None:
         return False
@@ -43,7 +43,7 @@ def is_uncertain(
 
 
 def hold_pending(connection: Connection) -> int:
-    """Hold every notification that is pending; return how many."""
+    """Hold every pending notification; return how many."""
     pending = update(notifications).where(notifications.c.state == NotificationState.PENDING)
     return connection.execute(
         pending.values(state=NotificationState.HELD, claimed_by=None)
@@ -57,7 +57,7 @@ def count_held(connection: Connection) -> int:
 
 
 def release_held(connection: Connection, now: datetime) -> int:
-    """Make what is held pending, and hold nothing any more; return how many."""
+    """Make held notifications pending again, and hold no more; return how many."""
     connection.execute(update(installation).values(restored_at=None))
     held = update(notifications).where(_IS_HELD)
     pending = held.values(state=NotificationState.PENDING, next_attempt_at=now)
@@ -65,9 +65,9 @@ def release_held(connection: Connection, now: datetime) -> int:
 
 
 def discard_held(connection: Connection) -> int:
-    """Mark what is held as dead, which keeps it on record; return how many.
+    """Mark held notifications as dead, which keeps them on record; return how many.
 
-    What is uncertain after that is held all the same.
+    Later changes that are uncertain are still held.
     """
     held = update(notifications).where(_IS_HELD)
     return connection.execute(

@@ -1,4 +1,4 @@
-"""Incidents as people see them: open or over, with their story and who was notified."""
+"""Incidents as people see them: open or resolved, with their story and who was notified."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MOST_CHANGES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class NotifiedRecipient:
-    """What one recipient got of an incident: how many notifications in each state."""
+    """What one recipient got about an incident: how many notifications in each state."""
 
     recipient: Recipient
     states: dict[NotificationState, int]
@@ -74,7 +74,7 @@ class IncidentNotification:
 
 @dataclass(frozen=True, slots=True)
 class WithheldChanges:
-    """How many changes of an incident one recipient was not notified of, and why not."""
+    """How many changes of an incident were withheld from one recipient, and why."""
 
     recipient: Recipient
     reason: str
@@ -83,11 +83,11 @@ class WithheldChanges:
 
 @dataclass(frozen=True, slots=True)
 class IncidentStory:
-    """An incident with all that happened to it, and what went to whom.
+    """An incident with its whole history, and who was notified of what.
 
-    `silence` keeps it from everybody now; None if nothing does. `upcoming` is when people are
-    notified next although nothing happens; None if they are not. `unknown` is why nobody knows
-    whether it lasts; None if it is known. `inhibited` rules cannot be judged meanwhile.
+    `silence` withholds it from everybody now; None if nothing does. `upcoming` is when people are
+    notified next even if nothing happens; None if they are not. `unknown` is why nobody knows
+    whether it is ongoing; None if it is known. `inhibited` rules cannot be judged meanwhile.
     """
 
     incident: Incident
@@ -101,7 +101,7 @@ class IncidentStory:
 
     @property
     def state(self) -> IncidentState:
-        """Where the incident stands, for everybody who reads it."""
+        """The state of the incident, the same for every reader."""
         if self.silence is not None and self.incident.state is IncidentState.FIRING:
             return IncidentState.SILENCED
         if self.unknown is not None and self.incident.state is IncidentState.FIRING:
@@ -111,7 +111,7 @@ class IncidentStory:
 
 @dataclass(frozen=True, slots=True)
 class FinishedFilter:
-    """Which incidents that are over to find: those that ended since, of a rule if given."""
+    """Which resolved incidents to find: those that ended since a moment, of one rule if given."""
 
     since: datetime | None = None
     rule: str = ""
@@ -125,10 +125,10 @@ ANY_FINISHED: Final = FinishedFilter()
 def open_incident_stories(
     connection: Connection, limit: int, network_id: NetworkId | None = None, offset: int = 0
 ) -> list[IncidentStory]:
-    """Return incidents that are not over, of a network or all, at most `limit` from `offset` on.
+    """Return incidents that are not resolved, of a network or all: at most `limit` from `offset`.
 
-    Those that need somebody most come first: by severity, then those that nobody acknowledged, then
-    those that are open longest.
+    The most urgent come first: by severity, then unacknowledged before acknowledged, then the
+    oldest.
     """
     query = of_network(select(incidents).where(incidents.c.open_key.is_not(None)), network_id)
     ordered = query.order_by(*most_urgent_first())
@@ -163,13 +163,13 @@ def _finished(query: Select[Any], wanted: FinishedFilter) -> Select[Any]:
 
 
 def incident_story(connection: Connection, incident_id: UUID) -> IncidentStory | None:
-    """Return one incident, open or over; None if it is not stored."""
+    """Return one incident, open or resolved; None if it is not stored."""
     query = select(incidents).where(incidents.c.incident_id == incident_id)
     return next(iter(_stories(connection, query)), None)
 
 
 def change_times(connection: Connection, incident_id: UUID, limit: int) -> list[datetime]:
-    """Return when the latest changes of an incident happened, at most `limit`, the latest first."""
+    """Return the times of the latest changes of an incident, at most `limit`, the latest first."""
     pair, column = incident_transitions.c, transitions.c
     joined = transitions.join(incident_transitions, pair.transition_id == column.transition_id)
     query = select(column.at).select_from(joined)
@@ -203,7 +203,7 @@ def notifications_of(
 
 
 def incidents_beginning(connection: Connection, text: str) -> list[Incident]:
-    """Return the latest incidents whose id begins so, given in hexadecimal digits."""
+    """Return the latest incidents whose id begins with these hexadecimal digits."""
     low = UUID(hex=text.ljust(32, "0"))
     high = UUID(hex=text.ljust(32, "f"))
     column = incidents.c
@@ -212,7 +212,7 @@ def incidents_beginning(connection: Connection, text: str) -> list[Incident]:
 
 
 def withheld_about(connection: Connection, tx_hash: TxHash) -> list[WithheldChanges]:
-    """Return why somebody was not notified of changes of a transaction, and how many these are."""
+    """Return why somebody was not notified of changes of a transaction, and how many changes."""
     of_hash = select(conditions.c.subject).where(conditions.c.tx_hash == tx_hash)
     about = select(transitions.c.transition_id).where(transitions.c.subject.in_(of_hash))
     found = _withheld(connection, notification_members.c.transition_id.in_(about))
@@ -220,14 +220,14 @@ def withheld_about(connection: Connection, tx_hash: TxHash) -> list[WithheldChan
 
 
 def withheld_in_all(connection: Connection) -> list[WithheldChanges]:
-    """Return why somebody was not notified of changes of any kind, and how many these are."""
+    """Return why somebody was not notified of changes of any kind, and how many changes."""
     return [each for _, each in _withheld(connection, true())]
 
 
 def _withheld(
     connection: Connection, which: ColumnElement[bool], *by: ColumnElement[Any]
 ) -> Iterator[tuple[list[Any], WithheldChanges]]:
-    """Yield what was withheld, counted for each recipient, reason and value of `by`."""
+    """Yield the withheld changes, counted by recipient, reason and the value of `by`."""
     column = notification_members.c
     groups = column.channel, column.address, column.reason
     counts = (
@@ -241,7 +241,7 @@ def _withheld(
 
 
 def incidents_within(connection: Connection, incident: Incident) -> list[Incident]:
-    """Return the other open incidents whose every change is in this one as well.
+    """Return the other open incidents whose every change is also part of this one.
 
     They are at most as urgent, have the same owner, and people are notified of them.
     """
@@ -267,7 +267,7 @@ def incidents_within(connection: Connection, incident: Incident) -> list[Inciden
 def respond(
     connection: Connection, incident_id: UUID, change: Callable[[Incident], IncidentResponse]
 ) -> IncidentResponse | None:
-    """Change an incident as a person asked; None if it is not stored."""
+    """Change an incident as a person asks; None if it is not stored."""
     query = select(incidents).where(incidents.c.incident_id == incident_id).with_for_update()
     found = read_incidents(connection, query)
     if not found:
@@ -335,10 +335,10 @@ def _notified(
 def labels_of_incident(
     connection: Connection, incident: Incident, matchers: Iterable[Matcher]
 ) -> list[ChangeLabels]:
-    """Return what these matchers have to fit, all of it, to fit an incident as a whole.
+    """Return the label sets that a matcher must all fit in order to fit an incident as a whole.
 
-    That is what its group says, unless a matcher names another property, such as a tag: then it is
-    what its latest changes are, at most 200.
+    That is the label set of its group, unless a matcher names another property, such as a tag: then
+    it is those of its latest changes, at most 200.
     """
     rule = incident.rule, incident.severity
     shared = labels_of_group(incident.group, *rule)

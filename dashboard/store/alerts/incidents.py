@@ -1,4 +1,4 @@
-"""Incidents as they are stored: found by group, changed by one writer at a time, with their story.
+"""Incidents as stored: found by group, changed by one writer at a time, with their story.
 
 `incidents_by_id` and `incident_events_of` read them. Every change goes through `save_incident`,
 which compares the version that was read.
@@ -43,30 +43,30 @@ _MOST_OPENED: Final = 1000
 
 
 def read_incidents(connection: Connection, query: Select[Any]) -> list[Incident]:
-    """Read the incidents that a query selects as a whole."""
+    """Read every incident that a query selects, with all its columns."""
     return [incident_of(row) for row in connection.execute(query).mappings()]
 
 
 def incidents_by_id(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Incident]:
-    """Return those of these incidents that are stored."""
+    """Return which of these incidents are stored."""
     found = read_incidents(connection, select(incidents).where(incidents.c.incident_id.in_(ids)))
     return {each.incident_id: each for each in found}
 
 
 def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
-    """Return the open incident of a rule and group, which is then this transaction's to change."""
+    """Return the open incident of a rule and group, locked for this transaction to change."""
     query = select(incidents).where(incidents.c.open_key == key).with_for_update()
     return next(iter(read_incidents(connection, query)), None)
 
 
 def all_open_incidents(connection: Connection, limit: int) -> list[Incident]:
-    """Return incidents that are not over, at most `limit`."""
+    """Return incidents that are not resolved, at most `limit`."""
     query = select(incidents).where(incidents.c.open_key.is_not(None)).limit(limit)
     return read_incidents(connection, query)
 
 
 def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
-    """Return the open incidents of a rule, which are then this transaction's to change."""
+    """Return the open incidents of a rule, locked for this transaction to change."""
     column = incidents.c
     query = select(incidents).where(column.open_key.is_not(None), column.rule == rule)
     return read_incidents(connection, query.with_for_update())
@@ -75,10 +75,10 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
 def unattended_incidents(
     connection: Connection, limit: int, network_id: NetworkId | None = None
 ) -> list[Incident]:
-    """Return those that fire without an owner, of a network or all, the most urgent first.
+    """Return the firing incidents without an owner, of a network or all, the most urgent first.
 
-    An incident that only informs, or that blocks hold what was rejected, is left out: nobody has to
-    do anything.
+    An incident that only informs is left out, and so is one whose rejected transactions are all in
+    blocks by now: nobody has to do anything.
     """
     column = incidents.c
     query = select(incidents).where(
@@ -93,14 +93,14 @@ def unattended_incidents(
 
 
 def most_urgent_first() -> tuple[ColumnElement[Any], ...]:
-    """Order by severity, then those without an owner, then those that are open longest."""
+    """Order by severity, then by whether an owner is missing, then by age."""
     column = incidents.c
     urgency = case(URGENCY, value=column.severity, else_=0).desc()
     return urgency, column.owner != "", column.opened_at, column.incident_id
 
 
 def count_opened(connection: Connection, since: datetime, until: datetime | None = None) -> int:
-    """Count the incidents that opened after a moment, until another, whether they are over."""
+    """Count the incidents that opened between two moments, resolved or not."""
     query = select(func.count()).where(incidents.c.opened_at > since)
     if until is not None:
         query = query.where(incidents.c.opened_at <= until)
@@ -109,7 +109,7 @@ def count_opened(connection: Connection, since: datetime, until: datetime | None
 
 @dataclass(frozen=True, slots=True)
 class OpenCounts:
-    """How many incidents are open, how many of them nobody acknowledged, and since when those."""
+    """How many incidents are open, how many of them are unacknowledged, and since when."""
 
     many: int = 0
     unassigned: int = 0
@@ -117,7 +117,7 @@ class OpenCounts:
 
 
 def open_counts(connection: Connection, network_id: NetworkId | None = None) -> OpenCounts:
-    """Count the incidents of a network, or of all, that are not over."""
+    """Count the unresolved incidents of a network, or of all."""
     column = incidents.c
     since = case((column.owner == "", column.opened_at))
     query = select(func.count(), func.count(since), func.min(since)).where(
@@ -129,7 +129,7 @@ def open_counts(connection: Connection, network_id: NetworkId | None = None) -> 
 
 
 def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
-    """Count the incidents of a network that are not over, of none, and of Linewatch itself."""
+    """Count the unresolved incidents of a network, of no network, and of Linewatch itself."""
     column = incidents.c
     is_its = or_(column.network_id.in_((network_id, INSTALLATION)), column.network_id.is_(None))
     query = select(func.count()).where(column.open_key.is_not(None), is_its)
@@ -137,27 +137,27 @@ def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
 
 
 def of_network(query: Select[Any], network_id: NetworkId | None) -> Select[Any]:
-    """Narrow a query of incidents to one network, if one is given."""
+    """Restrict a query of incidents to one network, if one is given."""
     return query if network_id is None else query.where(incidents.c.network_id == network_id)
 
 
 def opened_between(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> list[datetime]:
-    """Return when incidents of a network opened in a time, of the latest 1,000 at most."""
+    """Return when incidents of a network opened in a period, the latest 1,000 at most."""
     opened = incidents.c.opened_at
     query = select(opened).where(opened.between(since, until)).order_by(opened.desc())
     return list(connection.scalars(of_network(query, network_id).limit(_MOST_OPENED)))
 
 
 def is_incident_due(connection: Connection, now: datetime) -> bool:
-    """Whether time has changed an incident by now; nothing is locked, so that readers may ask."""
+    """Whether an incident is due by now; it locks nothing, so readers may ask."""
     query = select(incidents.c.incident_id).where(incidents.c.next_at <= now).limit(1)
     return connection.scalar(query) is not None
 
 
 def make_lasting_due(connection: Connection, now: datetime) -> None:
-    """Let every open incident of what lasts be due now, but those that are pending."""
+    """Make every open incident of ongoing conditions due now, except those that are pending."""
     column = incidents.c
     lasting = update(incidents).where(
         column.open_key.is_not(None),
@@ -168,9 +168,9 @@ def make_lasting_due(connection: Connection, now: datetime) -> None:
 
 
 def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Incident]:
-    """Return incidents that time has changed by now, those that are due longest first.
+    """Return the incidents that are due by now, the longest due first.
 
-    They are then this transaction's to change.
+    They are locked for this transaction to change.
     """
     column = incidents.c
     query = select(incidents).where(column.next_at <= now).order_by(column.next_at).limit(limit)
@@ -178,9 +178,9 @@ def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Inc
 
 
 def make_all_due(connection: Connection, now: datetime) -> None:
-    """Let every open incident be due, since what time does to it may have changed.
+    """Make every open incident due, since its timers may have changed.
 
-    One that is pending is, if the clock was set back to before it opened.
+    A pending one becomes due if the clock was set back to before it opened.
     """
     column = incidents.c
     is_due = or_(column.state != IncidentState.PENDING, column.opened_at > now)
@@ -193,7 +193,7 @@ def insert_incident(connection: Connection, incident: Incident) -> None:
 
 
 def save_incident(connection: Connection, incident: Incident) -> None:
-    """Store a change of an incident whose stored version is still the one that it was read with.
+    """Store a change of an incident, if its stored version is still the one that was read.
 
     StoreError if another writer changed it since: the caller begins again.
     """
@@ -215,7 +215,7 @@ def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEven
 def incident_events_of(
     connection: Connection, ids: Collection[UUID]
 ) -> defaultdict[UUID, list[IncidentEvent]]:
-    """Return what happened to each of these incidents, the oldest first."""
+    """Return the events of each of these incidents, the oldest first."""
     column = incident_events.c
     query = select(incident_events).where(column.incident_id.in_(ids)).order_by(column.event_id)
     found: defaultdict[UUID, list[IncidentEvent]] = defaultdict(list)

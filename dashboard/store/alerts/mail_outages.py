@@ -1,4 +1,4 @@
-"""Outages of mail: what fails since the last success, and what was reported of it."""
+"""Outages of mail: what has failed since the last success, and what was reported of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.store.schema import deliveries, mail_outages, notifications
 
 
 def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
-    """Return what fails on a channel since its last success; None if nothing does."""
+    """Return what has failed on a channel since its last success; None if nothing has."""
     is_used = select(notifications.c.channel).where(notifications.c.channel == channel).limit(1)
     if connection.scalar(is_used) is None:
         return None
@@ -33,13 +33,13 @@ def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
 
 
 def was_sent_after(connection: Connection, channel: str, delivery_id: int) -> bool:
-    """Whether a message was taken after an attempt."""
+    """Whether a message was accepted after an attempt."""
     sent = _attempts(channel, DeliveryResult.SENT).where(deliveries.c.delivery_id > delivery_id)
     return connection.scalar(sent.limit(1)) is not None
 
 
 def unreported_outage(connection: Connection) -> MailOutage | None:
-    """Return the outage of which something is still to be reported, the oldest first."""
+    """Return the oldest outage that is not fully reported."""
     column = mail_outages.c
     query = select(mail_outages).where(column.end_reported_at.is_(None)).order_by(column.since)
     row = connection.execute(query.limit(1)).first()
@@ -54,7 +54,7 @@ def begin_outage(connection: Connection, trouble: MailTrouble) -> None:
 
 
 def note_outage(connection: Connection, outage: MailOutage, **times: datetime) -> None:
-    """Write down what happened to an outage: `reported_at`, `ended_at`, `end_reported_at`."""
+    """Record a step of an outage: `reported_at`, `ended_at`, `end_reported_at`."""
     mine = mail_outages.c.after_delivery == outage.after_delivery
     connection.execute(update(mail_outages).where(mine).values(**times))
 
@@ -62,7 +62,7 @@ def note_outage(connection: Connection, outage: MailOutage, **times: datetime) -
 def _attempts(channel: str, result: DeliveryResult) -> Select[Any]:
     """Select the attempts of a channel with a result, the latest first.
 
-    They are walked along from the latest: a join would go through all notifications of the channel.
+    They are read one by one from the latest: a join would read all notifications of the channel.
     """
     column = deliveries.c
     of_notification = notifications.c.notification_id == column.notification_id

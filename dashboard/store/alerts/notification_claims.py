@@ -1,9 +1,9 @@
 """Claims on notifications, which fence deliveries: a worker that lost its claim records no attempt.
 
 A worker closes what is due, claims it under the fencing token of its lease, sends it, and then
-marks each as sent, tried or dead. Once its lease is over, another worker may claim the same ones,
-and the first can mark them no longer, except as sent: what was sent is sent. A worker that keeps
-its lease may claim again what it claimed and does not hold in memory any more.
+marks each notification as sent, tried or dead. Once its lease is over, another worker may claim the
+same notifications, and the first can no longer mark them, except as sent: what was sent is sent. A
+worker that keeps its lease may claim again what it claimed but no longer holds in memory.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ClaimRequest:
     """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
 
     `besides` names what waits after a failure, and what this worker holds in memory already.
-    `closings` are made first: a closed notification can be claimed.
+    `closings` are made first, since only closed notifications can be claimed.
     """
 
     recipient: Recipient
@@ -76,7 +76,7 @@ class ClaimRequest:
 
 
 def pending_recipients(connection: Connection) -> list[Recipient]:
-    """Return every recipient with a pending notification that is closed, claimed or not."""
+    """Return every recipient with a pending, closed notification, claimed or not."""
     column = notifications.c
     closed = select(column.channel, column.address).where(IS_PENDING, column.closed_at.is_not(None))
     return recipients_in(connection, closed.distinct())
@@ -87,10 +87,10 @@ def claim(
 ) -> list[Notification]:
     """Claim notifications for each of these recipients that no other worker with a lease claimed.
 
-    Those tried least come first, then those of the highest precedence, then the oldest; of one
-    incident only the earliest that is pending. Nothing for a token whose own lease is over.
-    A claim lasts until the notification is marked or the claim released, or until the lease ends.
-    Commit before sending.
+    The order is: fewest attempts first, then the highest precedence, then the oldest; of one
+    incident only the earliest pending one. Nothing is claimed for a token whose own lease is over.
+    A claim lasts until the notification is marked, the claim is released, or the lease ends. Commit
+    before sending.
     """
     alive = live_tokens(connection)
     if holder_token not in alive:
@@ -113,7 +113,7 @@ def claim(
 
 
 def mark_sent(connection: Connection, notification_id: UUID, answer: str, at: datetime) -> None:
-    """Mark a notification as sent, also after its claim was lost: what is sent is sent."""
+    """Mark a notification as sent, even if its claim was lost: what is sent is sent."""
     sent = {
         "state": NotificationState.SENT,
         "sent_at": func.coalesce(notifications.c.sent_at, literal(at, Moment)),
@@ -127,7 +127,7 @@ def reschedule(
 ) -> bool:
     """Mark one as tried without success, still pending; False if the claim was lost.
 
-    `next_attempt_at` is for people to see: a worker waits by a clock that nobody sets.
+    `next_attempt_at` is shown to people; the worker itself waits by a monotonic clock.
     """
     later = {"next_attempt_at": next_attempt_at}
     return _record_attempt(
@@ -136,7 +136,7 @@ def reschedule(
 
 
 def note_first_attempt(connection: Connection, notification_id: UUID, at: datetime) -> None:
-    """Note of the open incidents whose changes a notification reports when people heard of them."""
+    """Record, on the open incidents that a notification reports, when people heard of them."""
     column, pair, member = incidents.c, incident_transitions.c, notification_members.c
     about = (
         select(pair.incident_id)
@@ -150,7 +150,7 @@ def note_first_attempt(connection: Connection, notification_id: UUID, at: dateti
 
 
 def try_at_once(connection: Connection, channel: str) -> None:
-    """Let what a channel did not take be tried at once: it takes messages again."""
+    """Let deliveries that a channel refused be tried at once: the channel works again."""
     failed = update(notifications).where(
         IS_PENDING, notifications.c.channel == channel, notifications.c.attempts > 0
     )
@@ -158,23 +158,24 @@ def try_at_once(connection: Connection, channel: str) -> None:
 
 
 def to_try_at_once(connection: Connection) -> list[Recipient]:
-    """Return to whom something failed that is to be tried at once."""
+    """Return the recipients with failed deliveries that are to be tried at once."""
     column = notifications.c
     failed = select(column.channel, column.address).where(*_TO_TRY_AT_ONCE)
     return recipients_in(connection, failed.distinct())
 
 
 def note_tries(connection: Connection, now: datetime) -> None:
-    """Note that what is to be tried at once is taken up."""
+    """Record that the deliveries to be tried at once are under way."""
     tried = update(notifications).where(*_TO_TRY_AT_ONCE)
     connection.execute(tried.values(next_attempt_at=now))
 
 
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
-    """Release what is claimed under this token for a recipient and was not tried.
+    """Release the claims of this token for a recipient on notifications that were not tried.
 
-    What this worker closed itself, and nobody ever tried, is open again: no message was written
-    yet. That holds for what it did not claim as well, which may answer what it did.
+    A notification that this worker closed itself and nobody ever tried is open again, since no
+    message was written yet. That includes notifications it did not claim, which may answer those it
+    did.
     """
     column = notifications.c
     mine = (IS_PENDING, is_to(recipient))
@@ -198,7 +199,7 @@ def mark_dead(connection: Connection, notification: Notification, error: str, at
 
 
 def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
-    """Select what may be claimed, in its order."""
+    """Select the notifications that may be claimed, in order."""
     besides = [notifications.c.notification_id.not_in(request.besides)] if request.besides else []
     return (
         select(notifications.c.notification_id)
@@ -217,8 +218,8 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
 def _has_an_earlier_one() -> ColumnElement[bool]:
     """Whether an earlier one about the same incident, or the one it answers, is pending.
 
-    What is said of an incident itself, and waits for its turn, delays no change. One that answers
-    what comes after it, or what answers it, does not wait for that: both would wait for ever.
+    A notification about an incident itself that waits for its turn delays no change. If two
+    notifications would wait for each other, because one answers the other, neither waits.
     """
     answered = notifications.alias()
     answers = exists().where(
@@ -234,7 +235,7 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
 
 
 def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:
-    """Demand that no other worker has claimed it since: this refuses one that lost its lease."""
+    """Require that no other worker has claimed it since: refuses a worker that lost its lease."""
     return and_(
         notifications.c.notification_id == notification.notification_id,
         notifications.c.claimed_by == notification.claimed_by,
@@ -248,7 +249,7 @@ def _record_attempt(
     attempt: tuple[DeliveryResult, str],
     changed: dict[str, Any],
 ) -> bool:
-    """Write an attempt with its result, and release the claim; False if none fits `which`."""
+    """Record an attempt with its result, and release the claim; False if no claim matches."""
     result, outcome = attempt
     log = select(
         notifications.c.notification_id,

@@ -1,4 +1,4 @@
-"""Notifications as people search them: by state, subject and time; and what sends dead ones."""
+"""Search for notifications by state, subject and time; and sending dead ones again."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ from dashboard.store.shown_search import (
 )
 
 DeadNotifications: TypeAlias = UUID | str
-"""One dead notification, by its id, or all to an address."""
+"""One dead notification, by its id, or all dead ones to an address."""
 
 _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationFilter:
-    """What to find; what is None may be anything.
+    """Which notifications to find; None matches everything.
 
-    `since` and `until`, both included, bound the time at which the notification was made. `after`
-    is the state that it reports. `search` is what a person types: it stands in what the page shows
-    of a notification or the rejection behind it; with an @ it is an address or a Message-ID,
-    whose first part is what webhooks call their id. `beginning` is how the hash begins, or the
-    sender of its rejection. `incident_id` is one of the incidents that it is about.
+    `since` and `until`, both inclusive, bound the time at which the notification was made. `after`
+    is the state that it reports. `search` is what a person types: text that the page shows of the
+    notification or of the rejection behind it; with an @ it is an address or a Message-ID, whose
+    first part is the id of webhooks. `beginning` is the beginning of the hash or of the sender of
+    its rejection. `incident_id` is one of the incidents that it is about.
     """
 
     network_id: NetworkId | None = None
@@ -79,10 +79,10 @@ def search_notifications(
     skipped: int = 0,
     before: tuple[datetime, UUID] | None = None,
 ) -> list[Notification]:
-    """Return at most `limit` notifications that fit after the first `skipped`, the latest first.
+    """Return at most `limit` matching notifications after the first `skipped`, the latest first.
 
-    One that grouped several transitions fits if any of them does. `before`: moment and id of the
-    one that they follow.
+    A notification of several transitions matches if any of them does. `before`: moment and id of
+    the one that they follow.
     """
     query = (
         select_notifications()
