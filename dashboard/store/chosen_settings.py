@@ -15,19 +15,19 @@ from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import chosen_settings
 
 ChosenValue: TypeAlias = str | int | list[str] | Secret
-"""A value as TOML has it; a password is hidden."""
+"""A value as in TOML; a password is hidden."""
 
 RECIPIENTS: Final = "mail.recipients"
 PASSWORD: Final = "mail.password"  # noqa: S105 - the name of a setting
-"""The one that is a secret."""
+"""The name of the only secret."""
 
 LOGIN: Final = ("mail.smtp_host", "mail.smtp_port", "mail.security", "mail.username")
-"""Where the password goes, and how: it was given for these alone."""
+"""The settings that say where the password goes, and how: it was given for these alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSetting:
-    """What was chosen; `by` is a foreign text."""
+    """What was chosen; `by` is foreign text."""
 
     value: ChosenValue
     at: datetime
@@ -48,7 +48,7 @@ def chosen_values(connection: Connection) -> dict[str, ChosenValue]:
 def save_chosen(
     connection: Connection, values: Mapping[str, ChosenValue | None], by: Actor
 ) -> None:
-    """Store what somebody chose; None: nothing is chosen any more."""
+    """Store what somebody chose; None removes the choice."""
     for name, value in values.items():
         if value is None:
             connection.execute(delete(chosen_settings).where(chosen_settings.c.name == name))

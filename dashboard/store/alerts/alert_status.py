@@ -88,7 +88,7 @@ class OpenIncident:
 
 
 class PendingCondition(NamedTuple):
-    """What is in trouble since a moment, but not for long enough to open an incident."""
+    """A condition that is in trouble, but not for long enough to open an incident."""
 
     subject: Subject
     since: datetime

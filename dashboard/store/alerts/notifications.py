@@ -48,7 +48,7 @@ from dashboard.store.schema.rejections import stored_rejection
 IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
 
 _CONTEXT: Final = b"linewatch message 1:"
-"""Keeps an id from meaning anything where the key signs something else."""
+"""Separates these signatures from everything else that the key signs."""
 
 
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
@@ -65,7 +65,7 @@ def waiting_row(
     now: datetime,
     release_at: datetime,
 ) -> dict[str, Any]:
-    """Return the columns of a notification that is made now, and sent from `release_at` on."""
+    """Return the columns of a new notification that is sent from `release_at` on."""
     return columns_of(
         notifications,
         recipient,
@@ -89,7 +89,7 @@ def member_row(
     notification_id: UUID | None = None,
     reason: str = "",
 ) -> dict[str, Any]:
-    """Return the columns of one change for one recipient: in a notification, or why in none."""
+    """Return the columns of one change for one recipient: its notification, or why it has none."""
     return columns_of(
         notification_members,
         recipient,
@@ -102,11 +102,11 @@ def member_row(
 
 
 def message_id_of(connection: Connection, notification_id: UUID, domain: str = NO_DOMAIN) -> str:
-    """Return the Message-ID of a notification, below the domain that its message comes from.
+    """Return the Message-ID of a notification, in the domain that its message comes from.
 
-    Nobody can compute it: who knows it could write a bounce of that message, and the id of a
-    notification follows from those of changes and incidents, which links and webhooks carry.
-    It is stored with the notification, since another key gives another one.
+    Nobody else can compute it: whoever knows it could write a bounce of that message, and the id of
+    a notification follows from those of changes and incidents, which links and webhooks carry. It
+    is stored with the notification, since another key gives another Message-ID.
     """
     key = ensure_link_key(connection)
     proof = hmac.digest(key, _CONTEXT + notification_id.bytes, hashlib.sha256)
@@ -128,7 +128,7 @@ def select_transitions() -> Select[Any]:
 
 
 def select_changes() -> Select[Any]:
-    """Select the same, with what people wrote at the transaction, if they track it."""
+    """Select transitions as above, with the remarks on the transaction if it is tracked."""
     tracked = tracked_hashes.c
     return (
         select_transitions()
@@ -166,7 +166,7 @@ def member_of(row: RowMapping) -> NotifiedChange:
 
 
 def notification_of(row: RowMapping) -> Notification:
-    """Read a row of `select_notifications`; it knows no incident."""
+    """Read a row of `select_notifications`; the incident is not part of it."""
     first = member_of(row)
     opening_id = row[transitions.c.opening_id]
     return read_as(
@@ -182,7 +182,7 @@ def notification_of(row: RowMapping) -> Notification:
 
 
 def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
-    """Return whom a transition reached, or was withheld from."""
+    """Return the recipients whom a transition reached or from whom it was withheld."""
     column = notification_members.c
     query = select(column.channel, column.address).where(column.transition_id == transition_id)
     return set(recipients_in(connection, query))
@@ -191,7 +191,7 @@ def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
 def deliveries_by_notification(
     connection: Connection, notification_ids: Sequence[UUID]
 ) -> dict[UUID, list[DeliveryAttempt]]:
-    """Return the finished attempts to hand each of these notifications over, oldest first."""
+    """Return the finished deliveries of each of these notifications, the oldest first."""
     found: dict[UUID, list[DeliveryAttempt]] = {each: [] for each in notification_ids}
     query = (
         select(deliveries)
@@ -204,20 +204,20 @@ def deliveries_by_notification(
 
 
 def link_key(connection: Connection) -> bytes | None:
-    """Return the key, None before the first one was made."""
+    """Return the key that signs links, None before the first one exists."""
     found: bytes | None = connection.scalar(select(installation.c.link_key))
     return found
 
 
 def renew_link_key(connection: Connection, new: bytes) -> None:
-    """Let another key sign from now on: what was signed with the one before is forged then."""
+    """Replace the key: links signed with the old one count as forged from now on."""
     connection.execute(update(installation).values(link_key=new))
 
 
 def make_link_key(connection: Connection, new: bytes) -> bytes:
-    """Keep `new` as the key unless there is one; return the key that is kept.
+    """Store `new` as the key unless there is one; return the stored key.
 
-    A backup holds it, so that links keep their meaning after a restore.
+    Backups contain it, so links stay valid after a restore.
     """
     first = update(installation).where(installation.c.link_key.is_(None))
     connection.execute(first.values(link_key=new))
@@ -227,16 +227,16 @@ def make_link_key(connection: Connection, new: bytes) -> bytes:
 
 
 def ensure_link_key(connection: Connection) -> bytes:
-    """Return the key, made now if none could be kept before."""
+    """Return the key, created now if none could be stored before."""
     return link_key(connection) or make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """To whom a message was sent, or tried to be.
+    """The recipient of a message that was sent, or that we tried to send.
 
-    Others can compute the Message-ID of one that `is_guessable`: release 0.1.0 sent it, with the
-    id of its notification.
+    Others can compute the Message-ID of one that `is_guessable`: release 0.1.0 sent it, with the id
+    of its notification.
     """
 
     recipient: Recipient
@@ -244,7 +244,7 @@ class SentMessage:
 
 
 def sent_message(connection: Connection, message_id: str) -> SentMessage | None:
-    """Return what is known of a message; None for one that was never tried to be sent."""
+    """Return what is known of a message; None if nobody ever tried to send it."""
     column = notifications.c
     query = select(column.notification_id, column.channel, column.address).where(
         column.message_id == message_id, column.attempts > 0
@@ -263,7 +263,7 @@ _PORTION: Final = 500
 def with_incidents(
     connection: Connection, notifications: Sequence[Notification]
 ) -> list[Notification]:
-    """Return the same notifications, each with its incident if it is about one alone."""
+    """Return the same notifications, each with its incident if it is about exactly one."""
     about = incidents_of(connection, [each.notification_id for each in notifications])
     single = {key: each[0] for key, each in about.items() if len(each) == 1}
     known = incidents_by_id(connection, set(single.values()))
@@ -276,7 +276,7 @@ def with_incidents(
 
 
 def all_members(store: Store, notification_id: UUID) -> Iterator[NotifiedChange]:
-    """Read every member in the order of events, some hundred at a time; raises StoreError."""
+    """Read every member in the order of events, a few hundred at a time; raises StoreError."""
     column, after = notification_members.c, -1
     query = (
         select_transitions()
@@ -332,7 +332,7 @@ def sent_changes(connection: Connection, notification: Notification) -> list[Not
 
 
 def incidents_beside(connection: Connection, notification_id: UUID) -> list[Incident]:
-    """Return the incidents that a notification is about although it reports no change of them."""
+    """Return the incidents that a notification is about without reporting a change of them."""
     pair, member = notification_incidents.c, notification_members.c
     about = set(
         connection.scalars(select(pair.incident_id).where(pair.notification_id == notification_id))

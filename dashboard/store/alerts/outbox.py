@@ -1,4 +1,4 @@
-"""The outbox: transitions to notify of, and what a newly verified recipient still has to get."""
+"""The outbox: transitions to notify of, and what a newly verified recipient has yet to get."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from dashboard.store.schema import (
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A change without notifications so far.
+    """A change that has no notifications yet.
 
-    `position` orders the entries. `is_held`: it dates from a time for which a restored store
-    cannot tell who was notified.
+    `position` orders the entries. `is_held`: it dates from a time for which a restored store cannot
+    tell who was notified.
     """
 
     change: ObservedChange
@@ -55,13 +55,13 @@ class OutboxEntry:
 
 
 def is_expansion_pending(connection: Connection) -> bool:
-    """Whether there are changes without notifications so far; takes some microseconds."""
+    """Whether some changes have no notifications yet; takes a few microseconds."""
     query = select(outbox.c.outbox_id).where(outbox.c.expanded_at.is_(None)).limit(1)
     return connection.scalar(query) is not None
 
 
 def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
-    """Return the changes without notifications so far, the oldest first."""
+    """Return the changes that have no notifications yet, the oldest first."""
     query = (
         select_changes()
         .add_columns(outbox.c.outbox_id)
@@ -82,7 +82,7 @@ def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
 def entries_of_incident(
     connection: Connection, incident_id: UUID, latest: int | None = None
 ) -> list[OutboxEntry]:
-    """Return the changes of an incident, or so many of the latest, the oldest first."""
+    """Return the changes of an incident, or the latest `limit` of them, the oldest first."""
     pair = incident_transitions.c
     query = (
         select_changes()
@@ -115,16 +115,16 @@ def expand(
     directory: RecipientDirectory,
     domain: str = NO_DOMAIN,
 ) -> int:
-    """Take transitions, each with the rules that fit, into incidents and notifications.
+    """Turn transitions, each with the rules that match it, into incidents and notifications.
 
-    Each transition reaches each recipient once, by the soonest of the routes that name them, one
-    that pierces quiet hours before all others: it joins the notification of its incident that
-    is still open for them, or begins one. Return how many reached somebody, counted by recipient;
-    none the second time. Why nothing is sent to one is stored as well.
+    Each transition reaches each recipient once, by the soonest of the routes that name them, with
+    routes that pierce quiet hours first: it joins the open notification of its incident, or opens
+    one. Return how many transitions reached somebody, counted by recipient; a second call adds
+    none. If a recipient gets nothing, the reason is stored.
 
     The id and Message-ID of a notification follow from its first member, its recipient and the
-    `domain` of the sender, so a store that was restored from a backup repeats them. One that is
-    held is not sent before a person releases it.
+    `domain` of the sender, so a store that was restored from a backup repeats them. A held one is
+    not sent before a person releases it.
     """
     grouping = IncidentGrouping(connection, now, domain, directory)
     for entry, routes in routed:
@@ -146,9 +146,9 @@ def catch_up(
     now: datetime,
     domain: str,
 ) -> int:
-    """Notify a recipient once of what was kept from them and is not over; return how many changes.
+    """Notify a recipient once of ongoing changes that were withheld; return how many changes.
 
-    What is over or silenced is not sent any more. The Message-ID stands below `domain`.
+    Changes that are over or silenced are not sent. `domain` is that of the Message-ID.
     """
     note_summary(connection, recipient, now)
     many = 0
@@ -161,7 +161,7 @@ def catch_up(
 
 
 def _as_written(connection: Connection, recipient: Recipient) -> list[Recipient]:
-    """Return how rules write the address of a recipient from whom something was kept."""
+    """Return the address of a recipient as the rules write it."""
     member = notification_members.c
     query = select(member.channel, member.address).where(
         member.notification_id.is_(None), member.reason == NOT_VERIFIED

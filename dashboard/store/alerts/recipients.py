@@ -1,4 +1,4 @@
-"""Recipients, stored: their verification, their wishes, and which addresses are off or suspect."""
+"""Recipients as stored: verification, preferences, and addresses that are off or suspect."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ _NOTHING: Final = {
 
 
 def is_to(recipient: Recipient, table: Table = notifications) -> ColumnElement[bool]:
-    """Whether a row of a table is of a recipient, written like this."""
+    """Select the rows of a table that belong to a recipient, as the address is written."""
     column = table.c
     return and_(column.channel == recipient.channel, column.address == recipient.address)
 
 
 def recipients_in(connection: Connection, query: Select[Any]) -> list[Recipient]:
-    """Read recipients: the query selects channels and addresses."""
+    """Return the recipients whose channels and addresses a query selects."""
     return [Recipient(*row) for row in connection.execute(query)]
 
 
 def read_directory(connection: Connection, configured: ConfiguredRecipients) -> RecipientDirectory:
-    """Return all that is known of recipients now."""
+    """Return everything that is known of recipients now."""
     if configured.is_open and (chosen := chosen_values(connection).get(RECIPIENTS)):
         configured = configured.choosing(cast("list[str]", chosen))
     rows = connection.execute(select(recipients)).mappings().all()
@@ -91,7 +91,7 @@ def read_directory(connection: Connection, configured: ConfiguredRecipients) -> 
 
 
 def locked_verification(connection: Connection, recipient: Recipient) -> Verification:
-    """Return how far an address is verified; nobody else changes that before this commits."""
+    """Return the verification of an address, locked until this transaction ends."""
     insert_new(connection, recipients, _key(recipient) | _NOTHING)
     query = select(recipients).where(_is(recipient)).with_for_update()
     return _verification(connection.execute(query).mappings().one())
@@ -100,7 +100,7 @@ def locked_verification(connection: Connection, recipient: Recipient) -> Verific
 def save_verification(
     connection: Connection, verification: Verification, message_id: str | None = None
 ) -> None:
-    """Store how far an address is verified; with the Message-ID of the mail that is tried now."""
+    """Store the verification of an address, with the Message-ID of the mail being tried."""
     values = {name: getattr(verification, name) for name in _OF_VERIFICATION}
     values["deliveries"] = [
         [milliseconds_of(each.attempted_at), each.result, escape(each.outcome)]
@@ -123,7 +123,7 @@ def save_profile(connection: Connection, recipient: Recipient, wanted: Recipient
 def digested_until(
     connection: Connection, recipient: Recipient | None = None
 ) -> dict[Recipient, datetime]:
-    """Return until when digests told each mailbox what happened; of one, which is locked then."""
+    """Return until when digests cover each mailbox; of a single one, whose row is locked then."""
     column = recipients.c
     query = select(column.channel, column.address, column.digested_until)
     if recipient is not None:
@@ -133,14 +133,14 @@ def digested_until(
 
 
 def note_digest(connection: Connection, recipient: Recipient, until: datetime) -> None:
-    """Store until when digests tell a recipient what happened."""
+    """Store until when digests cover a recipient."""
     insert_new(connection, recipients, _key(recipient) | _NOTHING)
     mine = update(recipients).where(_is(recipient))
     connection.execute(mine.values(digested_until=until))
 
 
 def verified_without_summary(connection: Connection) -> list[Recipient]:
-    """Return who was verified and did not get yet what is still open."""
+    """Return the verified recipients who have not yet got the summary of what is open."""
     column = recipients.c
     query = select(column.channel, column.address)
     return recipients_in(
@@ -149,12 +149,12 @@ def verified_without_summary(connection: Connection) -> list[Recipient]:
 
 
 def note_summary(connection: Connection, recipient: Recipient, at: datetime) -> None:
-    """Store that a recipient got what is still open."""
+    """Record that a recipient got the summary of what is open."""
     connection.execute(update(recipients).where(_is(recipient)).values(caught_up_at=at))
 
 
 def pending_to(connection: Connection) -> list[Recipient]:
-    """Return every recipient to whom something is pending."""
+    """Return every recipient with a pending notification."""
     column = notifications.c
     pending = select(column.channel, column.address).where(
         column.state == NotificationState.PENDING
@@ -176,7 +176,7 @@ def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | Non
 
 
 def recipient_of_verification(connection: Connection, message_id: str) -> Recipient | None:
-    """Return to whom a verification mail was sent, or tried to be; None for one that never was."""
+    """Return the recipient of a verification mail, sent or tried; None if there was none."""
     column = recipients.c
     query = select(column.channel, column.address).where(column.message_id == message_id)
     return next(iter(recipients_in(connection, query)), None)
@@ -209,10 +209,10 @@ def _profile(row: RowMapping) -> RecipientProfile:
 
 
 def turn_off(connection: Connection, address: AddressOff) -> bool:
-    """Send nothing to an address any more; False, and nothing changes, if it is off already.
+    """Turn an address off; False, with nothing changed, if it is off already.
 
-    What is pending to it is marked as dead with the cause, so that it can be sent again once the
-    address is on.
+    Its pending notifications are marked as dead with the cause, so that they can be sent again once
+    the address is on.
     """
     recipient = address.recipient
     row = columns_of(addresses_off, address) | columns_of(addresses_off, recipient)
@@ -223,7 +223,7 @@ def turn_off(connection: Connection, address: AddressOff) -> bool:
 
 
 def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) -> int:
-    """Mark everything that is pending to a recipient as dead; return how many."""
+    """Mark every pending notification of a recipient as dead; return how many."""
     pending = update(notifications).where(
         notifications.c.state == NotificationState.PENDING, is_to(recipient)
     )
@@ -232,7 +232,7 @@ def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) ->
 
 
 def turn_on(connection: Connection, recipient: Recipient) -> bool:
-    """Send to an address again; False if it is not off."""
+    """Turn an address on again; False if it is not off."""
     mine = delete(addresses_off).where(is_to(recipient, addresses_off))
     return connection.execute(mine).rowcount == 1
 
@@ -244,26 +244,26 @@ def is_off(connection: Connection, recipient: Recipient) -> bool:
 
 
 def suspicion_of(connection: Connection, recipient: Recipient) -> SuspectAddress | None:
-    """Return that a message to an address came back, and which; None if none did."""
+    """Return the bounce for which an address is suspect; None if it is not."""
     mailbox = mailbox_of(recipient)
     found = list_suspect_addresses(connection)
     return next((each for each in found if each.recipient == mailbox), None)
 
 
 def suspect(connection: Connection, address: SuspectAddress) -> None:
-    """Store that a message came back; the first one stays."""
+    """Mark an address as suspect because of a bounce; the first bounce stays."""
     row = columns_of(suspect_addresses, address) | _key(address.recipient)
     insert_new(connection, suspect_addresses, row)
 
 
 def end_suspicion(connection: Connection, recipient: Recipient) -> bool:
-    """Take an address for a good one again; False if it was not suspect."""
+    """Clear the suspicion of an address; False if it was not suspect."""
     mine = delete(suspect_addresses).where(is_to(mailbox_of(recipient), suspect_addresses))
     return connection.execute(mine).rowcount == 1
 
 
 def list_suspect_addresses(connection: Connection) -> list[SuspectAddress]:
-    """Return the addresses that are suspect, each as a mailbox, the latest first."""
+    """Return the suspect addresses, each as a mailbox, the latest first."""
     column = suspect_addresses.c
     query = select(suspect_addresses).order_by(column.since.desc(), column.channel, column.address)
     return [
@@ -273,7 +273,7 @@ def list_suspect_addresses(connection: Connection) -> list[SuspectAddress]:
 
 
 def bounced_addresses(connection: Connection) -> dict[str, BounceGrounds]:
-    """Return the mailboxes from which messages came back: suspect ones, and those off for that."""
+    """Return the mailboxes whose messages bounced: suspect ones, and those off for that reason."""
     found = {
         each.recipient.address: BounceGrounds(each.since, each.note, is_off=False)
         for each in list_suspect_addresses(connection)

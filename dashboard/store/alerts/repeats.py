@@ -1,4 +1,4 @@
-"""Notifications about an incident itself: reminders, escalations, and what people did about it."""
+"""Notifications about an incident itself: reminders, escalations, and what people did."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FOR_PEOPLE: Final = {
     NotificationKind.UNACKNOWLEDGED,
     NotificationKind.HANDED_OVER,
 }
-"""What an Alertmanager does not get: the alert fires on, and it repeats that by itself."""
+"""What an Alertmanager is not sent: its alert keeps firing, and it repeats that by itself."""
 
 _EVENTS: Final = {
     NotificationKind.ACKNOWLEDGED: IncidentEventKind.ACKNOWLEDGED,
@@ -59,16 +59,16 @@ _EVENTS: Final = {
     NotificationKind.RESOLVED: IncidentEventKind.RESOLVED,
     NotificationKind.CLOSED: IncidentEventKind.RESOLVED,
 }
-"""What a person did whom a notification of a kind names."""
+"""The event of a person that a kind of notification reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Why an incident is notified again, when, and not before when that goes.
+    """Why and when an incident is notified again.
 
-    What `is_urgent` heeds no recipient's quiet hours. `held_for` says what holds it until then, and
-    `held_by` names that. Message-IDs stand below `domain`. Who got a message about the incident
-    within `least_apart` is not reminded.
+    If it `is_urgent`, it ignores quiet hours. It waits until `release_at`; `held_for` says why, and
+    `held_by` names what holds it. `domain` is that of Message-IDs. Whoever got a message about the
+    incident within `least_apart` is not reminded.
     """
 
     kind: NotificationKind
@@ -94,12 +94,12 @@ def repeat(
     recipients: Iterable[Recipient],
     beside: Sequence[Incident] = (),
 ) -> list[Recipient]:
-    """Notify of an incident again, as its last change says, and of those `beside` it as well.
+    """Notify of an incident again, at its last change, and of those `beside` it as well.
 
-    Why nothing is sent to one is stored as well. A reminder goes only to those to whom that
-    change was sent, and who have neither a reminder of the incident waiting nor got a message about
-    it just now. The same repetition is notified once: its id follows from the incident and its
-    version. Return to whom it goes.
+    If a recipient gets nothing, the reason is stored. A reminder goes only to those to whom that
+    change was sent, unless a reminder of the incident waits for them or they got a message about it
+    just now. A repetition is notified once: its id follows from the incident and its version.
+    Return the recipients.
     """
     last = _last_transition(connection, incident.incident_id)
     if last is None:
@@ -153,7 +153,7 @@ def _repeated_to(
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
-    """Return to whom a change was sent."""
+    """Return the recipients to whom a change was sent."""
     column, member = notifications.c, notification_members.c
     query = (
         select(column.channel, column.address)
@@ -166,9 +166,10 @@ def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
 def _reminded_enough(
     connection: Connection, incident: Incident, reminder: Repetition
 ) -> set[Recipient]:
-    """Return who has a reminder waiting, or got a message about the incident just now.
+    """Return the recipients with a waiting reminder or a recent message about the incident.
 
-    What was sent in the future was sent before the clock was set back: how long ago, nobody knows.
+    A message with a time in the future was sent before the clock was set back: nobody knows how
+    long ago.
     """
     column, pair = notifications.c, notification_incidents.c
     waits = (column.kind == NotificationKind.REMINDER) & (column.state == NotificationState.PENDING)
@@ -184,7 +185,7 @@ def _reminded_enough(
 
 
 def is_awaited(connection: Connection, incident: Incident) -> bool:
-    """Whether a message about a change of an incident waits for its delivery."""
+    """Whether a message about a change of an incident waits for delivery."""
     column, member, pair = notifications.c, notification_members.c, incident_transitions.c
     query = (
         select(column.notification_id)
@@ -198,11 +199,11 @@ def is_awaited(connection: Connection, incident: Incident) -> bool:
 
 
 def withdraw(connection: Connection, incident: Incident) -> None:
-    """Remove what is to be said of an incident itself and waits, since it is not so any more.
+    """Remove waiting notifications about an incident itself that no longer apply.
 
-    What is to be said of others as well stays, and is said of those. What a worker claimed once may
-    have arrived, so that stays. Who was to hear of the incident for the first time is stored as not
-    notified.
+    If one is about other incidents too, it stays and reports those. A notification that a worker
+    once claimed may have arrived, so it stays. A recipient who would have heard of the incident for
+    the first time is stored as not notified.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -236,9 +237,9 @@ def withdraw(connection: Connection, incident: Incident) -> None:
 def forget_silenced(
     connection: Connection, transition_id: UUID, recipients: Iterable[Recipient]
 ) -> None:
-    """Let a change reach those of these whom a silence kept from hearing of it, which is over.
+    """Let a change reach those of these recipients from whom a silence withheld it that is over.
 
-    To others it stays silenced: by another rule, whose silence lasts or which has nothing to say.
+    For the others it stays silenced: another rule has a silence that lasts, or nothing to say.
     """
     silenced = delete(notification_members).where(
         notification_members.c.transition_id == transition_id,
@@ -252,10 +253,10 @@ def forget_silenced(
 def notified_of(
     connection: Connection, incident: Incident, *, by_escalation: bool = False
 ) -> list[Recipient]:
-    """Return who was notified of an incident or is about to be.
+    """Return the recipients who were notified of an incident or will be.
 
-    With `by_escalation`, who was since nobody acknowledged it in time. Somebody in quiet hours
-    still gets the first message, and has to hear what followed it.
+    With `by_escalation`, only those notified because nobody acknowledged it in time. Somebody in
+    quiet hours will still get the first message, and has to hear what followed it.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -271,7 +272,7 @@ def notified_of(
 
 
 def events_behind(connection: Connection, notification: Notification) -> tuple[IncidentEvent, ...]:
-    """Return what people did that a notification is about, by time: one event of each incident."""
+    """Return the events of people that a notification is about, by time: one of each incident."""
     kind, one = _EVENTS.get(notification.kind), notification.incident
     if kind is None:
         return ()
@@ -311,7 +312,7 @@ def last_changes_of(connection: Connection, incidents: Sequence[Incident]) -> li
 def _withhold(
     connection: Connection, incident: Incident, recipient: Recipient, reason: str
 ) -> None:
-    """Say why a recipient is not notified, unless the last change reached them or was withheld."""
+    """Record why a recipient is not notified, unless the last change has a record of them."""
     last = _last_transition(connection, incident.incident_id)
     if last is not None:
         place = incident.incident_id, last["transition_id"], last["outbox_id"]

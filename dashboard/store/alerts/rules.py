@@ -1,4 +1,4 @@
-"""The rules of an installation, stored, and the past transitions that they would have taken."""
+"""The rules of an installation, stored, and the past transitions that they would have matched."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from dashboard.store.schema import removed_rules, rules, transitions
 from dashboard.store.schema.columns import read_as
 
 MOST_TRANSITIONS: Final = 20_000
-"""Transitions that are read at most, the latest ones."""
+"""How many transitions are read at most, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule in force, and who changed it last, when and how; None if it is as it is by default.
+    """A rule in force, and who changed it last, when and how; None for a default rule.
 
-    `source` is also None where nobody noted it, as before release 0.2.0.
+    `source` is also None if nobody recorded it, as before release 0.2.0.
     """
 
     rule: Rule
@@ -39,7 +39,7 @@ class StoredRule:
 
 @dataclass(frozen=True, slots=True)
 class RemovedRule:
-    """A rule that is not in force any more, and who removed it when; the name is foreign."""
+    """A rule that is no longer in force, and who removed it when; the name is foreign."""
 
     name: str
     removed_at: datetime
@@ -47,14 +47,14 @@ class RemovedRule:
 
 
 def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
-    """Return the stored rules in their order, or the default ones if none is stored."""
+    """Return the stored rules in their order, or the default rules if none is stored."""
     return tuple(each.rule for each in read_rules(connection))
 
 
 def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
-    """Return the same with who changed each.
+    """Return the same rules with who changed each.
 
-    The first change of any rule stores all of them: one that is as it is by default names nobody.
+    The first change of any rule stores all of them; a rule that is still the default names nobody.
     """
     rows = connection.execute(select(rules).order_by(rules.c.position, rules.c.name)).all()
     if not rows:
@@ -64,10 +64,9 @@ def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
 
 
 def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> None:
-    """Let exactly these rules be in force from now on; the author of an unchanged one stays.
+    """Replace the rules in force; the author of an unchanged rule stays.
 
-    Those that are removed are noted. All open incidents become due: when people hear of them next
-    may have changed.
+    Removals are recorded. All open incidents become due, since their timers may have changed.
     """
     held = {each.rule.name: each for each in read_rules(connection)}
     connection.execute(delete(rules))
@@ -81,15 +80,15 @@ def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> Non
 
 
 def read_removed(connection: Connection) -> list[RemovedRule]:
-    """Return the rules that people removed since a file was imported last, by name."""
+    """Return the rules that people removed since a file was last imported, by name."""
     query = select(removed_rules).order_by(removed_rules.c.name)
     return [RemovedRule(*row) for row in connection.execute(query)]
 
 
 def note_file(connection: Connection, names: Collection[str]) -> None:
-    """Note that a file says these rules as they are, whoever changed them last.
+    """Record that a file contains these rules as they are, whoever changed them last.
 
-    What it does not name is in no file any more, so that its removal is no difference.
+    A rule that the file does not name is in no file any more, so its removal is no difference.
     """
     connection.execute(delete(removed_rules))
     these = rules.c.name.in_(names)

@@ -21,7 +21,7 @@ from dashboard.store.schema.columns import columns_of, read_as
 def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
     """Store what a person asked for; return it, and whether it is new.
 
-    The second time the same request finds what the first one made, even if that is over.
+    If the same request comes again, it finds the first result, even one that is over.
     """
     row = columns_of(
         silences,
@@ -40,7 +40,7 @@ def add_silence(connection: Connection, request: SilenceRequest, by: Actor) -> t
 def end_silence(
     connection: Connection, kind: SilenceKind, silence_id: int, by: Actor
 ) -> Silence | None:
-    """End one before its time; None if there is none of this number that is not over."""
+    """End one early; None if this number is unknown or over."""
     column = silences.c
     open_one = update(silences).where(
         column.silence_id == silence_id,
@@ -55,7 +55,7 @@ def end_silence(
 
 
 def unfinished_silences(connection: Connection, at: datetime) -> list[Silence]:
-    """Return those that are active or still to come at a moment, the first to end first."""
+    """Return those that are active or planned at a moment, the first to end first."""
     column = silences.c
     unfinished = select(silences).where(column.ends_at > at, column.ended_at.is_(None))
     rows = connection.execute(unfinished.order_by(column.ends_at, column.silence_id))

@@ -14,7 +14,7 @@ from dashboard.store.engine.engine import Store
 T = TypeVar("T")
 
 LONGEST_STEP: Final = 0.010
-"""Seconds for which a step should hold the right to write."""
+"""Seconds for which one step should keep other writers waiting."""
 
 _PAUSE: Final = 0.005
 """Seconds."""
@@ -25,13 +25,13 @@ _FIRST: Final = 20
 
 _AT_ONCE: Final = 500
 PORTION: Final = 500
-"""Rows that one read of an index finds; reading makes no writer wait."""
+"""Rows that one read of an index returns; reading makes no writer wait."""
 
 
 class AdaptiveBatches:
-    """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
+    """Finds how many rows a step may process on this machine; `elapsed` gives seconds.
 
-    One for each kind: a fee goes many times faster than a rejection.
+    One instance for each kind of row: a fee is many times faster than a rejection.
     """
 
     def __init__(
@@ -43,16 +43,16 @@ class AdaptiveBatches:
         self._rows_at_first = rows
 
     def restarted(self) -> AdaptiveBatches:
-        """Return one that has measured nothing yet."""
+        """Return an instance that has measured nothing yet."""
         return AdaptiveBatches(self._elapsed, self._rows_at_first)
 
     def in_batches(
         self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
     ) -> Iterator[int]:
-        """Act on the found rows, so many in each transaction; yield what the action returns.
+        """Process the found rows, so many in each transaction; yield what the action returns.
 
-        The transactions do not wait for the disk. `took` is how long the last one kept others from
-        writing.
+        The transactions do not wait for the disk. `took` is for how long the last one kept others
+        from writing.
         """
         place = 0
         while place < len(found):
@@ -67,7 +67,7 @@ class AdaptiveBatches:
 
 
 def let_others_write() -> None:
-    """Pause between two steps: who waits to write tries each millisecond, or needs this thread."""
+    """Pause between two steps: waiting writers try each millisecond, or need this thread."""
     time.sleep(_PAUSE)
 
 
@@ -81,14 +81,14 @@ def next_rows(rows: int, took: float) -> int:
 
 
 def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
-    """Cut a sequence so that a statement can name all values of a portion."""
+    """Split a sequence so that a statement can name all values of a portion."""
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def within(
     column: ColumnElement[Any], since: datetime | None, until: datetime | None
 ) -> Iterator[ColumnElement[bool]]:
-    """Demand a moment from one to another, both included; None bounds nothing."""
+    """Require a moment between two others, both inclusive; None is no bound."""
     if since is not None:
         yield column >= since
     if until is not None:
@@ -98,10 +98,10 @@ def within(
 def after_row(
     order: Sequence[ColumnElement[Any]], last: Sequence[Any] | None
 ) -> Iterator[ColumnElement[bool]]:
-    """Demand what comes after the row that was seen last, in an order of some columns.
+    """Require what comes after the row that was read last, in an order of some columns.
 
     Columns are compared as one row: an index that begins with them is entered right after `last`,
-    where alternatives joined by OR would be tried row by row.
+    while alternatives joined by OR would be tried row by row.
     """
     if last is not None:
         yield tuple_(*order) > tuple(last)

@@ -18,7 +18,7 @@ _PATIENCE: Final = "linewatch_patience"
 
 
 def set_patience(connection: Connection, patience: timedelta) -> None:
-    """Let a connection wait for other writers for so long, whatever its engine says."""
+    """Set how long a connection waits for other writers, whatever the default of its engine."""
     connection.execution_options(**{_PATIENCE: patience})
 
 

@@ -1,4 +1,4 @@
-"""Which database a store lives in, how it is asked without SQLAlchemy, and its errors as ours."""
+"""The kinds of database that hold a store: queries without SQLAlchemy, and errors as ours."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from dashboard.store.engine.lease_clock import BootMoment
 from dashboard.store.engine.sqlite import SqliteFile
 
 PATIENCE: Final = timedelta(seconds=20)
-"""How long a writer waits for the others before it gives up."""
+"""How long a writer waits for other writers before it gives up."""
 
 LONGEST_PAUSE: Final = timedelta(minutes=1)
-"""How long a writer that stopped (paused, cut off) may keep the others waiting.
-
-One on a slow machine goes on by then: nothing waits inside a transaction, it only computes.
-"""
+"""How long a writer that stopped (paused, cut off) may keep the others waiting. Even on a slow
+machine one goes on by then: a transaction only computes and waits for nothing."""
 
 _EXAMPLES: Final = "sqlite:////folder/linewatch.db or postgresql://user:password@host/database"
 
@@ -46,22 +44,22 @@ class Database(Protocol):
     is_near: bool
 
     def clear_text_hosts(self) -> Sequence[str]:
-        """Return the hosts that would be talked to without TLS."""
+        """Return the hosts that would be contacted without TLS."""
 
     def exists(self) -> bool:
-        """Whether a store may be there; false where to connect would create one."""
+        """Whether a store may exist there; False if connecting would create one."""
 
     def identity(self) -> object:
         """Return a value that changes when another store replaces this one."""
 
     def check_corruption(self, connection: Connection, longest: timedelta) -> None:
-        """Raise StoreError, naming the way out, for damage that shows at once or in `longest`."""
+        """Raise StoreError, naming the remedy, for damage that shows within `longest`."""
 
     def prepare(self) -> None:
-        """Make what must be there before a store can be created."""
+        """Create what must exist before a store can be created."""
 
     def create(self) -> None:
-        """Make an empty store, without a schema, if there is none."""
+        """Create an empty store, without a schema, if there is none."""
 
     def reading_engine(self) -> Engine:
         """Connect for reading."""
@@ -74,19 +72,19 @@ class Database(Protocol):
         is_synced: bool = True,
         takes_turns: bool = True,
     ) -> Engine:
-        """Connect for writing; a writer waits for the others at most for `patience`.
+        """Connect for writing; a writer waits for the others for at most `patience`.
 
-        A server ends the transaction of a process that stopped within it for `longest_pause`.
+        A server ends the transaction of a process that stopped within it after `longest_pause`.
 
-        If it is not `is_synced`, a power cut may undo the last transactions, each whole. A
-        connection that does not take turns waits for nobody, if the database allows that: it
-        must change only its own rows, and create no ids.
+        If it is not `is_synced`, a power cut may undo the last transactions, each as a whole. A
+        connection that does not take turns waits for nobody, if the database allows that: it must
+        change only its own rows, and create no ids.
         """
 
     def exclusive(self) -> AbstractContextManager[Connection]:
-        """Open a transaction while no other process uses the store; the driver's error otherwise.
+        """Open a transaction while no other process uses the store; else raise the driver's error.
 
-        Those who come meanwhile are refused.
+        Processes that connect meanwhile are refused.
         """
 
     def checkpoint(self, connection: Connection) -> None:
@@ -96,26 +94,26 @@ class Database(Protocol):
         """End a transaction whose process has sent nothing for `longest`, if the server can."""
 
     def use_autocommit(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
-        """Let each statement of a driver's connection see all that was committed before it.
+        """Let each statement of a driver's connection see everything committed before it.
 
-        It does not wait for others.
+        It does not wait for other writers.
         """
 
     def now(self, connection: Connection) -> BootMoment:
-        """Return the time by which leases run out, the same for every process."""
+        """Return the time by which leases expire, the same for every process."""
 
     def check_space(self, connection: Connection) -> None:
-        """Raise StoreUnavailable if nothing can be saved now, seen without saving."""
+        """Raise StoreUnavailable if nothing can be saved now; finds out without saving."""
 
     def size(self, connection: Connection) -> int:
-        """Return the bytes that the store takes."""
+        """Return the size of the store in bytes."""
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
-        """Return an error of the driver in words, with its remedy; None if unknown."""
+        """Describe an error of the driver, with its remedy; None if it is unknown."""
 
 
 def database_at(text: str) -> Database:
-    """Read a store's address; StoreError says what is wrong, without the address itself."""
+    """Parse the address of a store; StoreError says what is wrong, without the address itself."""
     try:
         url = make_url(text)
         if "@" in (url.host or ""):
@@ -134,7 +132,7 @@ def address_of(path: Path) -> str:
 
 
 def clear_text_hosts(text: str) -> Sequence[str]:
-    """Return the hosts that would be talked to without TLS; StoreError as `database_at`."""
+    """Return the hosts that would be contacted without TLS; StoreError as `database_at`."""
     return database_at(text).clear_text_hosts()
 
 
@@ -152,7 +150,7 @@ def _database(url: URL) -> Database:
 
 @contextmanager
 def store_errors(database: Database) -> Iterator[None]:
-    """Raise StoreError trees for whatever the database raises."""
+    """Turn whatever the database raises into a StoreError."""
     try:
         yield
     except DBAPIError as error:
@@ -170,16 +168,16 @@ def store_errors(database: Database) -> Iterator[None]:
 
 
 def translated(database: Database, error: BaseException | None) -> StoreError:
-    """Return the error of ours that stands for one of the driver."""
+    """Return our error for an error of the driver."""
     known = None if error is None else database.unavailable(error)
     return known or StoreError(f"{database.name} refused what was asked ({error})")
 
 
 class DriverReader:
-    """Asks from one thread at a time, and never waits: it fails where others would."""
+    """Reads from one thread at a time and never waits: it fails where other readers would wait."""
 
     def __init__(self, engine: Engine, database: Database) -> None:
-        """Take a connection from `engine` at the first question."""
+        """Connect through `engine` at the first question."""
         self._engine = engine
         self._database = database
         self._cursor: Any = None
@@ -197,7 +195,7 @@ class DriverReader:
         return rows
 
     def stream(self, statement: str) -> Iterator[Any]:
-        """Yield the rows of a statement without values, however many they are."""
+        """Yield the rows of a statement without values, one by one."""
         try:
             cursor = self._cursor or self._open()
             cursor.execute(statement)
@@ -206,13 +204,13 @@ class DriverReader:
             raise self._lost(error) from error
 
     def close(self) -> None:
-        """Close the connection; the next question takes another."""
+        """Close the connection; the next question opens another."""
         if self._cursor is not None:
             self._cursor.connection.close()
             self._cursor = None
 
     def _open(self) -> Any:  # noqa: ANN401 - each driver has a cursor of its own
-        """Take a connection that only this reader has, and that no pool gets back."""
+        """Open a connection for this reader alone, outside the pool."""
         # One stays with the pool: SQLite's last connection to go takes the log along.
         # A new connection is prepared below SQLAlchemy, so the driver's own errors come through.
         try:

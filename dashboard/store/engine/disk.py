@@ -24,15 +24,15 @@ from uuid import uuid4
 _OWNER_ONLY: Final = 0o600
 _OWNERS_FOLDER: Final = 0o700
 FULL: Final = "its disk is full: free some space there"
-"""What to say of a folder for which `is_full` is true."""
+"""What people are told about a folder for which `is_full` is true."""
 
 _NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _SOME_ROOM: Final = 65_536
-"""Bytes: the log grows by less with a few reports."""
+"""Bytes: a few reports make the log grow by less."""
 
 
 def force_to_disk(path: Path) -> None:
-    """Wait until a file or a folder is on disk."""
+    """Wait until a file or folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -41,7 +41,7 @@ def force_to_disk(path: Path) -> None:
 
 
 def put_file(path: Path, content: bytes, unfinished: Path) -> None:
-    """Write a file under a name of its own, then let it take its place: whole, or not at all."""
+    """Write a file under another name, then move it into place: whole, or not at all."""
     try:
         unfinished.write_bytes(content)
         force_to_disk(unfinished)
@@ -52,7 +52,7 @@ def put_file(path: Path, content: bytes, unfinished: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its parents, closed to other users, if they do not exist."""
+    """Create a folder and its parents, closed to other users, unless they exist."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(mode=_OWNERS_FOLDER, parents=True, exist_ok=True)
     for each in reversed(missing):
@@ -60,7 +60,7 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file, closed to other users, if there is none; an existing file stays as it is.
+    """Create an empty file, closed to other users; an existing file stays as it is.
 
     SQLite's files beside it get the same rights. An existing file is not even opened: closing it
     would release the locks that SQLite holds on it for this process.
@@ -74,13 +74,13 @@ def make_file(path: Path) -> None:
 
 
 def probe_space(folder: Path) -> None:
-    """Write a little into a file without a name, which is gone at once; OSError without room."""
+    """Write a little into a file without a name, which is gone at once; OSError if it is full."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(_SOME_ROOM))
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk of a folder has too little room for a few reports, for us at least."""
+    """Whether the disk of a folder has too little room for a few reports, at least for our user."""
     try:
         probe_space(folder)
     except OSError as error:
@@ -89,12 +89,12 @@ def is_full(folder: Path) -> bool:
 
 
 PRIMARY: Final = 0xFF
-"""SQLite's extended codes hold the primary one in their lowest byte."""
+"""SQLite's extended codes have the primary code in their lowest byte."""
 
 DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 _ERROR_CODE: Final = re.compile(r"error code=(\d+)")
-"""What SQLite's checks say of a page that they could not read."""
+"""What SQLite's checks say about a page that they could not read."""
 
 _CONDITION: Final = re.compile(r"\sWHERE\s(.*)$", re.IGNORECASE | re.DOTALL)
 
@@ -102,8 +102,8 @@ _CONDITION: Final = re.compile(r"\sWHERE\s(.*)$", re.IGNORECASE | re.DOTALL)
 def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str | None:
     """Read the schema and the root of every table and index, then pages for at most `longest`.
 
-    Returns what is wrong in a few words, None if nothing shows. sqlite3.Error where the file
-    cannot be read for another reason.
+    Returns what is wrong in a few words, None if nothing shows. sqlite3.Error if the file cannot be
+    read for another reason.
     """
     try:
         for statement in _ways_in(connection):
@@ -117,7 +117,7 @@ def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str |
 
 
 def raise_if_unread(complaint: str) -> None:
-    """Raise the driver's error if a check complains of a page that the disk did not give it."""
+    """Raise the driver's error if a check complains of a page that the disk did not return."""
     found = _ERROR_CODE.search(complaint)
     if found is None or int(found[1]) & PRIMARY in DAMAGED:
         return
@@ -141,7 +141,7 @@ def _ways_in(connection: sqlite3.Connection) -> list[str]:
 
 
 def _quick_check(connection: sqlite3.Connection, longest: timedelta) -> str | None:
-    """Let SQLite read page after page, 500 MB a second, until it is done or time is up."""
+    """Let SQLite check page after page, 500 MB a second, until it is done or time is up."""
     clock = threading.Timer(longest.total_seconds(), connection.interrupt)
     clock.start()
     try:
@@ -161,17 +161,17 @@ def _quick_check(connection: sqlite3.Connection, longest: timedelta) -> str | No
 
 _LOCK: Final = ".lock"
 _BESIDE: Final = ("-journal", "-wal", "-shm")
-"""What SQLite may put beside a file; after a whole copy nothing of it is left."""
+"""What SQLite may put beside a file; nothing of it is left after a complete copy."""
 
 _OURS: Final = re.compile(r"\..+\.[0-9a-f]{8}\.(?:unfinished|part|restoring)\.lock")
 
 
 @contextmanager
 def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
-    """Yield the path for a file to write in the folder of `path`; it is gone afterwards.
+    """Yield the path of a temporary file in the folder of `path`; it is deleted afterwards.
 
-    The `kind` is unfinished, part or restoring. What killed processes left in that folder is
-    deleted. OSError if the folder takes no file.
+    The `kind` is unfinished, part or restoring. Leftovers of killed processes in that folder are
+    deleted. OSError if no file can be created there.
     """
     delete_abandoned(path.parent)
     ours = path.with_name(f".{path.name}.{uuid4().hex[:8]}.{kind}")
@@ -188,7 +188,7 @@ def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
 
 
 def is_of_database(path: Path) -> bool:
-    """Whether SQLite keeps there, or may, what belongs to the database beside it."""
+    """Whether SQLite keeps, or may keep, a file of this name beside the database."""
     return any(
         path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).is_file()
         for end in _BESIDE
@@ -215,6 +215,6 @@ def _delete_if_abandoned(lock: Path) -> None:
 
 
 def _delete_with_logs(path: Path) -> None:
-    """Delete a file that was not finished, with what SQLite put beside it."""
+    """Delete an unfinished file, and what SQLite put beside it."""
     for end in ("", *_BESIDE):
         path.with_name(path.name + end).unlink(missing_ok=True)

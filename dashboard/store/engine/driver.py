@@ -1,8 +1,8 @@
-"""Statements for the driver itself: the few that run too often to be built of SQLAlchemy.
+"""Statements for the driver itself: the few that run too often to be built with SQLAlchemy.
 
 They are texts with `?` for each value, and many rows go in or out by each database's quickest way.
-Measured on SQLite on a busy machine: to save suggested fees with their roll-ups took 8.1 ms of CPU
-with statements that are built, and takes 3.4 ms with these.
+Measured on SQLite on a busy machine: saving suggested fees with their roll-ups took 8.1 ms of CPU
+with SQLAlchemy, and takes 3.4 ms with these.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 _MANY: Final = 1000
 _ROOM: Final = "PRAGMA cache_size = -64000"
-"""Kilobytes of a large index that SQLite keeps in memory from now on. With its usual 2 MB it writes
+"""Kilobytes of a large index that SQLite caches from now on. With its default of 2 MB it writes
 pages and reads them again within one transaction: tracking took twice as long at 400,000 hashes."""
 _KINDS: Final = (
     (SmallInteger, "int2"),
@@ -47,11 +47,11 @@ _KINDS: Final = (
     (String, "text"),
     (JSON, "text"),
 )
-"""The first that fits counts: the first two are integers, too."""
+"""The first match counts: the first two are integers, too."""
 
 
 def read_rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:
-    """Return what a statement selects, as the driver gives it."""
+    """Return what a statement selects, as the driver returns it."""
     result = connection.exec_driver_sql(_marked(connection, statement), tuple(values))
     cursor: Any = result.cursor
     rows: list[Row] = cursor.fetchall()
@@ -60,7 +60,7 @@ def read_rows(connection: Connection, statement: str, values: Sequence[Any]) -> 
 
 
 def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> None:
-    """Run a statement that writes, once for each row of values."""
+    """Run a statement that writes once for each row of values."""
     if rows:
         connection.exec_driver_sql(_marked(connection, statement), list(rows))
 
@@ -80,7 +80,7 @@ def insert_many(
     rows: Sequence[tuple[Any, ...]],
     names: Sequence[str] | None = None,
 ) -> None:
-    """Insert rows that are not there yet, as the driver takes them.
+    """Insert rows that do not exist yet, in the driver's own form.
 
     They hold the columns called `names`, or all of them, in this order.
     """
@@ -98,9 +98,9 @@ def insert_many(
 
 
 def select_many(connection: Connection, query: str, at_once: int) -> Iterator[list[Any]]:
-    """Yield the rows of a query of ours by the portion, as the driver gives them.
+    """Yield the rows of a query in portions, as the driver returns them.
 
-    The transaction is open already: who begins one here reads no moment in particular.
+    A transaction must be open already: without one the rows would not show one moment.
     """
     with driver_errors(connection):
         cursor = _streaming(connection)
@@ -114,7 +114,7 @@ def select_many(connection: Connection, query: str, at_once: int) -> Iterator[li
 
 @contextmanager
 def driver_errors(connection: Connection) -> Iterator[None]:
-    """Raise StoreError for what the driver raises, as the store does for SQLAlchemy's errors."""
+    """Turn what the driver raises into a StoreError, as for SQLAlchemy's errors."""
     database = database_of(connection)
     try:
         yield
@@ -123,7 +123,7 @@ def driver_errors(connection: Connection) -> Iterator[None]:
 
 
 def _streaming(connection: Connection) -> Any:  # noqa: ANN401 - each driver has a cursor of its own
-    """Return a cursor that holds few rows at once."""
+    """Return a cursor that buffers few rows at once."""
     driver = _driver_of(connection)
     if connection.dialect.name == "postgresql":
         return driver.cursor("many", binary=True)
@@ -133,7 +133,7 @@ def _streaming(connection: Connection) -> Any:  # noqa: ANN401 - each driver has
 def _copy(
     connection: Connection, statement: str, kinds: Sequence[str | None], rows: Sequence[Any]
 ) -> None:
-    """Send rows in PostgreSQL's own form, unless a column has values that are yet to be read."""
+    """Send rows by PostgreSQL's COPY, unless a column needs its values converted."""
     is_binary = None not in kinds
     from psycopg.types.string import BytesBinaryDumper  # noqa: PLC0415 - a store in a file does without psycopg
 

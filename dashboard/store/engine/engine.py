@@ -34,14 +34,14 @@ _COPY: Final = "copy of "
 
 
 class MoveMark(NamedTuple):
-    """Where a store was moved to; or where an incomplete copy comes from."""
+    """Where a store was moved to, or where an incomplete copy comes from."""
 
     place: str
     is_copy: bool = False
 
 
 def move_mark(connection: Connection) -> MoveMark | None:
-    """Return the mark of a store that takes no work; None of any other."""
+    """Return the mark of a store that must not be used; None for any other."""
     stored: str | None = connection.scalar(select(installation.c.moved_to))
     if stored is None:
         return None
@@ -49,13 +49,13 @@ def move_mark(connection: Connection) -> MoveMark | None:
 
 
 def set_move_mark(connection: Connection, mark: MoveMark | None) -> None:
-    """Mark a store, or let it take work."""
+    """Mark a store as moved or incomplete; None removes the mark."""
     stored = None if mark is None else f"{_COPY if mark.is_copy else ''}{mark.place}"
     connection.execute(update(installation).values(moved_to=stored))
 
 
 def refuse_moved_store(connection: Connection, name: str) -> None:
-    """Raise ForeignStore, naming the remedy, where a store was moved or is an incomplete copy."""
+    """Raise ForeignStore, naming the remedy, if a store was moved or is an incomplete copy."""
     mark = move_mark(connection)
     if mark is None:
         return
@@ -73,7 +73,7 @@ _CLOCK: Final = "linewatch_clock"
 
 
 class Store:
-    """All that an installation remembers; used by many threads and processes at once."""
+    """Everything that an installation remembers; many threads and processes use it at once."""
 
     _replica: Replica | None = None
 
@@ -101,9 +101,9 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one moment of the store and cannot write.
+        """Open a read-only transaction that sees one moment of the store.
 
-        It waits for no writer. StoreUnavailable where the store cannot be read now.
+        It waits for no writer. StoreUnavailable if the store cannot be read now.
         """
         if (opened := self._opened_together()) is not None:
             yield opened
@@ -115,8 +115,8 @@ class Store:
     def read_recent(self) -> Iterator[Connection]:
         """Open a transaction like `read`, on the replica if there is one that is recent enough.
 
-        It holds what this process saved, but may lack what others saved in the last seconds. So it
-        is not for what decides who may do something, nor for what an act goes by.
+        It contains what this process saved, but may lack what others saved in the last seconds. So
+        do not use it to decide who may do something, or for what an act depends on.
         """
         with ExitStack() as opened:
             yield self._recent(opened) or opened.enter_context(self.read())
@@ -131,13 +131,13 @@ class Store:
             return None
 
     def replica_state(self) -> ReplicaState | None:
-        """Return how the replica is; None where there is none."""
+        """Return the state of the replica; None if there is none."""
         return None if self._replica is None else self._replica.state()
 
     def use_replica(self, url: str, largest: timedelta) -> None:
         """Let `read_recent` ask a replica that is behind by at most `largest`.
 
-        StoreError for what is no address; a replica that is away is used when it comes back.
+        StoreError for an invalid address; a replica that is down is used when it comes back.
         """
         database = database_at(url)
         database.name = database.name.replace("The store", "The replica", 1)
@@ -150,9 +150,9 @@ class Store:
     def write(self, patience: timedelta | None = None) -> Iterator[Connection]:
         """Open the one transaction that may write now; it is on disk when this ends well.
 
-        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again; such as
-        when other processes wrote for longer than `patience`, by default that of the store. Never
-        open a second one inside: it would wait for the first, unless this is `write_together`.
+        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again; for
+        example if other processes wrote for longer than `patience`, by default that of the store.
+        Never open a second one inside, except in `write_together`: it would wait for the first.
         """
         if (opened := self._opened_together()) is not None:
             yield opened
@@ -175,9 +175,9 @@ class Store:
 
     @contextmanager
     def write_together(self) -> Iterator[Connection]:
-        """Let all that this thread reads and writes inside be one transaction.
+        """Make everything that this thread reads and writes inside one transaction.
 
-        An error undoes all of it, unless somebody inside handles it.
+        An error undoes all of it, unless it is handled inside.
         """
         with self.write() as connection:
             self._together.connection = connection
@@ -193,7 +193,8 @@ class Store:
     def check_writing(self) -> None:
         """Raise StoreError if nothing could be saved now; saves nothing to find out.
 
-        Where the last write failed, only another one shows it: see `prove_writing`.
+        If the last write failed, only another write shows whether it still does: see
+        `prove_writing`.
         """
         with self.read() as connection:
             self._database.check_space(connection)
@@ -202,31 +203,31 @@ class Store:
 
     @contextmanager
     def write_unsynced(self) -> Iterator[Connection]:
-        """Open a transaction like `write`, for work that may be repeated, such as deleting.
+        """Open a transaction like `write`, for work that can be repeated, such as deleting.
 
-        It lets others write as soon as it ends and does not wait for the disk: a power cut may
-        undo it, whole, but nothing that was saved after it.
+        It lets others write as soon as it ends and does not wait for the disk: a power cut may undo
+        all of it, but nothing that was saved after it.
         """
         with store_errors(self._database), self._idler.begin() as connection:
             yield connection
 
     @contextmanager
     def renew(self) -> Iterator[Connection]:
-        """Open a transaction that prolongs a lease, on a connection of its own.
+        """Open a transaction that renews a lease, on a connection of its own.
 
-        It waits for one other job of this process at most, however many wait to write.
+        It waits for at most one other job of this process, however many wait to write.
         """
         with self._is_renewing, store_errors(self._database), self._renewer.begin() as connection:
             yield connection
 
     def driver_reader(self) -> DriverReader:
-        """Return a way below SQLAlchemy, very fast, meant for one question at a time."""
+        """Return a very fast reader below SQLAlchemy, meant for one question at a time."""
         reader = DriverReader(self._reader, self._database)
         self._driver_readers.append(reader)
         return reader
 
     def checkpoint(self) -> None:
-        """Keep writes from piling up beside their final place, without waiting for others."""
+        """Keep the log of writes short, without waiting for others."""
         with store_errors(self._database), self._reader.connect() as connection:
             self._database.checkpoint(connection)
 
@@ -259,13 +260,12 @@ def open_store(
     damage_search: timedelta = timedelta(0),
     longest_pause: timedelta = LONGEST_PAUSE,
 ) -> Store:
-    """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
+    """Open a store that `migrate` created; SchemaMismatch if it has another schema.
 
     `clock` times leases; by default it is the database's own. A writer waits up to `patience` for
     others, then StoreUnavailable. If this process stops within a transaction, a server ends that
-    after `longest_pause`, so that others can write. Damage that shows at once is raised as
-    StoreError; for as long as `damage_search` more is searched for. ForeignStore if the store was
-    moved.
+    after `longest_pause`, so that others can write. Damage that shows at once raises StoreError;
+    the search for more takes up to `damage_search`. ForeignStore if the store was moved.
     """
     database = database_at(url)
     if not database.exists():
@@ -295,7 +295,7 @@ def open_store(
 
 
 def _refuse_long_number(failure: ExceptionContext) -> None:
-    """Refuse an id or a chain id that a person typed and SQLite cannot even compare."""
+    """Refuse an id or chain id that a person typed and that SQLite cannot even compare."""
     if isinstance(failure.original_exception, OverflowError):
         given = failure.parameters or ()
         longest = max((each for each in given if isinstance(each, int)), key=abs, default=0)
@@ -306,7 +306,7 @@ def _refuse_long_number(failure: ExceptionContext) -> None:
 
 
 def check_store(store: Store, damage_search: timedelta) -> None:
-    """Raise StoreError, naming the remedy, unless the store is whole, has our schema and is here.
+    """Raise StoreError, naming the remedy, unless the store is intact, has our schema and is here.
 
     `damage_search` is how long to search for damage that does not show at once.
     """
@@ -346,22 +346,22 @@ def product_of(connection: Connection) -> str:
 
 
 def lease_time(connection: Connection) -> BootMoment:
-    """Return the time by which leases run out."""
+    """Return the time by which leases expire."""
     clock: BootClock | None = connection.get_execution_options()[_CLOCK]
     return database_of(connection).now(connection) if clock is None else clock()
 
 
 def prove_writing(store: Store) -> None:
-    """Save something that changes nothing; StoreError if the store would save nothing now.
+    """Save something that changes nothing; StoreError if the store could save nothing now.
 
-    Only a commit shows a full disk: until then the database writes into its memory.
+    Only a commit shows a full disk: until then the database writes to memory.
     """
     with store.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
 
 
 def stored_revision(connection: Connection) -> str | None:
-    """Return the schema that the store has, None if it has none."""
+    """Return the schema of the store, None if it has none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -375,13 +375,13 @@ def installation_id(connection: Connection) -> UUID:
 
 
 def check_installation(store: Store, expected: UUID) -> None:
-    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    """Raise ForeignStore unless the store belongs to the expected installation."""
     with store.read() as connection:
         refuse_foreign(connection, store.name, expected)
 
 
 def refuse_foreign(connection: Connection, name: str, expected: UUID) -> None:
-    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    """Raise ForeignStore unless the store belongs to the expected installation."""
     found = connection.scalars(select(installation.c.installation_id)).first()
     if found not in {None, expected}:
         raise ForeignStore(

@@ -1,4 +1,4 @@
-"""The clock of leases: which boot, and how long since; setting the time does not change it."""
+"""The clock of leases: a boot and the time since then, unaffected when the time is set."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class BootMoment:
 
 
 BootClock: TypeAlias = Callable[[], BootMoment]
-"""Tells the present moment of this machine; comparable between its processes."""
+"""Returns the present moment of this machine; comparable between its processes."""
 
 
 def boot_clock() -> BootMoment:
     """Read the machine's own clock, which keeps running while the machine sleeps.
 
-    Where the system has no boot id (macOS), the clock alone must do.
+    If the system has no boot id (macOS), the clock alone has to do.
     """
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return BootMoment(_boot_id(), time.clock_gettime_ns(clock))

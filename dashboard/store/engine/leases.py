@@ -30,7 +30,7 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
     """Take the lease if nobody holds it; return its fencing token, None if somebody does.
 
     Every grant has a larger token than all grants before it. If `holder` has the lease already, it
-    is prolonged with the same token. `holder` names one process, never two.
+    is renewed with the same token. `holder` names one process, never two.
     """
     now = lease_time(connection)
     free = {"name": name, "token": 0, "boot_id": "", "granted_at": 0, "expires_at": 0}
@@ -49,14 +49,14 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
 
 
 def renew(connection: Connection, name: str, token: int, duration: timedelta) -> bool:
-    """Prolong a lease from now; False if it ran out or another was given it: stop the job."""
+    """Renew a lease from now; False if it expired or was given to another: stop the job."""
     now = lease_time(connection)
     mine = update(leases).where(leases.c.name == name, leases.c.token == token, _is_alive(now))
     return connection.execute(mine.values(**_term(now, duration))).rowcount == 1
 
 
 def release(connection: Connection, name: str, token: int) -> None:
-    """Give a lease back, if it is still the one of this token."""
+    """Give a lease back, if this token still holds it."""
     mine = update(leases).where(leases.c.name == name, leases.c.token == token)
     connection.execute(mine.values(holder=None))
 
@@ -97,7 +97,7 @@ def _lasts(boot_id: Any, nanoseconds: Any) -> ColumnElement[bool]:  # noqa: ANN4
 _HOLDER: Final = select(leases.c.holder, leases.c.token).where(
     leases.c.name == bindparam("of_name"), _lasts(bindparam("at_boot"), bindparam("now"))
 )
-"""Made once, since every tick of a poll asks this."""
+"""Built once, since every tick of a poll asks this."""
 
 
 def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:
@@ -110,7 +110,7 @@ def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:
 
 
 def next_token(connection: Connection) -> int:
-    """Count on, so that who holds something in memory sees that another has been at work."""
+    """Increase the token, so that whoever caches something sees that another has been at work."""
     counted = update(installation).values(last_token=installation.c.last_token + 1)
     token: int = connection.scalars(counted.returning(installation.c.last_token)).one()
     return token

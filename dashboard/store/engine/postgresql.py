@@ -1,8 +1,8 @@
-"""PostgreSQL as the store wants it: durable writers that take turns, readers that never wait.
+"""PostgreSQL as the store needs it: durable writers that take turns, readers that never wait.
 
 Writers take turns by an advisory lock that each holds until its transaction ends. The store's
-writers are few and short, and in return both databases keep the same promises: what a writer
-read is still so when it writes, and numbers given to rows count up in the order of commits.
+writers are few and short, and in return both databases keep the same promises: what a writer read
+is still true when it writes, and row ids rise in the order of commits.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""
 
 USING_LOCK: Final = WRITING_LOCK + 1
-"""Each connection shares this one as long as it lasts, so that one can keep all others out."""
+"""Each connection shares this lock while it lasts, so that one can exclude all others."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
 _LONGEST_GOODBYE: Final = timedelta(seconds=2)
-"""How long the server may take to free the locks of a process that ended."""
+"""How long the server may take to release the locks of a process that ended."""
 
 _CONNECT_SECONDS: Final = 5
 _READERS_KEPT: Final = 16
 _CLOCK: Final = "postgresql"
-"""Stands for the boot: the server's clock is one for all machines."""
+"""Stands for the boot: the server's clock is the same for all machines."""
 
 _TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
 
