@@ -44,7 +44,7 @@ _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class LastAttempt:
-    """The last finished attempt to hand a notification over; `outcome` is the channel's word."""
+    """The last finished delivery of a notification; `outcome` is the channel's answer."""
 
     attempted_at: datetime
     result: DeliveryResult
@@ -53,11 +53,11 @@ class LastAttempt:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """The notifications of some time by state, and the latest attempt to send one.
+    """The notifications of some period by state, and the latest attempt to send one.
 
-    `trouble` is what fails since the last mail that was taken, `next_attempt_at` when the next one
+    `trouble` is what has failed since the last accepted mail, `next_attempt_at` when the next one
     is tried; `outage` is what was reported of it over the fallback. `failing` are the channels that
-    do not take what was tried.
+    refuse what is tried.
     """
 
     counts: NotificationCounts
@@ -72,9 +72,9 @@ class MailState:
 class StoreSpace:
     """Whether the store has room.
 
-    `measured` is at most a day old; None if no worker measured it yet. While there
-    is a `clock_jump`, nothing is purged that became old by it. `free_on_disk` is now, in bytes;
-    None if the database does not know.
+    `measured` is at most a day old; None if no worker has measured it yet. During a `clock_jump`,
+    nothing is purged that became old by it. `free_on_disk` is the present value in bytes; None if
+    the database does not know.
     """
 
     measured: StoreSize | None = None
@@ -84,10 +84,10 @@ class StoreSpace:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """How the work goes, in numbers: is there a worker, who answers it, what is open and pending.
+    """The state of the work in numbers: whether there is a worker, who answers, what is pending.
 
-    `has_worker`: one holds the lease; none does where it ended, is paused or is cut off. `failing`
-    are questions that were not answered since they failed. `free_on_disk` as in `StoreSpace`.
+    `has_worker`: one holds the lease; none does if it ended, is paused or is cut off. `failing` are
+    questions without an answer since they failed. `free_on_disk` as in `StoreSpace`.
     """
 
     has_worker: bool
@@ -100,7 +100,7 @@ class WorkState:
 
 @dataclass(frozen=True, slots=True)
 class StoreContents:
-    """How many bytes the store has now, and how many transactions and rejections are in it."""
+    """The size of the store in bytes, and how many transactions and rejections it has."""
 
     size: int
     tracked: int
@@ -110,7 +110,7 @@ class StoreContents:
 def work_state(
     connection: Connection, network_ids: Collection[NetworkId], since: datetime
 ) -> WorkState:
-    """Return how the work on some networks goes, notifications counted from `since` on."""
+    """Return the state of the work on some networks; notifications count from `since` on."""
     failing = standing_failures_of(connection, network_ids)
     return WorkState(
         has_worker=holder(connection, WORKER_LEASE) is not None,
@@ -139,7 +139,7 @@ def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
 
 
 def store_space(connection: Connection, now: datetime) -> StoreSpace:
-    """Return what is known of the room that the store takes and has."""
+    """Return what is known of the space that the store uses and has left."""
     return StoreSpace(
         measured=last_measured(connection),
         clock_jump=clock_jump(connection, now),
@@ -148,7 +148,7 @@ def store_space(connection: Connection, now: datetime) -> StoreSpace:
 
 
 def store_contents(connection: Connection) -> StoreContents:
-    """Return how large the store is and what it holds, without reading it through."""
+    """Return how large the store is and what it contains, without a full scan."""
     return StoreContents(
         size=database_of(connection).size(connection),
         tracked=connection.scalar(select(func.sum(cohorts.c.size))) or 0,

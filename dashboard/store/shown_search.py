@@ -1,4 +1,4 @@
-"""Rejections found by what pages show of them: words of a reason, stage, label, or a hash."""
+"""Search for rejections by what pages show: words of a reason, stage, label, or a hash."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
 
 
 def matches_search(text: str) -> ColumnElement[bool]:
-    """Demand that pages show the words at a rejection, in any order, or the text in its label."""
+    """Require that pages show the words at a rejection, in any order, or the text in its label."""
     hashes = bare_beginning(text)
     column = rejections.c.tx_hash
     by_name = false() if hashes is None else rejection_in_range(hashes)
@@ -40,20 +40,20 @@ def matches_search(text: str) -> ColumnElement[bool]:
 
 
 def shows_words(text: str) -> ColumnElement[bool]:
-    """Demand that each word stands in the stage or the reason, as sent or as pages show it."""
+    """Require that each word is in the stage or the reason, as sent or as pages show it."""
     words = words_of_search(text)
     return and_(*(or_(*_shows_word(word)) for word in words)) if words else false()
 
 
 def rejection_in_range(hashes: HashRange) -> ColumnElement[bool]:
-    """Demand of a rejection that its hash or its sender begins, and ends, as a range says."""
+    """Require that the hash or the sender of a rejection begins and ends as a range says."""
     return or_(hash_in_range(rejections.c.tx_hash, hashes), _sender_in_range(hashes))
 
 
 def hash_or_sender_in_range(
     column: ColumnElement[TxHash], hashes: HashRange
 ) -> ColumnElement[bool]:
-    """Demand that a hash lies in a range, or that a rejection of it names a sender that does."""
+    """Require that a hash is in a range, or that one of its rejections names a sender that is."""
     if hashes.senders is None:
         return hash_in_range(column, hashes)
     sent = select(rejections.c.tx_hash).where(_sender_in_range(hashes))
@@ -68,7 +68,7 @@ def _sender_in_range(hashes: HashRange) -> ColumnElement[bool]:
 
 
 def hash_in_range(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
-    """Demand that a hash lies in a range and ends as that says."""
+    """Require that a hash is in a range and ends as that says."""
     among = column.between(hashes.lowest, hashes.highest)
     return _ends_with(among, column, TxHash.LENGTH, hashes.end)
 
@@ -83,7 +83,7 @@ def _ends_with(
 
 
 def hashes_with_label_containing(text: str) -> Select[Any]:
-    """Select the tracked hashes in whose label the text stands."""
+    """Select the tracked hashes whose label contains the text."""
     label = tracked_labels.c.label
     labels = select(label).where(label.icontains(text, autoescape=True))
     column = tracked_hashes.c

@@ -55,9 +55,7 @@ NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
 """The place of a change: incident, recipient, state (pending, or held since a restore), until when
-
-it is held, and by which maintenance window or quiet hours.
-"""
+it is held, and by which maintenance window or quiet hours."""
 
 
 @dataclass(slots=True)

@@ -55,7 +55,7 @@ _END_STALLED: Final = text(
 )
 
 _DAMAGED: Final = {"XX001", "XX002"}
-"""Damaged data and a damaged index; an internal error (XX000) says nothing of either."""
+"""Damaged data and a damaged index; an internal error (XX000) is neither."""
 
 _REMEDIES: Final = {
     "08": "check that the server runs and can be reached",
@@ -71,7 +71,7 @@ _REMEDIES: Final = {
     "58": "check the disk of the server",
     "XX": "the server failed: look into its log, and try again",
 }
-"""What helps, by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
+"""Remedies by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
 
 
 class PostgresqlServer:
@@ -82,7 +82,7 @@ class PostgresqlServer:
     driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, url: URL) -> None:
-        """Take the address with or without the driver's name; the driver is psycopg."""
+        """Accept the address with or without the driver's name; the driver is psycopg."""
         if not url.database:
             raise StoreError("store.url names no database: write postgresql://host/database")
         self._url = url.set(drivername="postgresql+psycopg")
@@ -112,21 +112,21 @@ class PostgresqlServer:
         return [_without_port(host) for host in hosts if host and not host.startswith(("/", "@"))]
 
     def exists(self) -> bool:
-        """Leave it to the first connection to find out."""
+        """Return True: the first connection finds out."""
         return True
 
     def identity(self) -> object:
-        """Leave it to the lock: no process connects while another store is put in place."""
+        """Return None: no process connects while another store is put in place."""
         return None
 
     def check_corruption(self, connection: Connection, longest: timedelta) -> None:
-        """Leave damage to the server, which has checksums and logs of its own."""
+        """Do nothing: the server has checksums and logs of its own."""
 
     def prepare(self) -> None:
-        """Need nothing: the administrator of the server creates the database."""
+        """Do nothing: the administrator of the server creates the database."""
 
     def create(self) -> None:
-        """Need nothing, for the same reason."""
+        """Do nothing, for the same reason."""
 
     def reading_engine(self) -> Engine:
         """Connect for reading: each transaction sees one moment and cannot write."""
@@ -170,11 +170,11 @@ class PostgresqlServer:
         return engine
 
     def _begin(self, _connection: Connection) -> None:
-        """Forget how an earlier transaction of this thread ended."""
+        """Clear how an earlier transaction of this thread ended."""
         vars(self._ended).clear()
 
     def _await_end(self, connection: psycopg.Connection, _record: object) -> None:
-        """Note that the server ends an idle transaction.
+        """Record when the server ends an idle transaction.
 
         If it says so between two statements, the driver takes that for a notice, and the next
         statement fails without a SQLSTATE.
@@ -194,7 +194,7 @@ class PostgresqlServer:
             yield connection.execution_options(**{DATABASE: self})
 
     def _keep_others_out(self, connection: Connection) -> None:
-        """Wait a little: the server sees a moment late that a process ended."""
+        """Wait a little: the server notices with a delay that a process ended."""
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_text(_LONGEST_GOODBYE)}'")
         try:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({USING_LOCK})")
@@ -205,13 +205,13 @@ class PostgresqlServer:
         connection.exec_driver_sql("SET LOCAL lock_timeout = DEFAULT")
 
     def checkpoint(self, connection: Connection) -> None:
-        """Leave it to the server."""
+        """Do nothing: the server does it."""
 
     def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
         """End the session of the writer if the server has waited for its process for `longest`.
 
-        The server does so by itself where the process stopped between two questions, but not
-        where it stopped within one, as between the rows that it sends together.
+        The server does so by itself if the process stopped between two statements, but not if it
+        stopped within one, for example between the rows that it sends together.
         """
         connection.execute(_END_STALLED, {"lock": WRITING_LOCK, "longest": longest})
 
@@ -221,24 +221,24 @@ class PostgresqlServer:
         connection.autocommit = True
 
     def now(self, connection: Connection) -> BootMoment:
-        """Return the server's clock as it is, not as it was when the transaction began."""
+        """Return the server's present time, not that of the beginning of the transaction."""
         query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint")
         return BootMoment(_CLOCK, connection.execute(query).scalar_one())
 
     def check_space(self, connection: Connection) -> None:
-        """Ask whether the server is a standby; a full disk shows only when a save fails."""
+        """Ask whether the server is a standby; a full disk only shows when a save fails."""
         if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
             remedy = _REMEDIES["25006"]
             raise StoreUnavailable(f"{self.name} cannot be used now: {remedy}")
 
     def size(self, connection: Connection) -> int:
-        """Ask the server, which counts tables, indexes and what is left of deleted rows."""
+        """Ask the server, which counts tables, indexes and the remains of deleted rows."""
         query = text("SELECT pg_database_size(current_database())")
         size: int = connection.execute(query).scalar_one()
         return size
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
-        """Read the SQLSTATE; an error without one comes from a connection that is lost."""
+        """Read the SQLSTATE; an error without one means that the connection was lost."""
         if not isinstance(error, psycopg.Error):
             return None
         without_one: str = getattr(self._ended, "state", _LOST)
@@ -254,7 +254,7 @@ class PostgresqlServer:
         return StoreUnavailable(f"{self.name} cannot be used now ({self._line(error)}): {remedy}")
 
     def _engine(self, settings: dict[str, str], **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's create_engine takes them
-        """Connect with settings of the session; a connection that broke meanwhile is replaced."""
+        """Connect with settings of the session; a broken connection is replaced."""
         given = str(self._url.query.get("options", ""))
         own = " ".join(f"-c {name}={value}" for name, value in settings.items())
         return create_engine(
@@ -295,7 +295,7 @@ def _take_turns(connection: Connection) -> None:
 
 
 def _use(connection: psycopg.Connection, _record: object) -> None:
-    """Share the store with all others; this lasts as long as the connection."""
+    """Share the store with all others for as long as the connection lasts."""
     query = "SELECT pg_try_advisory_lock_shared(%s)"
     if connection.execute(query, [USING_LOCK]).fetchone() != (True,):
         raise StoreUnavailable("The store is being restored or moved: try again when that is done")
@@ -303,7 +303,7 @@ def _use(connection: psycopg.Connection, _record: object) -> None:
 
 
 def _of_environment(keyword: str) -> str:
-    """Return what libpq takes where an address says nothing, from PGHOST and its kin."""
+    """Return what libpq uses if the address has no such option: PGHOST and similar variables."""
     values = {option.keyword: option.val or b"" for option in Conninfo.get_defaults()}
     return values.get(keyword.encode(), b"").decode()
 

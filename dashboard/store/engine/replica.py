@@ -1,9 +1,9 @@
 """A streaming replica that answers questions while it is known to be recent enough.
 
-How old its answers are cannot be read from the replica alone: cut off, it looks like one whose
-primary rests. So a thread keeps asking the primary how far its log reaches, and the replica how far
-it has come. Once the replica has passed a position, it holds all that was committed before the
-primary was asked for it. That is measured by the clock of this process alone.
+The replica alone cannot tell how old its answers are: if it is cut off, it looks like one whose
+primary is idle. So a thread keeps asking the primary how far its log reaches, and the replica how
+far it has come. Once the replica has passed a position, it contains everything that was committed
+before the primary was asked for it. That is measured by the clock of this process alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dashboard.logs import get_logger
 from dashboard.store.engine.database import Database, DriverReader, store_errors
 
 _LONGEST_PERIOD: Final = 0.25
-"""Seconds between two questions; less where the replica may be behind by little."""
+"""Seconds between two questions; less if the replica may only be a little behind."""
 
 _LONGEST_GOODBYE: Final = 1.0
 
@@ -47,9 +47,9 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """How a replica is now: its answers miss at most what was saved in the last `behind`.
+    """The state of a replica: its answers miss at most what was saved in the last `behind`.
 
-    `behind` is None where that is not known; then, or beyond `largest`, the primary answers, and
+    `behind` is None if that is not known; then, or beyond `largest`, the primary answers, and
     `trouble` says why.
     """
 
@@ -59,12 +59,12 @@ class ReplicaState:
 
     @property
     def is_used(self) -> bool:
-        """Whether questions are answered by it."""
+        """Whether it answers questions."""
         return self.behind is not None and self.behind <= self.largest
 
 
 class Replica:
-    """Answers what need not be newer than `largest`, and always what this process saved."""
+    """Answers questions whose answers may be as old as `largest`, always with our own writes."""
 
     def __init__(
         self,
@@ -96,24 +96,24 @@ class Replica:
         )
 
     def start(self) -> None:
-        """Find out once how the replica is, then keep finding out."""
+        """Check the replica once, then keep checking it."""
         self.check()
         self._thread.start()
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self._is_closing.set()
         if self._thread.is_alive():
             self._thread.join(_LONGEST_GOODBYE)
         self._engine.dispose()
 
     def note_write(self) -> None:
-        """Answer nothing until the replica holds what this process saved before this call."""
+        """Answer nothing until the replica has what this process saved before this call."""
         self._written_at = self._seconds()
 
     @property
     def may_answer(self) -> bool:
-        """Whether an answer begun now is recent enough, and holds what this process saved."""
+        """Whether an answer begun now is recent enough, and contains what this process saved."""
         return self._current_at > self._written_at and self.state().is_used
 
     def state(self) -> ReplicaState:
@@ -127,9 +127,9 @@ class Replica:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one moment; StoreUnavailable where it cannot be read now.
+        """Open a transaction that sees one moment; StoreUnavailable if it cannot be read now.
 
-        After an error the primary answers until the replica has shown again where it is.
+        After an error the primary answers until the replica has shown again how far it is.
         """
         try:
             with store_errors(self._database), self._engine.begin() as connection:
@@ -139,7 +139,7 @@ class Replica:
             raise
 
     def check(self) -> None:
-        """Find out what the replica holds; its trouble is kept, and logged when that changes."""
+        """Find out how far the replica is; its trouble is kept, and logged when it changes."""
         try:
             self._trouble = self._compare()
         except StoreError as error:  # what it held a moment ago, it still does
@@ -156,7 +156,7 @@ class Replica:
                 _log.warning("the primary answers instead of the replica", why=state.trouble)
 
     def _compare(self) -> str:
-        """Note up to when the replica holds everything; return why it must not be asked."""
+        """Record until when the replica has everything; return why it must not be asked."""
         asked_at = self._seconds()
         [(written, *primary)] = self._primary.rows(_WRITTEN, ())
         self._positions.append((asked_at, written))

@@ -1,4 +1,4 @@
-"""SQLite as the store wants it: durable writers that take turns, readers that never wait."""
+"""SQLite as the store needs it: durable writers that take turns, readers that never wait."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def _prepare_to_write(connection: Any, *more: str) -> None:  # noqa: ANN401 - SQ
 
 
 def let_read(engine: Engine) -> None:
-    """Let connections of an engine read, also a file whose disk is full.
+    """Let connections of an engine read even a file whose disk is full.
 
-    What all who have a file open share takes room beside it, so on a full disk the first to come
-    cannot share. It has the file to itself then, until it gives the connection back.
+    What the users of an open file share takes room beside it, so on a full disk the first to come
+    cannot share. It then has the file to itself until it returns the connection.
     """
     event.listen(engine, "do_connect", _connect_to_read)
     event.listen(engine, "begin", _begin_deferred)
@@ -100,10 +100,10 @@ def let_read(engine: Engine) -> None:
 
 
 def connect_to_read(connect: Callable[[], Any], folder: Path) -> tuple[Any, bool]:
-    """Connect so that the file can be read; return whether others are kept out until it is closed.
+    """Connect for reading; return whether others are kept out until the connection is closed.
 
     Only a full disk in `folder` is a reason to keep them out: after another error of the disk the
-    next try succeeds. Raises the driver's error where neither way works.
+    next try succeeds. Raises the driver's error if neither way works.
     """
     connection = connect()
     try:
@@ -143,7 +143,7 @@ def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlche
 
 
 def begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
-    """Begin when the other processes let us, or fail with SQLite's own error after `seconds`."""
+    """Begin when the other processes allow it, or fail with SQLite's own error after `seconds`."""
 
     def begin(connection: Connection) -> None:
         driver: Any = connection.connection.driver_connection
@@ -160,7 +160,7 @@ def begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
 
 
 def _is_locked_out(driver: sqlite3.Connection) -> bool:
-    """Try to begin; whether another process writes now. Any other trouble shows later again."""
+    """Try to begin; return whether another process writes now. Other errors show again later."""
     try:
         driver.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
@@ -205,11 +205,11 @@ class SqliteFile:
         self.name = f"{self.noun} {url.database}"
 
     def clear_text_hosts(self) -> Sequence[str]:
-        """Name none: a file is on this machine."""
+        """Return none: a file is on this machine."""
         return ()
 
     def exists(self) -> bool:
-        """Look for the file; to connect would create it. StoreError for a folder."""
+        """Look for the file, since connecting would create it. StoreError for a folder."""
         try:
             is_folder, is_there = self.path.is_dir(), self.path.exists()
         except OSError as error:
@@ -241,7 +241,7 @@ class SqliteFile:
             raise self.damaged(damage)
 
     def damaged(self, what: str) -> StoreError:
-        """Say damage with the ways out of it."""
+        """Describe damage with its remedies."""
         return StoreError(f"{self.name} is damaged ({what}): {self.ways_out}")
 
     def prepare(self) -> None:
@@ -306,9 +306,9 @@ class SqliteFile:
 
     @contextmanager
     def exclusive(self) -> Iterator[Connection]:
-        """Keep all others out; a process that has the file open holds a lock that prevents this.
+        """Keep all others out; this fails while a process has the file open.
 
-        Afterwards all that was written is in the file itself, none of it in a log.
+        Afterwards everything that was written is in the file itself, none of it in a log.
         """
         engine = create_engine(self._url, poolclass=NullPool, connect_args={"timeout": 0})
         event.listen(engine, "connect", prepare_exclusive)
@@ -323,10 +323,10 @@ class SqliteFile:
             yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:
-        """Move what the log holds into the file, and empty the log if nobody reads or writes.
+        """Move the log into the file, and empty the log if nobody reads or writes.
 
-        While a reader stays with one moment, the log grows; this is what makes it small again.
-        To empty it keeps writers out, so all is moved before, which does not.
+        While a reader stays at one moment, the log grows; this makes it small again. Emptying it
+        keeps writers out, so everything is moved before, which does not.
         """
         driver: Any = connection.connection.driver_connection
         driver.execute("PRAGMA busy_timeout = 0")  # or writers would wait for readers with us
@@ -336,10 +336,10 @@ class SqliteFile:
         driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
 
     def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
-        """Wait for it: no server stands between the processes on a file."""
+        """Do nothing: no server stands between the processes on a file."""
 
     def use_autocommit(self, connection: sqlite3.Connection) -> None:
-        """Do so: `isolation_level` is None already.
+        """Do nothing: `isolation_level` is None already.
 
         StoreUnavailable for a connection that keeps all others out for as long as it lasts.
         """
@@ -353,7 +353,7 @@ class SqliteFile:
         return boot_clock()
 
     def check_space(self, connection: Connection) -> None:  # noqa: ARG002 - its disk says enough
-        """Take some room beside the file and give it back."""
+        """Write a little beside the file and delete it again."""
         try:
             probe_space(self.path.parent)
         except OSError as error:
@@ -380,7 +380,7 @@ class SqliteFile:
         return None
 
     def _checked(self, error: BaseException) -> StoreUnavailable | StoreError:
-        """Say damage only if a check of the file finds some: a disk that failed once reads on."""
+        """Report damage only if a check of the file finds some: a disk may fail only once."""
         try:
             address = f"{self.path.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:

@@ -1,4 +1,4 @@
-"""Statements that both databases understand: insert or leave, insert or update, expressions."""
+"""Statements for both databases: insert if new, insert or update, expressions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from dashboard.store.schema.columns import escape
 
 
 def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
-    """Insert a row unless one with the same key is there; say whether it was inserted."""
+    """Insert a row unless one with the same key exists; return whether it was inserted."""
     insert = _insert_if_new(connection.dialect.name, table)
     return connection.execute(insert, row).first() is not None
 
 
 @cache
 def _insert_if_new(database: str, table: Table) -> Executable:
-    """Return the statement, made once: that takes longer than to run it."""
+    """Return the statement, cached: building it takes longer than running it."""
     insert = _insert(database, table).on_conflict_do_nothing()
     return insert.returning(*table.primary_key)
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, leaving those whose key is there already as they are."""
+    """Insert rows; rows whose key exists already stay as they are."""
     if rows:
         insert = _insert(connection.dialect.name, table).on_conflict_do_nothing()
         connection.execute(insert, rows)
@@ -73,9 +73,9 @@ def upsert_sums(
     rows: Sequence[Mapping[str, Any]],
     latest: str | None = None,
 ) -> None:
-    """Insert rows of counts, each added to the one with the same primary key, if there is one.
+    """Insert rows of counts; if a row with the same primary key exists, add to it.
 
-    The column `latest`, if there is one, holds no count but keeps the larger of both values.
+    The column `latest`, if there is one, is no count: it keeps the larger of both values.
     """
     if rows:
         statement = _upsert_sums(connection.dialect.name, table, tuple(rows[0]), latest)
@@ -102,7 +102,7 @@ def _kept(table: Table, insert: sqlite.Insert, name: str) -> ColumnElement[Any]:
 
 
 def _insert(database: str, table: Table) -> sqlite.Insert:
-    """Return the statement in the words of the database; they differ by nothing but the module."""
+    """Return the statement for this database; only the module differs."""
     if database == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a twentieth of all imports of a command
@@ -111,7 +111,7 @@ def _insert(database: str, table: Table) -> sqlite.Insert:
 
 
 class _AsciiLower(FunctionElement[str]):
-    """SQLite's `lower` knows no other letters; PostgreSQL's knows those of its collation."""
+    """Lower case of A to Z: SQLite's `lower` knows only these, PostgreSQL's has its collation."""
 
     type: TypeEngine[str] = Text()
     inherit_cache: bool | None = True
@@ -134,9 +134,9 @@ def holds_text(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
 
 
 def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a column's value as the planner finds no index for it: each row is read.
+    """Return a column's value such that the planner finds no index for it: each row is read.
 
-    Without statistics it would rather sort all rows of a network, or walk along all arrivals,
-    than go by the index that leads to few.
+    Without statistics it would rather sort all rows of a network, or read all arrivals, than use
+    the index that leads to few.
     """
     return UnaryExpression(column, operator=custom_op("+"), type_=column.type)

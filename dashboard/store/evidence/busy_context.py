@@ -1,6 +1,6 @@
-"""What the store knows around the moment when a network became busy.
+"""What the store knows about the time before a network became busy.
 
-Kept apart from `evidence.py`, so that what only reads of a hash need not import NumPy.
+Kept apart from `evidence.py`, so that whoever only reads about a hash need not import NumPy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SERIES: Final = {
 def read_busy_context(
     connection: Connection, network_id: NetworkId, grounds: FeeGrounds, at: datetime
 ) -> BusyContext:
-    """Read how fees moved until that moment, and spells before; the same whenever it is asked."""
+    """Read how fees moved until that moment, and earlier spells; the same whenever it is asked."""
     between = ChartRange(at - _SHOWN, at, _STEP)
     steps = fee_steps(connection, network_id, SERIES[grounds.signal], between)
     return BusyContext(
@@ -61,14 +61,14 @@ def read_busy_context(
 def read_usual_spells(
     connection: Connection, network_id: NetworkId, at: datetime
 ) -> UsualSpells | None:
-    """Read how long busy spells last that begin at this hour; None where too few are known."""
+    """Read how long busy spells last that begin at this hour; None if too few are known."""
     return usual_spells(spells_between(connection, network_id, at - USUAL_WINDOW, at), at)
 
 
 def read_busy_time(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> BusyTime:
-    """Read the busy spells of a time and its watched part, which give the busy share.
+    """Read the busy spells of a period and how much of it was watched, for the busy share.
 
     The watched part is None for a network that has only a history.
     """
@@ -81,7 +81,7 @@ def read_busy_time(
 def read_usual_fee(
     connection: Connection, network_id: NetworkId, series: FeeSeries, at: datetime
 ) -> UsualFee | None:
-    """Read what a fee usually is at this hour of the day; None where too few days are known."""
+    """Read what a fee usually is at this hour of the day; None if too few days are known."""
     hour = RollupLevel.HOUR.begin_of(milliseconds_of(at))
     before = [hour - day * RollupLevel.DAY.length for day in range(1, USUAL_DAYS + 1)]
     key = SeriesKey(network_id, series)

@@ -40,10 +40,10 @@ from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import notifications, outbox
 
 _SPACE: Final = UUID("5b0c7f0e-6a3d-4c1c-9d35-0a1f6f1a7d52")
-"""Names the ids of digests: each recipient and moment has one."""
+"""The namespace of digest ids: each recipient and moment has one."""
 
 _LONGEST: Final = timedelta(days=31)
-"""The longest time that a digest covers, if no worker ran for long."""
+"""The longest period that a digest covers, if no worker ran for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class DueDigest:
 def due_digests(
     connection: Connection, directory: RecipientDirectory, now: datetime
 ) -> list[DueDigest]:
-    """Return the digests that came up and were not made yet: the latest of each recipient."""
+    """Return the digests that are due and not made yet: the latest of each recipient."""
     known = digested_until(connection)
     return [each for each in _wanted(directory, now) if _is_due(known.get(each.recipient), each)]
 
@@ -71,10 +71,10 @@ def make_digest(
     now: datetime,
     domain: str,
 ) -> bool:
-    """Notify of all since the digest before; False if there is nothing to make.
+    """Notify of everything since the digest before; False if there is nothing to make.
 
-    The first time that a recipient wants digests only begins the time of the next one. To whom
-    nothing may be sent, what happened meanwhile is not sent later either.
+    The first time that a recipient wants digests, only the period of the next one begins. If
+    nothing may be sent to a recipient, what happened meanwhile is not sent later either.
     """
     before = digested_until(connection, due.recipient).get(due.recipient)
     if not _is_due(before, due):
@@ -96,7 +96,7 @@ def read_digest(
     *,
     is_weekly: bool,
 ) -> DigestGrounds:
-    """Return what happened in a time, in the figures that pages show."""
+    """Return what happened in a period, in the figures that pages show."""
     counts = open_counts(connection)
     return DigestGrounds(
         since,
@@ -159,7 +159,7 @@ def _notify(
 def _record(
     connection: Connection, due: DueDigest, grounds: DigestGrounds, now: datetime
 ) -> tuple[UUID, int]:
-    """Store what is notified of, with its place in the outbox, from which it is taken already."""
+    """Store what is notified of, with its place in the outbox, already taken from it."""
     recipient, subject = due.recipient, Subject(SubjectKind.DIGEST, INSTALLATION)
     name = f"{recipient.channel}:{recipient.address}:{due.until.isoformat()}"
     transition_id = uuid5(_SPACE, name)

@@ -1,4 +1,4 @@
-"""All that is stored about a hash, or about a change that a message names."""
+"""Everything that is stored about a hash, or about a change that a message names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def read_evidence_of_many(
 ) -> dict[TxHash, list[Evidence]]:
     """Return the evidence about each of these hashes on all networks, in order of their ids.
 
-    A network where one is not tracked, was never asked about and has no rejection is left out.
+    A network is left out if the hash is not tracked on it, was never asked about and has no
+    rejection.
     """
     ends, stored = follow_ups_among(connection, hashes), versions_among(connection, hashes)
     query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(hashes))
@@ -120,9 +121,9 @@ def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> li
 def sentences_among(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> Mapping[tuple[TxHash, NetworkId], str]:
-    """Return the sentence of what endpoints say of each hash on each network, where there is one.
+    """Return the sentence about what endpoints say of each hash on each network, if there is one.
 
-    It is that of look-ups and messages: a receipt that is known outweighs claims.
+    Look-ups and messages show the same sentence: a known receipt outweighs claims.
     """
     said = statements_among(connection, list(dict.fromkeys(hashes)))
     ends: dict[TxHash, dict[NetworkId, FollowUp]] = {}
@@ -151,7 +152,7 @@ def with_statements(
 
 
 def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedChange:
-    """Return a changed record with the one before, if that is still kept."""
+    """Return a changed record with the one before, if that is still stored."""
     if not change.is_changed_record:
         return change
     return replace(change, previous=_previous(connection, change.transition))

@@ -38,7 +38,7 @@ class UnsavedAnswers:
 
 
 class AnswersNotSaved(StoreUnavailable):
-    """Networks answered, and the store could not save all of their answers."""
+    """Networks answered, but the store could not save all of their answers."""
 
     def __init__(self, unsaved: Sequence[UnsavedAnswers]) -> None:
         super().__init__(str(unsaved[0].why))
@@ -54,7 +54,7 @@ def record_poll(
 ) -> dict[int, PollResult]:
     """Record the answers about all hashes of these cohorts; return the result of each cohort.
 
-    The hashes of a cohort that got another result are in a new cohort afterwards.
+    Hashes of a cohort that got another result are in a new cohort afterwards.
     """
     by_hash = {answer.tx_hash: answer for answer in not_null(answers)}
     results = record_poll_results(connection, network_id, asked_at, polled, by_hash)
@@ -69,7 +69,7 @@ def leave_changed(
     groups: Sequence[Cohort],
     answers: Sequence[ExclusionAnswer],
 ) -> list[Cohort]:
-    """Let cohorts leave their groups whose result differs now; return them, to be recorded alone.
+    """Take cohorts out of their groups if their result differs now; return them, to record alone.
 
     If only some hashes of a cohort have another result, it is returned with these alone.
     """
@@ -95,8 +95,8 @@ def record_lookup(
 ) -> None:
     """Record answers about any hashes, tracked or not; the caller saves rejections.
 
-    Only a poll asks again, so only its failures show that the network does not answer; any answer
-    shows that it does.
+    Only a poll asks again, so only failures of a poll show that the network does not answer; any
+    answer shows that it does.
     """
     by_hash = {answer.tx_hash: answer for answer in answers}
     tracked = cohorts_among(connection, network_id, list(by_hash))
@@ -112,7 +112,7 @@ def record_lookup(
 def cohorts_among(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> list[Cohort]:
-    """Return the cohorts of the hashes, each with these hashes alone."""
+    """Return the cohorts of these hashes, each with these hashes alone."""
     column, watched = tracked_hashes.c, watched_cohorts.c
     found: defaultdict[tuple[int, bool, int, bool], list[TxHash]] = defaultdict(list)
     for some in portions(hashes):
@@ -138,7 +138,7 @@ def _note_network(
     asked_at: datetime,
     answers: Sequence[ExclusionAnswer],
 ) -> None:
-    """Note whether the network answers at all: one answer shows that it does."""
+    """Record whether the network answers at all: one answer shows that it does."""
     operation = Operation.EXCLUSION_STATUS
     failures = [each.failure for each in not_null(answers) if each.failure is not None]
     if len(failures) < len(answers):
@@ -153,7 +153,7 @@ def save_reports(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> list[SaveStatus]:
-    """Save what nodes report, in this order; the same reason for the same hash changes nothing.
+    """Save what nodes report, in this order; a known reason for a known hash changes nothing.
 
     A version that was polled before it was reported is marked as reported.
     """

@@ -1,9 +1,9 @@
-"""Backfill: which base fees of a history no poll saw, and the time they probably had.
+"""Backfill: the base fees of a history that no poll saw, and the time they probably had.
 
-A poll sees one block, while others come and go; `baseFeeHistory` has each. It names neither
-blocks nor times, so the times are counted back from the answer. Successive answers are aligned, so
-that each block gives one value at most; values that polls saw are found among them by fee, time
-and order, and are left out. If two answers overlap in more than one way, as on a flat chain, only
+A poll sees one block, while others come and go; `baseFeeHistory` has each. It names neither blocks
+nor times, so the times are counted back from the answer. Successive answers are aligned, so that
+each block gives one value at most; values that polls saw are found among them by fee, time and
+order, and are left out. If two answers overlap in more than one way, as on a flat chain, only
 blocks on which every alignment agrees are filled in.
 """
 
@@ -23,10 +23,11 @@ from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 _BLOCKS_OFF: Final = 2
 _DRIFT: Final = 4
-"""A probable time is off by some blocks, and by one part in so many of its age: no pace is even."""
+"""A probable time is off by some blocks, and by this fraction of its age: blocks are not regular.
+"""
 
 _SLOWEST: Final = 2
-"""A mean time between blocks that is longer, in usual ones, is no pace: the chain stood still."""
+"""Usual block times: if the mean time between blocks is longer, the chain stood still."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _KNOWN: Final = (
@@ -44,7 +45,7 @@ class BaseFeeHistory(NamedTuple):
 
 
 class DatedFee(NamedTuple):
-    """A base fee, and when it was seen or probably held."""
+    """A base fee, and when it was seen or probably applied."""
 
     at: datetime
     base_fee: Wei
@@ -83,8 +84,8 @@ def _dated_fees(
 ) -> Iterator[DatedFee]:
     """Yield the base fees that may be placed, oldest first, and their times.
 
-    If the answer fits onto the earlier one in one way, they belong to the blocks that came since.
-    If it does not fit, they are all of the answer, the oldest first as the gas API sends them.
+    If the answer fits the earlier one in one way, they belong to the blocks that came since. If it
+    does not fit, they are all of the answer, the oldest first as the gas API sends them.
     """
     fees, asked_at, _ = answer
     found: list[HistoryOverlap] = []
@@ -128,8 +129,8 @@ def unobserved(
 ) -> Iterator[DatedFee]:
     """Yield the fees of a history that were not seen; both are in order of time.
 
-    What was seen is that block of its fee whose time is nearest, and not newer than the block that
-    was seen next.
+    An observed fee is the block with that fee whose time is nearest, and which is not newer than
+    the block that was seen next.
     """
     times = [each.at for each in dated]
     is_seen, newest = [False] * len(dated), len(dated)
@@ -148,12 +149,12 @@ def unobserved(
 
 
 def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
-    """Return how far a probable time of this age may be off."""
+    """Return how wrong a probable time of this age may be."""
     return _BLOCKS_OFF * block_time + max(age, timedelta()) / _DRIFT
 
 
 def _at_distinct_times(values: Iterable[DatedFee], taken: set[datetime]) -> Iterator[DatedFee]:
-    """Yield each value at its own time: a moment earlier if another value has that time."""
+    """Yield each value at a time of its own: a moment earlier if another value has that time."""
     for at, base_fee in values:
         own = at
         while own in taken:

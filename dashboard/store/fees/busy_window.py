@@ -22,7 +22,7 @@ from dashboard.store.schema import busy_spells
 from dashboard.store.schema.columns import columns_of, milliseconds_of
 
 _FAR: Final = 10
-"""A window that moves by more than this part of its length is read again: that costs less."""
+"""If a window moves by more than this part of its length, reading it again costs less."""
 
 
 _WITHIN: Final = "{0.at} BETWEEN ? AND ?"
@@ -54,10 +54,10 @@ class RollingFees:
         self._held: _Held | None = None
 
     def read(self, connection: Connection, now: datetime) -> RankedFees:
-        """Return the stored fees from `length` before `now` to now, both included.
+        """Return the stored fees from `length` before `now` to now, both inclusive.
 
-        In a transaction that writes, what it saved before must have been noted. The fees are
-        valid until the next call.
+        In a transaction that writes, call `note` first with what it saved. The fees are valid until
+        the next call.
         """
         until = milliseconds_of(now)
         since = until - self._length
@@ -73,7 +73,7 @@ class RollingFees:
         return held.ranked
 
     def note(self, saved: Sequence[SavedFee]) -> None:
-        """Take in what the transaction under way saved."""
+        """Add what the open transaction saved."""
         if self._held is None:
             return
         try:
@@ -83,11 +83,11 @@ class RollingFees:
             self.reset()
 
     def reset(self) -> None:
-        """Hold nothing, so that the next call reads the store."""
+        """Forget everything, so that the next call reads the store."""
         self._held = None
 
     def _read(self, connection: Connection, since: int, until: int, last_token: int) -> _Held:
-        """Read all, and as far ahead of `until`, for a clock that was set back since."""
+        """Read everything, and as far ahead of `until`, since the clock may have been set back."""
         horizon, ranked = until + self._length, RankedFees()
         parts = []
         for is_estimated, place in enumerate(PLACES[self._series]):
@@ -108,16 +108,16 @@ def _apply(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
 
 
 def _can_advance(held: _Held, since: int, until: int) -> bool:
-    """Whether the time went on, and neither far nor beyond what is held."""
+    """Whether the time moved forward, not far, and not beyond what is in memory."""
     part = held.parts[0]
     step = since - part.since
     return 0 <= step <= (until - since) // _FAR and until <= held.horizon
 
 
 class BusyWindow:
-    """What a worker concludes busyness from: base fees and medium priority fees of a network.
+    """The fees from which a worker concludes whether a network is busy: base and medium priority.
 
-    The window moves with each poll. What saves fees is enclosed in `transaction`.
+    The window moves with each poll. Whatever saves fees is enclosed in `transaction`.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class BusyWindow:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Enclose a transaction: unless this ends well, nothing of it is held."""
+        """Enclose a transaction: unless it ends well, everything in memory is forgotten."""
         with self._one_at_a_time:
             try:
                 yield
@@ -141,7 +141,7 @@ class BusyWindow:
                 raise
 
     def note(self, saved: SavedFees) -> None:
-        """Take in what the transaction under way saved."""
+        """Add what the open transaction saved."""
         self._base_fees.note(saved.get(FeeSeries.ESTIMATED_BASE_FEE, ()))
         self._priority_fees.note(saved.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))
 
@@ -154,7 +154,7 @@ class BusyWindow:
 
 
 def save_spell(connection: Connection, transition: Transition) -> None:
-    """Save the spell that a transition of busyness begins, or the end of the one that it ends."""
+    """Save the busy spell that a transition begins, or the end of the spell that it ends."""
     network_id, at = transition.subject.network_id, transition.began_at
     if transition.after is State.BUSY:
         save_spells(connection, network_id, [Spell(at)])
@@ -168,7 +168,7 @@ def save_spell(connection: Connection, transition: Transition) -> None:
 
 
 def save_spells(connection: Connection, network_id: NetworkId, spells: Iterable[Spell]) -> None:
-    """Save spells of a network; one that begins when another does is left out."""
+    """Save spells of a network; a spell that begins together with a stored one is left out."""
     rows = [columns_of(busy_spells, each, network_id=network_id) for each in spells]
     insert_all_new(connection, busy_spells, rows)
 
@@ -176,7 +176,7 @@ def save_spells(connection: Connection, network_id: NetworkId, spells: Iterable[
 def spells_between(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> list[Spell]:
-    """Return the busy spells that overlap a time, oldest first, each whole."""
+    """Return the busy spells that overlap a period, oldest first, each uncut."""
     column = busy_spells.c
     last = select(func.max(column.begins_at)).where(
         column.network_id == network_id, column.begins_at <= since

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dashboard.domain.fees.gas import PARTS, PARTS_BITS
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-"""Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""
+"""Fees in wei, which fit into 64 bits, or times in milliseconds since the epoch."""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
@@ -32,7 +32,7 @@ class Histograms:
 
     @classmethod
     def decode(cls, blobs: Sequence[bytes]) -> Self:
-        """Read many; what cannot be read counts nothing."""
+        """Decode many; one that cannot be read counts nothing."""
         lengths = np.array([len(each) for each in blobs], np.int64)
         octets = np.frombuffer(b"".join(blobs), np.uint8).astype(np.int64)
         begins = np.append(0, np.cumsum(lengths))[:-1]
@@ -56,7 +56,7 @@ class Histograms:
         return cls(owners[is_counted], parts[is_counted], counts[is_counted])
 
     def regrouped(self, owner_of: Integers) -> Histograms:
-        """Give each part to another owner; the parts of one are added up when they are compared."""
+        """Give each part to another owner; parts of the same owner are added when compared."""
         return Histograms(owner_of[self.owners], self.parts, self.counts)
 
     def merged(self) -> Histograms:
@@ -79,13 +79,13 @@ class Histograms:
         )
 
     def chosen(self, is_chosen: Flags) -> Histograms:
-        """Return the entries of some owners, which move up."""
+        """Return the entries of some owners, which are renumbered."""
         is_kept = is_chosen[self.owners]
         places = np.cumsum(is_chosen) - 1
         return Histograms(places[self.owners[is_kept]], self.parts[is_kept], self.counts[is_kept])
 
     def holds(self, other: Histograms) -> bool:
-        """Whether all that the other one counted can be among this, each of one owner."""
+        """Whether everything that the other one counted can be among this one, owner by owner."""
         of_all = 1 << _PART_BITS
         ours, theirs = (summed(each.parts, each.counts, of_all) for each in (self, other))
         return bool((ours >= theirs).all())
@@ -96,12 +96,12 @@ class Histograms:
         return sums
 
     def columns(self) -> HistogramColumns:
-        """Return those of owners that count something; each part is there once."""
+        """Return the owners that count something in columns; each part occurs once."""
         starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
         return HistogramColumns(starts, self.parts, self.counts)
 
     def quantile(self, percent: int, many: int) -> Integers:
-        """Return the percentile of each of so many owners, 0 of those that count nothing."""
+        """Return the percentile of each of so many owners, 0 for those that count nothing."""
         found = np.zeros(many, np.int64)
         if len(self.owners):
             counted = self.columns()
@@ -129,7 +129,7 @@ class HistogramColumns:
     counts: Integers
 
     def quantile(self, percent: int) -> Integers:
-        """Return the nearest-rank percentile of each, at most 1/128 off the exact one."""
+        """Return the nearest-rank percentile of each, within 1/128 of the exact one."""
         passed = np.cumsum(self.counts)
         before = np.append(0, passed)[self.starts]
         totals = np.add.reduceat(self.counts, self.starts)
@@ -137,7 +137,7 @@ class HistogramColumns:
         return _middles(self.parts[np.searchsorted(passed, before + ranks)])
 
     def encode(self) -> list[bytes]:
-        """Write each: the width of a count, then parts, ascending, then counts."""
+        """Encode each: the width of a count, then parts, ascending, then counts."""
         lengths = np.diff(self.starts, append=len(self.parts))
         largest = np.maximum.reduceat(self.counts, self.starts)
         widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
@@ -164,7 +164,7 @@ def _write_numbers(
 
 
 def parts_of(fees: Integers) -> Integers:
-    """Return the number of the part that each is counted in; larger fees have larger ones."""
+    """Return the number of the part in which each fee is counted; it rises with the fee."""
     bits = np.frexp(fees.astype(np.float64))[1].astype(np.int64)
     bits -= fees >> np.maximum(bits - 1, 0) == 0  # a float may round up to the next power of two
     shifts = np.maximum(0, bits - PARTS_BITS - 1)
@@ -172,7 +172,7 @@ def parts_of(fees: Integers) -> Integers:
 
 
 def _middles(parts: Integers) -> Integers:
-    """Return the fee that stands for all of each part, at most 1/128 away from any."""
+    """Return the fee that stands for all fees of each part, within 1/128 of any."""
     shifts = np.maximum(0, (parts >> PARTS_BITS) - 1)
     lowest = (parts - shifts * PARTS) << shifts
     middles: Integers = lowest + (np.left_shift(1, shifts) >> 1)

@@ -1,4 +1,4 @@
-"""Put a history of fees into a store at once: observations, or years straight as roll-ups."""
+"""Import a history of fees at once: as observations, or years of it directly as roll-ups."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _DAYS_AT_ONCE: Final = 16
 def import_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
     """Save suggested fees, percentiles and thresholds; known ones do not change.
 
-    A minute is also known if only its roll-up is kept. Unlike a poll, these fees do not say who
-    answers at present. A worker that holds fees in memory reads them again.
+    A minute is also known if only its roll-up is kept. Unlike a poll, these fees do not say which
+    source answers at present. A worker that holds fees in memory reads them again.
     """
     next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
@@ -71,7 +71,7 @@ def import_gas_history(connection: Connection, observations: Sequence[GasObserva
 def _rows_without_estimates(
     connection: Connection, network_id: NetworkId, observations: Sequence[GasObservation]
 ) -> list[dict[str, Any]]:
-    """Return the rows of suggested fees of whose time no base fee was estimated."""
+    """Return the rows of suggested fees at whose time no base fee was estimated."""
     rows = [row for row in map(suggested_row, observations) if row is not None]
     times = [row["asked_at"] for row in rows]
     if not times:
@@ -87,7 +87,7 @@ def _rows_without_estimates(
 def _insert_missing(
     connection: Connection, key: SeriesKey, table: Table, rows: Sequence[dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
-    """Insert those rows, all of one series, of whose time nothing is known; return them."""
+    """Insert the rows, all of one series, at whose time nothing is known; return them."""
     if not rows:
         return {}
     asked_at = table.c.asked_at
@@ -110,7 +110,7 @@ def _insert_missing(
 def _purged_times(
     connection: Connection, key: SeriesKey, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
-    """Return the times in a minute or hour of which only roll-ups are kept."""
+    """Return the times that lie in a minute or hour of which only roll-ups are kept."""
     since, until = (
         RollupLevel.HOUR.begin_of(min(times)),
         RollupLevel.HOUR.begin_of(max(times)) + RollupLevel.HOUR.length,
@@ -129,7 +129,7 @@ def _purged_times(
 
 
 def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when fees of a network were first answered, leaving out those of a demo history."""
+    """Return when fees of a network were first answered, not counting a demo history."""
     seen = suggested_gas_fees.c
     query = select(func.min(seen.asked_at)).where(
         seen.network_id == network_id, seen.source != GasSource.DEMO_HISTORY
@@ -139,7 +139,7 @@ def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime
 
 
 def other_networks(connection: Connection, known: Sequence[NetworkId]) -> list[NetworkId]:
-    """Return one network, at most, of each kind of data that the store holds of others.
+    """Return at most one other network for each kind of data that the store has of one.
 
     `known` are consecutive, the first one first.
     """
@@ -172,7 +172,7 @@ def import_fee_years(
 def _missing_days(
     connection: Connection, key: SeriesKey, at: Integers
 ) -> Iterator[tuple[int, int]]:
-    """Yield where in `at` stretches of days begin and end that are unknown, few days at a time."""
+    """Yield begin and end, within `at`, of stretches of unknown days, a few days at a time."""
     if not len(at):
         return
     begins = at - at % RollupLevel.DAY.length

@@ -1,4 +1,4 @@
-"""Read the gas of a network: the latest answers, and who gave them."""
+"""Read the gas of a network: the latest answers, and which source gave them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Dated(Generic[T]):
 class LatestGas:
     """The last answer to each question, None if there never was one, and what fails now.
 
-    `recent` are the bounds of the base fees of a time that ends with the last answer.
+    `recent` are the bounds of the base fees of a period that ends with the last answer.
     """
 
     suggested_gas_fees: Dated[SuggestedGasFees] | None = None
@@ -56,8 +56,8 @@ class LatestGas:
 def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:
     """Return what is known of a network's fees, each with its own age.
 
-    What is dated after `now` is ignored: it was stored by a clock that was ahead, and would
-    look fresh until the time it names.
+    Anything dated after `now` is ignored: a clock that was ahead stored it, and it would look fresh
+    until that time.
     """
     return latest_gas_of(connection, [network_id], now)[network_id]
 
@@ -68,9 +68,9 @@ def latest_gas_of(
     now: datetime,
     window: timedelta | None = None,
 ) -> dict[NetworkId, LatestGas]:
-    """Return the same of several networks, in few statements, however many these are.
+    """Return the same of several networks, in a few statements, however many networks there are.
 
-    With a `window`, `recent` covers that time, and histories, which are long, are left out.
+    With a `window`, `recent` covers that period, and histories, which are long, are left out.
     """
     if not network_ids:
         return {}

@@ -1,4 +1,4 @@
-"""Fees as arrays: stored roll-ups made, changed and checked, and the steps that a chart shows."""
+"""Roll-ups of fees as arrays: built, changed, checked, and combined into the steps of a chart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RollupArrays:
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> Self:
-        """Take rows with all columns; without the last, the histograms count nothing."""
+        """Read rows with all columns; without the last column, the histograms count nothing."""
         columns: list[Any] = list(zip(*rows, strict=True))[3:] or [()] * 13
         begins, first, last, lowest, highest = map(_integers, columns[:5])
         totals = [int.from_bytes(each, "big") for each in columns[5]]
@@ -65,7 +65,7 @@ class RollupArrays:
 
     @classmethod
     def of_values(cls, at: Integers, fees: Integers, estimated: Integers | None = None) -> Self:
-        """Take fees in wei by time in milliseconds, strictly ascending."""
+        """Roll up single fees in wei by time in milliseconds, strictly ascending."""
         zeros = np.zeros_like(at)
         return cls(
             begins=at,
@@ -85,7 +85,7 @@ class RollupArrays:
 
     @classmethod
     def of_saved(cls, saved: Sequence[SavedFee]) -> Self:
-        """Take what fees add to a roll-up that holds those which they replaced."""
+        """Roll up what fees add to a roll-up that already counts the fees which they replaced."""
         values = cls.of_fees([each.fee for each in saved])
         old = [(place, each) for place, (_, each) in enumerate(saved) if each is not None]
         places = _integers([place for place, _ in old])
@@ -107,7 +107,7 @@ class RollupArrays:
         return len(self.begins)
 
     def inconsistent(self, level: RollupLevel) -> Integers:
-        """Return when those begin that contradict themselves."""
+        """Return when the roll-ups begin that contradict themselves."""
         lasts_to = self.begins + level.length
         wrong = (self.begins % level.length != 0) | (self.seen < 1) | (self.gap < 0)
         wrong |= (self.first < self.begins) | (self.last < self.first) | (self.last >= lasts_to)
@@ -148,7 +148,7 @@ class RollupArrays:
         return dataclasses.replace(self, median=median, p90=p90, histograms=histograms)
 
     def rolled_up(self, length: int) -> Self:
-        """Roll up by so many milliseconds; of parts that overlap, gaps count as they were apart."""
+        """Roll up by so many milliseconds; if parts overlap, gaps count as before."""
         if not len(self):
             return self
         begins = self.begins - self.begins % length
@@ -180,7 +180,7 @@ class RollupArrays:
         return dataclasses.replace(self, **columns, histograms=self.histograms.chosen(is_chosen))
 
     def updated(self, level: RollupLevel, changed: RollupArrays) -> RollupArrays:
-        """Return these with changed ones in their places."""
+        """Return these with the changed ones in their places."""
         kept = self.chosen(~np.isin(self.begins, changed.begins))
         return joined(level, kept, changed)
 
@@ -212,8 +212,8 @@ def with_newer_fees(
 ) -> list[Row]:
     """Return rows with a newer fee added to each, as `rolled_up` would.
 
-    Where there is no row, or the fee is beyond what the row covers, a row of the fee alone begins.
-    Keys, of network, series and level, tell which each is.
+    If there is no row, or the fee is later than what the row covers, a new row begins with it. Keys
+    of network, series and level tell which is which.
     """
     begins = [RollupLevel(key[2]).begin_of(fee.at) for key, fee in zip(keys, fees, strict=True)]
     covers = [row is not None and row[3] == begin for row, begin in zip(rows, begins, strict=True)]
@@ -267,7 +267,7 @@ def changed_rollups(
 def without_purged(
     changed: RollupArrays, minutes: RollupArrays, hours: RollupArrays
 ) -> RollupArrays:
-    """Leave out minutes that are missing because they are kept no longer, as others of the hour."""
+    """Leave out minutes that were purged, as other minutes of the same hour were."""
     counted = _seen_in(hours.begins, RollupLevel.HOUR, minutes)
     is_new = ~np.isin(changed.begins, minutes.begins)
     hour_of = changed.begins - changed.begins % RollupLevel.HOUR.length
@@ -275,7 +275,7 @@ def without_purged(
 
 
 def _seen_in(touched: Integers, level: RollupLevel, rollups: RollupArrays) -> Integers:
-    """Return how many values there are of each of these times."""
+    """Return how many values each of these periods has."""
     begins = rollups.begins - rollups.begins % level.length
     places = np.searchsorted(touched, begins)
     is_touched = np.isin(begins, touched)

@@ -95,7 +95,7 @@ def _append(
 
 
 def _is_newer(fee: TimedFee, newest: Mapping[RollupLevel, Row]) -> bool:
-    """Whether a fee is newer than the newest roll-up of each level, which end at the same one."""
+    """Whether a fee is newer than the newest roll-up of each level, which all end together."""
     last_at = {row[_LAST_AT] for row in newest.values()}
     is_whole = len(newest) == len(RollupLevel) and len(last_at) == 1
     return not newest or (is_whole and fee.at > max(last_at))
@@ -132,7 +132,7 @@ def _write(
 
 
 def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
-    """Write rows with all columns, each in the place of the one that covers the same time."""
+    """Write rows with all columns, each replacing the row of the same period."""
     write_rows(connection, _PUT, list(rows))
 
 
@@ -146,7 +146,7 @@ def rows_between(
 def first_begin_after(
     connection: Connection, key: SeriesKey, level: RollupLevel, at: int = -(2**63)
 ) -> int | None:
-    """Return when the first roll-up of a level begins that begins at or after a time."""
+    """Return when the first roll-up of a level begins at or after a time."""
     for (found,) in _select(connection, _BEGIN_AFTER, key, level, (at,)):
         return int(found)
     return None
@@ -191,10 +191,10 @@ def medians_between(
 def line_between(
     connection: Connection, key: SeriesKey, since: int, until: int, step: int
 ) -> list[Row]:
-    """Return a fee for a small line: number of the step since 1970, mean of its minutes.
+    """Return a fee for a sparkline: number of the step since 1970, mean of its minutes.
 
-    The database adds the minutes up: for a day that takes half a millisecond. Of a step of which
-    no minute is kept there is no row.
+    The database adds up the minutes: for a day that takes half a millisecond. A step without
+    minutes has no row.
     """
     span = (step, key.network_id, int(key.series), int(RollupLevel.MINUTE), since, until)
     return read_rows(connection, _LINE, span)
@@ -209,7 +209,7 @@ def last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | N
 
 
 def first_at(connection: Connection, key: SeriesKey) -> int | None:
-    """Return when the first value was of which a roll-up is kept."""
+    """Return the time of the first value in the stored roll-ups."""
     for (found,) in _select(connection, _FIRST, key, RollupLevel.DAY, ()):
         return int(found)
     return None
@@ -226,7 +226,7 @@ def read_rollups(
 ) -> RollupArrays:
     """Return the roll-ups that begin at or after `since` and before `until`, oldest first.
 
-    Without histograms, which are most of what is read, they cannot be rolled up further.
+    Without histograms, which are most of the data, they cannot be rolled up further.
     """
     columns = _COLUMNS if with_histograms else _WITHOUT_HISTOGRAM
     rows = _select(connection, f"SELECT {columns} {_BETWEEN}", key, level, (since, until))

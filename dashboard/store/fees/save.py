@@ -1,4 +1,4 @@
-"""Save what one gas poll saw; of two fees for one moment, that of the better source is kept."""
+"""Save what one gas poll saw; of two fees for one moment, the one from the better source stays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SUGGESTED: Final = (
     FeeSeries.ESTIMATED_BASE_FEE,
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
 )
-"""What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
+"""The series of `suggestedGasFees` that are rolled up; each is in the column of its name."""
 
 _DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
@@ -51,10 +51,10 @@ def save_gas(
     """Save what one poll saw and what failed; return the fees that are stored now.
 
     With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. An answer of the
-    node does not end a failure of the gas API. If two answers are dated the same, the better
-    source wins; of equal sources, the first. Roll-ups are right when this returns.
-    Measured on SQLite: 2.2 ms of CPU for four fees, half of it for their roll-ups; 5 ms with a
-    history of the last minute, 10 ms with one of ten.
+    node does not end a failure of the gas API. If two answers have the same time, the better source
+    wins; of equal sources, the first. Roll-ups are right when this returns. Measured on SQLite: 2.2
+    ms of CPU for four fees, half of it for their roll-ups; 5 ms with a history of the last minute,
+    10 ms with one of ten.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     saved = defaultdict[FeeSeries, list[SavedFee]](list)
@@ -72,7 +72,7 @@ def save_gas(
 
 
 def _answered(observation: GasObservation) -> list[Operation]:
-    """Return the operations that were answered, without those for which a node stood in."""
+    """Return the operations that were answered, without those for which a node answered."""
     return [
         each
         for each in FEE_OPERATIONS
@@ -95,7 +95,7 @@ def _save_percentiles(
 def _save_history(
     connection: Connection, observation: GasObservation, block_time: timedelta | None
 ) -> dict[FeeSeries, list[SavedFee]]:
-    """Fill gaps by a history, then keep it: the next one is compared with it."""
+    """Fill gaps from a history, then store it for comparison with the next one."""
     network_id, asked_at = observation.network_id, observation.asked_at
     base_fees, fees = observation.base_fee_history or (), observation.suggested_gas_fees
     saved = {}
@@ -169,7 +169,7 @@ def percentile_rows(observation: GasObservation) -> Iterator[tuple[Operation, di
 def _insert_or_replace(
     connection: Connection, table: Table, row: Mapping[str, Any]
 ) -> tuple[bool, RowMapping | None]:
-    """Insert a row, or replace one from a worse source; return whether, and the one before."""
+    """Insert a row, or replace one from a worse source; return whether, and the row before."""
     if insert_new(connection, table, row):
         return True, None
     same = (column == row[column.name] for column in table.primary_key)
@@ -183,7 +183,7 @@ def _insert_or_replace(
 def _delete_estimate(
     connection: Connection, network_id: NetworkId, at: int
 ) -> dict[FeeSeries, TimedFee]:
-    """Delete the base fee that was only estimated to be of this moment; return it by series."""
+    """Delete the base fee that was only estimated for this moment; return it by series."""
     for (fee,) in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
         return {FeeSeries.ESTIMATED_BASE_FEE: TimedFee(at, fee, is_estimated=True)}
     return {}

@@ -1,9 +1,9 @@
-"""Series of fees for charts: steps of any stretch of time, read in a bounded number of rows.
+"""Series of fees for charts: steps of any period, read in a bounded number of rows.
 
-Steps of less than a minute are made of single values, longer ones of roll-ups of minutes, hours
-or days; a stretch that has too many of them gets longer steps than were asked for. Where
-the stretch begins or ends within a roll-up, what lies inside is read from finer ones, as far as
-these are kept. The newest roll-ups are never behind: they are saved together with the values.
+Steps of less than a minute are made of single values, longer ones of roll-ups of minutes, hours or
+days; if a period has too many of them, its steps become longer than what was asked for. If the
+period begins or ends within a roll-up, the part inside is read from finer ones, as far as these are
+kept. The newest roll-ups are never behind: they are saved together with the values.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class FeeStep(NamedTuple):
-    """What was seen of a fee during one step: so many `values`, and when the first and the last.
+    """What was seen of a fee during one step: how many `values`, the first time and the last.
 
     `mean` is for drawing only. `estimated` of the values have a time that is only probable.
-    `median` and `p90` (the 90th percentile) are at most 1/64 off. `longest_gap` is the longest
-    pause that ended in this step, as far as it began in the time that was asked for.
+    `median` and `p90` (the 90th percentile) are within 1/64 of the exact ones. `longest_gap` is the
+    longest pause that ended in this step, as far as it began in the period asked for.
     """
 
     first_at: datetime
@@ -111,7 +111,7 @@ class FeeSteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeeMeans:
-    """Means of a fee by steps, oldest first: when the first and last of so many `values` came."""
+    """Means of a fee by steps, oldest first, each with its first and last time and `values`."""
 
     first_at: Integers
     last_at: Integers
@@ -129,7 +129,7 @@ class FeeMeans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeePercentiles:
-    """Percentiles or thresholds as they were asked for, oldest first."""
+    """Percentiles or thresholds as answered, oldest first."""
 
     asked_at: Integers
     fees: Integers
@@ -141,10 +141,10 @@ class FeePercentiles:
         return cls(integers(columns[0]), integers(columns[1]))
 
     def at(self, moments: Integers) -> Integers | None:
-        """Return the one that held at each moment, None if none was ever seen.
+        """Return the percentile that applied at each moment, None if none was ever seen.
 
-        The first also holds before itself: a percentile is asked for a moment after the fee that it
-        belongs to, and far more seldom.
+        The first one also applies before itself: a percentile is asked for a moment after the fee
+        that it belongs to, and far less often.
         """
         if not len(self.fees):
             return None
@@ -160,7 +160,7 @@ def _means_of(steps: RollupArrays) -> Floats:
 
 
 def integers(values: Iterable[int]) -> Integers:
-    """Make a column of numbers of 64 bits."""
+    """Make a column of 64-bit integers."""
     return np.fromiter(values, np.int64)
 
 
@@ -169,7 +169,7 @@ MOST_ROWS: Final = 4400
 
 
 class ChartRange(NamedTuple):
-    """The time that a series covers, both ends included, and the length of its steps."""
+    """The period that a series covers, both ends inclusive, and the length of its steps."""
 
     since: datetime
     until: datetime
@@ -189,7 +189,7 @@ class ChartRange(NamedTuple):
 def fee_steps(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeSteps:
-    """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
+    """Return what was seen of a fee, oldest first; steps without values are left out."""
     return FeeSteps.of(_steps(connection, SeriesKey(network_id, series), between))
 
 
@@ -206,7 +206,7 @@ def percentile_steps(
 ) -> FeePercentiles:
     """Return the last percentile or threshold of each step, oldest first.
 
-    The first one may be older than the time asked for: it still held when that began.
+    The first one may be older than the period: it still applied when the period began.
     """
     key = SeriesKey(network_id, PERCENTILES[operation])
     steps = _steps(connection, key, between, with_percentiles=False)
@@ -216,7 +216,7 @@ def percentile_steps(
 
 
 def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return the time of the oldest base fee of a network of which anything is kept."""
+    """Return the time of the oldest base fee of a network in what is kept."""
     found = first_at(connection, SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE))
     return None if found is None else moment_of(found)
 
@@ -228,7 +228,7 @@ def _steps(
     *,
     with_percentiles: bool = True,
 ) -> RollupArrays:
-    """Return a roll-up of each step; its percentiles are right only if they are wanted."""
+    """Return a roll-up of each step; its percentiles are only right if they are asked for."""
     window, length = between.window, between.length
     level = level_for(connection, key, window, length)
     if level is None:
@@ -255,13 +255,13 @@ def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | 
 
 
 class SeriesWindow(NamedTuple):
-    """A stretch of time in milliseconds: from `since` to before `until`."""
+    """A period in milliseconds: from `since` to before `until`."""
 
     since: int
     until: int
 
     def covers(self, rollups: RollupArrays) -> Flags:
-        """Whether each roll-up lies wholly in the window."""
+        """Whether each roll-up lies entirely in the window."""
         return (self.since <= rollups.first) & (rollups.last < self.until)
 
     def overlaps(self, rollups: RollupArrays) -> Flags:
@@ -272,10 +272,10 @@ class SeriesWindow(NamedTuple):
 def level_for(
     connection: Connection, key: SeriesKey, window: SeriesWindow, step: int
 ) -> RollupLevel | None:
-    """Return the level that makes up steps with few rows; None if single values do.
+    """Return the level whose roll-ups make up steps in few rows; None if single values do.
 
-    The level is longer than the step if the window would need too many rows, or begins before
-    finer data is kept.
+    The level is longer than the step if the window would need too many rows, or begins before finer
+    data is kept.
     """
     level = fitting_level(window, step)
     if level in {RollupLevel.HOUR, RollupLevel.DAY}:
@@ -294,7 +294,7 @@ def level_for(
 
 
 def fitting_level(window: SeriesWindow, step: int) -> RollupLevel | None:
-    """Return the level that makes up steps with few rows, None for a step below a minute."""
+    """Return the level whose roll-ups make up a step; None for a step below a minute."""
     fitting = [level for level in RollupLevel if step % level.length == 0]
     if not fitting and step < RollupLevel.MINUTE.length:
         return None
@@ -302,12 +302,12 @@ def fitting_level(window: SeriesWindow, step: int) -> RollupLevel | None:
 
 
 def whole_steps(level: RollupLevel, step: int) -> int:
-    """Return the length of a step that whole roll-ups make up: the one given, or the next."""
+    """Return the length of a step made of whole roll-ups: the given one, or the next longer."""
     return -(-step // level.length) * level.length
 
 
 def coarsen(window: SeriesWindow, level: RollupLevel) -> RollupLevel:
-    """Return the level, or the next longer one of which the stretch has few enough."""
+    """Return the level, or the next longer one with few enough roll-ups in the period."""
     stretch = window.until - window.since
     few = (each for each in RollupLevel if each >= level and stretch <= MOST_ROWS * each.length)
     return next(few, RollupLevel.DAY)
@@ -320,7 +320,7 @@ def _within(
     rollups: RollupArrays,
     window: SeriesWindow,
 ) -> RollupArrays:
-    """Return what of some roll-ups was seen in a stretch; those that its ends cut are opened."""
+    """Return what some roll-ups saw in a period; those that its ends cut are opened."""
     is_whole = window.covers(rollups)
     if is_whole.all():
         return rollups
@@ -338,10 +338,10 @@ def _opened(
     cut: RollupArrays,
     window: SeriesWindow,
 ) -> RollupArrays:
-    """Return what of one roll-up was seen in a stretch.
+    """Return what one roll-up saw in a period.
 
-    It is read from finer ones and, in the end, from single values. Where these are kept no longer,
-    the roll-up stays as it is.
+    It is read from finer roll-ups and, in the end, from single values. If these are no longer kept,
+    the roll-up is used whole.
     """
     since = int(cut.begins[0])
     until = since + level.length

@@ -1,6 +1,6 @@
-"""Single fees as stored: those of a time, the newest, the last before a moment.
+"""Single fees as stored: those of a period, the newest, the last before a moment.
 
-Read as bare numbers, since they are read by the thousand.
+Read as plain numbers, since they are read by the thousand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAME_NAMES: Final = (
 
 
 class FeePlace(NamedTuple):
-    """Where fees stand: of which table, at which times; `also` narrows its rows."""
+    """Where fees are stored: which columns of which table; `also` narrows the rows."""
 
     table: str
     at: str
@@ -40,7 +40,7 @@ class FeePlace(NamedTuple):
     also: str = ""
 
     def select(self, what: str, when: str) -> str:
-        """Select of one network; in `what` and `when`, ``{0.at}`` and ``{0.fee}`` are columns."""
+        """Select from one network; in `what` and `when`, ``{0.at}`` and ``{0.fee}`` are columns."""
         query = f"SELECT {what} FROM {{0.table}} WHERE network_id = ?{{0.also}} AND {when}"  # noqa: S608 - names of ours
         return query.format(self)
 
@@ -65,7 +65,7 @@ PLACES: Final = {
         for series, operation in _OPERATIONS.items()
     },
 }
-"""The places of each series; what is only estimated stands in the second one."""
+"""The places of each series; the second one has the fees that are only estimated."""
 
 _QUERIES: Final = {
     series: " UNION ALL ".join(
@@ -131,7 +131,7 @@ def fee_values(
 ) -> list[TimedFee]:
     """Return what was seen from `since` to before `until` (milliseconds), oldest first.
 
-    Of one moment, what is estimated comes first.
+    At the same moment, an estimated value comes first.
     """
     values: list[Any] = [key.network_id, since, until] * len(PLACES[key.series])
     return [
@@ -141,7 +141,7 @@ def fee_values(
 
 
 class FeeBounds(NamedTuple):
-    """How many fees there were, and the lowest and the highest; 0 if there were none."""
+    """How many fees there were, with the lowest and the highest; 0 if there were none."""
 
     many: int = 0
     lowest: Wei = Wei(0)
@@ -154,14 +154,14 @@ NO_FEES: Final = FeeBounds()
 def base_fee_bounds(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> FeeBounds:
-    """Return the bounds of the base fees of a time, both ends included."""
+    """Return the bounds of the base fees of a period, both ends inclusive."""
     span = (network_id, milliseconds_of(since), milliseconds_of(until))
     ((count, lowest, highest),) = read_rows(connection, _BOUNDS, span * 2)
     return FeeBounds(count, Wei(lowest), Wei(highest)) if count else NO_FEES
 
 
 class PolledFee(NamedTuple):
-    """A fee that a poll saw, and whether it was beyond a limit."""
+    """A fee that a poll saw, and whether it exceeded a limit."""
 
     value: JudgedValue
     fee: Wei
@@ -174,7 +174,7 @@ def fees_beside_limit(
     between: tuple[datetime, datetime],
     pause: timedelta,
 ) -> list[PolledFee]:
-    """Return the fees of a time, both ends included, at which anything changes; oldest first.
+    """Return the fees of a period, both ends inclusive, at which anything changes, oldest first.
 
     These are the first and the last one, each on another side of a limit than the one before, and
     each more than `pause` after it. The database compares them: a month has 200,000 or more.
@@ -204,7 +204,7 @@ def fees_beside_limit(
 def last_asked_at(
     connection: Connection, network_ids: Sequence[NetworkId], now: datetime
 ) -> list[tuple[NetworkId, int]]:
-    """Return when suggested fees were answered last, until now, of each network that has some."""
+    """Return when each network last had an answer with suggested fees, until now."""
     parts = (_LAST_ASKED.format(number) for number in range(len(network_ids)))
     values = [part for each in network_ids for part in (each, milliseconds_of(now))]
     found = read_rows(connection, " UNION ALL ".join(parts), values)
@@ -236,7 +236,7 @@ def latest_percentiles(
 
 
 def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
-    """Return the last percentile or threshold from before a time, as far as it is kept."""
+    """Return the last percentile or threshold before a time, if it is kept."""
     values = (key.network_id, str(_OPERATIONS[key.series]), at)
     for asked_at, fee in read_rows(connection, _LAST, values):
         return TimedFee(asked_at, fee)
@@ -244,7 +244,7 @@ def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> T
 
 
 def first_value_at(connection: Connection, key: SeriesKey, since: int = -_ALL) -> int | None:
-    """Return the time of the oldest single value that is kept from a time on."""
+    """Return the time of the oldest single value that is kept, from a time on."""
     values = [key.network_id, since] * len(PLACES[key.series])
     found = read_rows(connection, _FIRSTS[key.series], values)
     return min((at for (at,) in found if at is not None), default=None)
@@ -253,7 +253,7 @@ def first_value_at(connection: Connection, key: SeriesKey, since: int = -_ALL) -
 def priority_fee_window(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> RankedFees:
-    """Return the medium suggested priority fees of a time, both ends included."""
+    """Return the medium suggested priority fees of a period, both ends inclusive."""
     span = (network_id, milliseconds_of(since), milliseconds_of(until))
     return RankedFees(fee for (fee,) in read_rows(connection, _PRIORITY_FEES, span))
 
@@ -261,9 +261,9 @@ def priority_fee_window(
 def fees_answered_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
-    """Return when suggested fees were answered last, by any source.
+    """Return when any source last answered with suggested fees.
 
-    What is dated after `now` is passed over: it was stored by a clock that was ahead.
+    Anything dated after `now` is skipped: a clock that was ahead stored it.
     """
     seen = suggested_gas_fees.c
     query = select(seen.asked_at).where(seen.network_id == network_id, seen.asked_at <= now)
@@ -273,9 +273,9 @@ def fees_answered_at(
 def percentile_answered_by_api_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
-    """Return when one of the two was answered last by the preferred source, not by a node instead.
+    """Return when the preferred source, not a node in its place, last answered one of the two.
 
-    What is dated after `now` is passed over here as well.
+    Anything dated after `now` is skipped here as well.
     """
     column = fee_percentiles.c
     found = (
@@ -294,7 +294,7 @@ def percentile_answered_by_api_at(
 
 
 def _newest(connection: Connection, query: Select[Any]) -> datetime | None:
-    """Return the newest of the moments that a query selects, read off the end of its index."""
+    """Return the newest of the moments that a query selects, read from the end of its index."""
     (at,) = query.selected_columns
     found: datetime | None = connection.scalar(query.order_by(at.desc()).limit(1))
     return found

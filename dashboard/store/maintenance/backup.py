@@ -1,4 +1,4 @@
-"""Back a store up, while it is in use, into one file that is whole or is not there."""
+"""Back up a store while it is in use, into one file that is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Backup:
 def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
     """Copy a store as it is at one moment; others go on reading and writing it.
 
-    The file is one of SQLite, whatever the store is in. It is verified and on disk before it gets
-    its name. InputError where something has that name, or where the store itself lies, which others
-    write on; StoreError leaves nothing behind.
+    The file is a SQLite file, whatever the store is in. It is verified and on disk before it gets
+    its name. InputError if something has that name, or if it would be inside the store itself;
+    StoreError leaves nothing behind.
     """
     with finished_as(path, overwrites=overwrites) as unfinished:
         with store.read() as connection:
@@ -62,12 +62,12 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
 
 
 def path_in(folder: Path, at: datetime) -> Path:
-    """Return where a backup made at this time lies in a folder of backups."""
+    """Return the path of a backup made at this time in a folder of backups."""
     return folder / _NAME.format(at)
 
 
 def delete_oldest(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Delete the backups of a folder but the newest `keep`; return what was deleted."""
+    """Delete all backups of a folder except the newest `keep`; return what was deleted."""
     named = sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
     old = tuple(named[:-keep])
     for each in old:
@@ -121,7 +121,7 @@ def copy_before_upgrade(url: str) -> Path | None:
 def _copy_pages(database: SqliteFile, path: Path) -> None:
     """Let SQLite write every row into the file, which proves that each can be read.
 
-    It reads one moment for as long as that takes and waits for no writer, nor writers for it.
+    It reads one moment for as long as that takes, waits for no writer, and keeps none waiting.
     """
     try:
         own, _ = connect_to_read(lambda: sqlite3.connect(database.path), database.path.parent)
@@ -132,7 +132,7 @@ def _copy_pages(database: SqliteFile, path: Path) -> None:
 
 
 def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
-    """Name damage of the store; all else that can go wrong is the place of the copy."""
+    """Report damage as that of the store, every other error as that of the copy."""
     found = translated(database, error)
     if isinstance(found, StoreUnavailable):
         return StoreUnavailable(
@@ -142,7 +142,7 @@ def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
 
 
 def _copy_rows(connection: Connection, path: Path) -> None:
-    """Copy table by table, in the one moment that the reading transaction sees."""
+    """Copy table by table, as of the one moment that the reading transaction sees."""
     migrate(address_of(path))
     target = database_at(address_of(path))
     assert isinstance(target, SqliteFile)  # noqa: S101 - its address is that of a file
@@ -170,7 +170,7 @@ class _BackupFile(SqliteFile):
 def open_backup(path: Path) -> Iterator[Connection]:
     """Open a backup for reading; StoreError, naming the remedy, for any other file.
 
-    InputError where there is no file.
+    InputError if there is no file.
     """
     _refuse_what_is_no_file(path)
     unchanging = f"file:{path.resolve().as_uri().removeprefix('file://')}"

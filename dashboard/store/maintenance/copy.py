@@ -1,9 +1,8 @@
-"""Copy a whole store into an empty one, of the same or the other kind, and prove that it is all.
+"""Copy a whole store into an empty one, of the same or the other kind, and prove it complete.
 
-Tables are read and written in bulk, below the types of their columns, in the form that SQLite
-keeps. Measured with a million rejections and as many signed transactions, which are compared row
-by row: from SQLite to PostgreSQL they take 24 seconds of CPU here and 28 in the server, the way
-back 50 here.
+Tables are read and written in bulk, below the types of their columns, in SQLite's form. Measured
+with a million rejections and as many signed transactions, which are compared row by row: from
+SQLite to PostgreSQL they take 24 seconds of CPU here and 28 in the server, the way back 50 here.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _AT_ONCE: Final = 5_000
 def read_table(
     connection: Connection, table: Table, columns: Sequence[Column[Any]] = ()
 ) -> Iterator[list[Row]]:
-    """Yield all rows by the thousand: whole numbers, floats, texts and bytes, or None.
+    """Yield all rows by the thousand: integers, floats, texts and bytes, or None.
 
     All columns in their order, or only some.
     """
@@ -62,7 +61,7 @@ def write_table(connection: Connection, table: Table, blocks: Iterable[Sequence[
 
 
 def _as_kept(connection: Connection, column: Column[Any]) -> str:
-    """Return the expression that gives a column in the form of SQLite."""
+    """Return the expression for a column in SQLite's form."""
     name = f'"{column.name}"'
     if connection.dialect.name != "postgresql":
         return name
@@ -83,18 +82,18 @@ _PLAIN: Final = 2
 apart: later forms say which texts are one object. Both copies are read by one process."""
 
 _LARGE: Final = 10_000
-"""Rows from which on it pays to drop the indexes of a table and to build them again."""
+"""From this number of rows it pays to drop the indexes of a table and build them again."""
 
 
 @dataclass(slots=True)
 class _Checksum:
-    """How many rows went by, and a sum over what they say, whatever their order."""
+    """The number of rows that passed, and a sum over their content in any order."""
 
     rows: int = 0
     total: int = field(default=0, repr=False)
 
     def watch(self, blocks: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
-        """Hand rows on, and count them."""
+        """Pass rows on, and count them."""
         for rows in blocks:
             self.rows += len(rows)
             self.total += sum(map(hash, map(dumps, rows, repeat(_PLAIN))))
@@ -105,10 +104,10 @@ class _Checksum:
 def copy_store(source: Connection, target: Connection, large: int = _LARGE) -> dict[str, int]:
     """Copy all rows of all tables; return how many of each table.
 
-    Both have our schema; `target` holds nothing but its own installation, which `source`'s
-    replaces. `source` sees one moment. Numbers go on where they are in `source`. StoreError where
-    the copy does not say the same afterwards: let the transaction of `target` be undone. Tables of
-    `large` many rows get their indexes when all rows are there.
+    Both have our schema; `target` is empty except for its installation, which `source`'s replaces.
+    `source` sees one moment. Numbering continues from `source`. StoreError if the copy differs
+    afterwards: let the transaction of `target` be undone. Tables with at least `large` rows get
+    their indexes when all rows are there.
     """
     target.execute(delete(installation))
     copied = {}
@@ -140,7 +139,7 @@ def _has_many(source: Connection, table: Table, many: int) -> bool:
 
 
 _MEMORY: Final = "SET LOCAL maintenance_work_mem = '128MB'"
-"""What PostgreSQL may sort an index in: twice what it has by itself."""
+"""The memory in which PostgreSQL may sort an index: twice its default."""
 
 _SQLITE: Final = """
 SELECT 'DROP INDEX "' || name || '"', sql FROM sqlite_master
@@ -157,7 +156,7 @@ WHERE indrelid::regclass = ANY(%(tables)s::regclass[])
 
 @contextmanager
 def indexes_made_last(connection: Connection, tables: Sequence[Table]) -> Iterator[None]:
-    """Let the tables, which are empty, do without indexes; make them afterwards.
+    """Drop the indexes of these empty tables; create them again afterwards.
 
     Those of keys stay.
     """
@@ -177,8 +176,8 @@ def indexes_made_last(connection: Connection, tables: Sequence[Table]) -> Iterat
 def counts_up(connection: Connection, table: Table) -> bool:
     """Whether the database remembers the last number that it gave to a row of a table.
 
-    PostgreSQL does for every key that is a number of its own; SQLite only if none may be given
-    twice, and otherwise gives the one after the largest.
+    PostgreSQL does for every numbered key; SQLite only if no number may be given twice, and
+    otherwise gives the one after the largest.
     """
     if connection.dialect.name == "postgresql":
         return _sequence(connection, table) is not None
@@ -198,7 +197,7 @@ def last_number(connection: Connection, table: Table) -> int:
 
 
 def count_on_after(connection: Connection, table: Table, number: int) -> None:
-    """Let a table that counts up go on after a number."""
+    """Continue the numbering of a table after a number."""
     if number == 0 or not counts_up(connection, table):
         return
     if connection.dialect.name == "postgresql":
@@ -221,7 +220,7 @@ def _sequence(connection: Connection, table: Table) -> str | None:
 
 
 def _numbered_column(table: Table) -> Column[Any] | None:
-    """Return the key that the database numbers; keys such as a network's id are given to it."""
+    """Return the key that the database numbers; other keys, such as a network's id, are given."""
     column = table.autoincrement_column
     return column if column is not None and column.type is RowId else None
 

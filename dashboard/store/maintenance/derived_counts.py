@@ -1,8 +1,8 @@
-"""What is derived from rejections and tracked hashes, compared with these and computed again.
+"""Data derived from rejections and tracked hashes, compared with these and computed again.
 
-These are the counters of rejections and of labels, the tags by which hashes are found, of cohorts
-how many hashes they have and whether a record of each of them is stored, and the group in which a
-poll group is asked.
+These are the counters of rejections and of labels; the index of tags; for each cohort how many
+hashes it has and whether a record of each of them is stored; and the group in which a poll group is
+asked.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _NONE: Final = literal(0, BigInteger)
 
 
 def wrong_counters(connection: Connection) -> Iterator[Finding]:
-    """Yield which counters of rejections are wrong; a million rejections take some seconds."""
+    """Yield the wrong counters of rejections; a million rejections take a few seconds."""
     differing = connection.execute(_differing(select(rejection_days), recounted_days()))
     yield from first_of(map(_wrong_counter, differing), "counters of rejections that are wrong")
 
 
 def wrong_labels(connection: Connection) -> Iterator[Finding]:
-    """Yield which labels are counted wrong."""
+    """Yield the labels with a wrong count."""
     held = select(tracked_labels.c.label, tracked_labels.c.many)
     labels = sorted(connection.scalars(_differing(held, _counted_labels())))
     wrong = (rebuildable(f"the hashes labelled {each!r} are counted wrong") for each in labels)
@@ -71,7 +71,7 @@ def rebuild_labels(connection: Connection) -> None:
 
 
 def wrong_tags(connection: Connection) -> Iterator[Finding]:
-    """Yield which hashes are not found by their tags, or by others."""
+    """Yield the hashes that are missing under one of their tags, or found under another."""
     column, held = tracked_hashes.c, tracked_tags.c
     said = connection.execute(
         select(column.tracked_id, column.tags).where(column.tags != "").order_by(column.tracked_id)
@@ -88,7 +88,7 @@ def wrong_tags(connection: Connection) -> Iterator[Finding]:
 
 
 def rebuild_tags(connection: Connection) -> None:
-    """Let every hash be found by its tags again."""
+    """Rebuild the index of tags."""
     connection.execute(delete(tracked_tags))
     column = tracked_hashes.c
     index_tags(
@@ -102,10 +102,10 @@ def _counted_labels() -> Select[Any]:
 
 
 def _differing(held: Select[Any], recomputed: Select[Any]) -> Select[Any]:
-    """Select the keys for which the two say different numbers, with what is `kept` and `counted`.
+    """Select the keys for which the numbers differ, with what is `kept` and `counted`.
 
-    Both have the same columns, the last of which is the number; a key that one of them lacks is
-    zero there. Keys are called as in `held` and typed as in `recomputed`.
+    Both have the same columns, the last of which is the number; a key that one of them lacks counts
+    as zero there. Keys are named as in `held` and typed as in `recomputed`.
     """
     *keys, kept = held.subquery().c
     *groups, counted = recomputed.subquery().c
@@ -152,11 +152,11 @@ _ASKED: Final = poll_groups.alias()
 _LOST: Final = select(*poll_groups.c["group_id", "within_id"]).where(
     poll_groups.c.within_id.not_in(select(_ASKED.c.group_id).where(_ASKED.c.within_id.is_(None)))
 )
-"""Groups whose cohorts nobody would ask: they are within one that is gone, or not asked itself."""
+"""Groups whose cohorts nobody would ask: their parent group is gone, or is not asked itself."""
 
 
 def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
-    """Yield which cohorts are wrong; a million hashes take some seconds."""
+    """Yield the wrong cohorts; a million hashes take a few seconds."""
     sizes = (
         rebuildable(
             f"the cohort {row.cohort_id} has {row.counted:,} hashes, and its size says {row.size:,}"
@@ -202,7 +202,7 @@ def rebuild_cohorts(connection: Connection) -> None:
 
 
 def _mark(connection: Connection, cohort_id: int) -> None:
-    """Mark the hashes of a cohort anew, which part if records of different networks are held."""
+    """Mark the hashes of a cohort again; split it if they have records of different networks."""
     for table in (cohorts, watched_cohorts):
         unmarked = update(table).where(table.c.cohort_id == cohort_id).values(is_rejected=False)
         connection.execute(unmarked)
@@ -220,7 +220,7 @@ def _miscounted() -> Select[Any]:
 
 
 def _mismarked() -> Select[Any]:
-    """Select hashes of which a cohort is wrong about a network where they are watched."""
+    """Select hashes whose cohort has wrong marks about a network on which they are tracked."""
     column, watched = tracked_hashes.c, watched_cohorts.c
     return (
         select(watched.cohort_id, watched.network_id, watched.is_rejected, column.tx_hash)
@@ -230,7 +230,7 @@ def _mismarked() -> Select[Any]:
 
 
 def _misknown() -> Select[Any]:
-    """Select hashes of which a cohort is wrong about whether any network has a record."""
+    """Select hashes whose cohort is wrong about whether any network has a record."""
     column = tracked_hashes.c
     return (
         select(cohorts.c.cohort_id, cohorts.c.is_rejected, column.tx_hash)

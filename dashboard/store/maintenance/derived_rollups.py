@@ -1,8 +1,8 @@
 """Roll-ups of fees, compared with what they are made of: values, minutes, hours.
 
-All are computed again as arrays, some days of a series at a time. Where values or minutes were
-purged, a roll-up cannot be computed again and stays as it is: it has to agree with itself, and
-with what is left of its parts.
+All are computed again as arrays, some days of a series at a time. If values or minutes were purged,
+a roll-up cannot be computed again and stays as it is: it has to be consistent in itself, and with
+what is left of its parts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Days(NamedTuple):
 
 
 class WrongRollup(NamedTuple):
-    """A roll-up that is wrong, why, and the row that belongs there, if that can be computed."""
+    """A wrong roll-up, the reason, and the right row, if that can be computed."""
 
     level: RollupLevel
     begins_at: int
@@ -68,7 +68,7 @@ def wrong_rollups(connection: Connection) -> Iterator[Finding]:
 
 
 def days_with_fees(connection: Connection) -> Iterator[Days]:
-    """Yield all days of which any fee is kept, a few at a time, by series and time."""
+    """Yield all days with any stored fee, a few at a time, by series and time."""
     for network_id in _networks_with_fees(connection):
         for series in FeeSeries:
             of, until = SeriesKey(network_id, series), _BEFORE_ALL
@@ -78,14 +78,14 @@ def days_with_fees(connection: Connection) -> Iterator[Days]:
 
 
 def rebuild_days(connection: Connection, days: Days) -> int:
-    """Write the roll-ups of some days that are wrong and can be computed; return how many."""
+    """Replace the wrong roll-ups of some days that can be computed; return how many."""
     rows = [each.row for each in wrong_in_days(connection, days) if each.row is not None]
     write_rollup_rows(connection, rows)
     return len(rows)
 
 
 def wrong_in_days(connection: Connection, days: Days) -> list[WrongRollup]:
-    """Return what is wrong: minutes by values, hours by minutes as they should be, then days."""
+    """Return what is wrong: minutes by values, hours by corrected minutes, then days."""
     of, since, until = days
     found: list[WrongRollup] = []
     parts = RollupArrays.of_fees(fee_values(connection, *days))
@@ -109,7 +109,7 @@ def _by_begin(rows: Sequence[Row]) -> Rows:
 def _as_they_should_be(
     level: RollupLevel, stored: Rows, wrong: Sequence[WrongRollup]
 ) -> RollupArrays:
-    """Return the parts of a level; what has a part that cannot be computed is left out."""
+    """Return the parts of a level, without those that depend on a part that cannot be computed."""
     lost = {level.begin_of(each.begins_at) for each in wrong if each.row is None}
     right = {**stored, **{each.begins_at: each.row for each in wrong if each.row is not None}}
     return RollupArrays.of_rows(
@@ -118,7 +118,7 @@ def _as_they_should_be(
 
 
 def _compared(of: SeriesKey, level: RollupLevel, stored: Rows, computed: Rows) -> list[WrongRollup]:
-    """Check rows that contradict themselves, or are not what their parts make of them."""
+    """Check rows that are inconsistent, or differ from what their parts add up to."""
     suspected = {begin for begin, row in computed.items() if stored.get(begin) != row}
     suspected.update(RollupArrays.of_rows(list(stored.values())).inconsistent(level).tolist())
     if level is RollupLevel.DAY:
@@ -130,7 +130,7 @@ def _compared(of: SeriesKey, level: RollupLevel, stored: Rows, computed: Rows) -
 
 
 def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> list[WrongRollup]:
-    """Leave out minutes that are not there since they were purged: others of the hour are gone."""
+    """Leave out minutes that were purged: others of the same hour are gone."""
     kept: defaultdict[int, int] = defaultdict(int)
     came: defaultdict[int, int] = defaultdict(int)
     right = dict(stored)
@@ -153,7 +153,7 @@ def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> 
 def _judged(
     of: SeriesKey, level: RollupLevel, held: Row | None, made: Row | None
 ) -> WrongRollup | None:
-    """Judge a row by its parts, all of which are there if they hold as many values as it does."""
+    """Judge a row by its parts, which are complete if they have as many values as the row."""
     if held is None:
         assert made is not None  # noqa: S101 - one of both is there
         return WrongRollup(level, made[_BEGIN], "it is missing", made)
@@ -177,7 +177,7 @@ def _judged(
 
 
 def _holds(whole: RollupArrays, part: RollupArrays) -> bool:
-    """Whether a roll-up can be that of some values and of more."""
+    """Whether a roll-up can be one of these values and others."""
     bounds = (
         whole.first <= part.first,
         part.last <= whole.last,
@@ -189,13 +189,13 @@ def _holds(whole: RollupArrays, part: RollupArrays) -> bool:
 
 
 def _difference(held: Row, made: Row) -> str:
-    """Name the columns that are not as they are computed."""
+    """Name the columns that differ from the computed ones."""
     names = (name for name, here, there in zip(_NAMES, held, made, strict=True) if here != there)
     return f"recomputed, it differs in {', '.join(names)}"
 
 
 def _networks_with_fees(connection: Connection) -> list[NetworkId]:
-    """Return the networks of which any fee is kept, by few reads of the indexes."""
+    """Return the networks with any stored fee, in few reads of the indexes."""
     found: set[int] = set()
     for query in _NETWORKS:
         last = -1
@@ -205,7 +205,7 @@ def _networks_with_fees(connection: Connection) -> list[NetworkId]:
 
 
 def _next_day(connection: Connection, of: SeriesKey, since: int) -> int | None:
-    """Return the first day from `since` on of which there is anything."""
+    """Return the first day with data from `since` on."""
     begins = [first_begin_after(connection, of, level, since) for level in RollupLevel]
     begins.append(first_value_at(connection, of, since))
     days = (RollupLevel.DAY.begin_of(each) for each in begins if each is not None)

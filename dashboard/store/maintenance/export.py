@@ -1,4 +1,4 @@
-"""Everything that is stored, kind by kind, as columns for a file: streamed, however much it is."""
+"""Everything that is stored, kind by kind, as columns for a file: streamed, of any size."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dashboard.store.schema import (
 from dashboard.store.schema.columns import Exact, escape, milliseconds_of
 
 _AT_ONCE: Final = 10_000
-"""Rows of one batch: some megabytes."""
+"""Rows of one batch: a few megabytes."""
 
 
 class ExportKind(StrEnum):
@@ -57,7 +57,7 @@ class ExportKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What of a kind is exported; None is all. Both times are included."""
+    """Which part of a kind is exported; None is all. Both times are inclusive."""
 
     kind: ExportKind
     since: datetime | None = None
@@ -110,15 +110,15 @@ def _batches(connection: Connection, query: Any) -> Iterator[Sequence[Column]]: 
 
 
 _SAID: Final = (field("endpoints_say", literal(""), Form.TEXT),)
-"""The column of what endpoints say, empty as the database gives it."""
+"""The column of what endpoints say, empty as the database returns it."""
 
 
 def _with_statements(
     connection: Connection, columns: Sequence[Column], hash_place: int, network_place: int
 ) -> Sequence[Column]:
-    """Fill the last column in: the sentence that pages and messages have of a hash, on a network.
+    """Fill the last column: the sentence that pages and messages show of a hash on a network.
 
-    There is none if records say all of it.
+    It is empty if records say everything.
     """
     pairs = list(zip(map(TxHash, columns[hash_place]), columns[network_place], strict=True))
     said = sentences_among(connection, [tx_hash for tx_hash, _ in pairs])
@@ -194,7 +194,7 @@ def _rejections() -> Source:
 
 
 def _tracked() -> Source:
-    """Export a row for each network on which a hash is watched."""
+    """Export one row for each network on which a hash is tracked."""
     tracked, asked = tracked_hashes.c, polled_cohorts.c
     names = ("last_asked_at", "first_answered_at", "last_answered_at", "failing_since")
     fields = (

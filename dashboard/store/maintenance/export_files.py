@@ -1,6 +1,6 @@
 """Files of exported rows: CSV (RFC 4180) or Parquet, with exact numbers and times in UTC.
 
-No cell of CSV is one that a spreadsheet computes; Parquet has typed columns and whole texts.
+No cell of a CSV file is a formula for a spreadsheet; Parquet has typed columns and whole texts.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment,
 from dashboard.store.schema.fees import Total
 
 Column: TypeAlias = Sequence[Any]
-"""The values of one column of a batch, as the database gives them; None if there is none."""
+"""The values of one column of a batch, as the database returns them; None if there is none."""
 
 
 class Form(Enum):
-    """What a value is, whatever the file."""
+    """The form of a value, independent of the file."""
 
     WHOLE = auto()  # a number within 64 bits: counts, ids, milliseconds, wei
     UNSIGNED = auto()  # octets of a number without sign, up to 64 bits
@@ -84,9 +84,9 @@ _PLAIN: Final = (
 
 
 def field(name: str, value: ColumnElement[Any], form: Form | None = None) -> Field:
-    """Export a column as what its type says, or as `form`.
+    """Export a column by its type, or as `form`.
 
-    Values come as the driver gives them: objects of the domain would take most of the time.
+    Values come as the driver returns them: domain objects would take most of the time.
     """
     kind = value.type
     if isinstance(kind, Exact):
@@ -100,7 +100,7 @@ def field(name: str, value: ColumnElement[Any], form: Form | None = None) -> Fie
 
 
 def moment_field(name: str, milliseconds: ColumnElement[Any]) -> Field:
-    """Export a column of bare milliseconds as moments."""
+    """Export a column of plain milliseconds as moments."""
     return Field(name, milliseconds, Form.MOMENT)
 
 
@@ -124,7 +124,7 @@ def _each(write: Callable[[Any], object]) -> Callable[[Column], list[object]]:
 
 
 def _each_once(write: Callable[[Any], object]) -> Callable[[Column], list[object]]:
-    """Write a value once for all rows of a batch that have it: most texts repeat."""
+    """Format a value once for all rows of a batch that have it: most texts repeat."""
 
     def written(column: Column) -> list[object]:
         once = {value: None if value is None else write(value) for value in set(column)}
@@ -134,7 +134,7 @@ def _each_once(write: Callable[[Any], object]) -> Callable[[Column], list[object
 
 
 def _moments(column: Column) -> list[object]:
-    """Write 2026-11-20T12:00:00.000Z, a batch at once: one by one takes ten times as long."""
+    """Format as 2026-11-20T12:00:00.000Z, a batch at once: one by one takes ten times as long."""
     known = np.array([0 if value is None else value for value in column], "datetime64[ms]")
     texts: list[object] = np.datetime_as_string(known, unit="ms", timezone="UTC").tolist()
     if None in column:
@@ -143,16 +143,16 @@ def _moments(column: Column) -> list[object]:
 
 
 def _json_cell(text: str) -> str:
-    """Write JSON that stays one cell: it begins with a bracket, and no separator stands in it.
+    """Format JSON that stays one cell: it begins with a bracket and contains no separator.
 
-    Commas do, but CSV puts quotation marks around it.
+    It contains commas, but CSV puts quotation marks around it.
     """
     return _json_text(text).replace(";", "\\u003b").replace("|", "\\u007c")
 
 
 @lru_cache(1000)
 def _json_text(text: str) -> str:
-    """Write JSON as the database gave it in one form, in ASCII."""
+    """Format JSON from the database in one canonical form, in ASCII."""
     return json.dumps(json.loads(text))
 
 
@@ -172,7 +172,7 @@ _CSV_WRITERS: Final[dict[Form, Callable[[Column], Iterable[object]]]] = {
 
 
 _GROUP: Final = 100_000
-"""Rows of one group: what a reader takes at once."""
+"""Rows of one group: what a reader loads at once."""
 
 _PARQUET_TYPES: Final[dict[Form, Any]] = {
     Form.WHOLE: pa.int64(),
@@ -212,7 +212,7 @@ def _batch(schema: Any, fields: Sequence[Field], columns: Sequence[Column]) -> A
 
 
 def _whole_text(text: str) -> str:
-    """Return all of a foreign text; halves of characters, which no file may hold, as codes."""
+    """Return all of a foreign text; halves of characters, which no file may contain, as codes."""
     written = unescape(text)
     return written if written.isascii() else written.encode("utf-8", "backslashreplace").decode()
 

@@ -51,9 +51,9 @@ _LISTED: Final = 10
 
 
 class Finding(NamedTuple):
-    """Something that is not as it must be, and what helps.
+    """Something that is wrong, and what helps.
 
-    `is_rebuildable`: it is derived from other data that the store holds.
+    `is_rebuildable`: it is derived from other data in the store.
     """
 
     what: str
@@ -62,7 +62,7 @@ class Finding(NamedTuple):
 
 
 def rebuildable(what: str) -> Finding:
-    """Return what can be computed again."""
+    """Return the findings that can be computed again."""
     return Finding(what, REBUILD, is_rebuildable=True)
 
 
@@ -88,11 +88,11 @@ _KEPT_AS: Final[tuple[tuple[type[Any] | tuple[type[Any], ...], tuple[str, ...]],
     (LargeBinary, ("blob",)),
     ((String, Uuid, JSON), ("text",)),
 )
-"""What SQLite's typeof says of the values of a column."""
+"""The results of SQLite's typeof for the values of a column."""
 
 
 def unreadable_values(connection: Connection) -> Iterator[tuple[Table, Finding]]:
-    """Yield which columns hold what cannot be read, with their table; on PostgreSQL few can."""
+    """Yield the columns with unreadable values, with their table; PostgreSQL allows few."""
     for table in metadata.sorted_tables:
         for name, many in _wrong_in(connection, table).items():
             what = f"values of {table.name}.{name} without the form of that column: {many:,}"
@@ -100,7 +100,7 @@ def unreadable_values(connection: Connection) -> Iterator[tuple[Table, Finding]]
 
 
 def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:
-    """Return how many values are wrong in each column that has such, in one pass."""
+    """Return how many values are wrong in each column that has any, in one pass."""
     names, counts = _count_of_wrong(table, connection.engine.url.drivername)
     if not names:
         return {}
@@ -110,9 +110,9 @@ def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:
 
 @cache
 def _count_of_wrong(table: Table, driver: str) -> tuple[tuple[str, ...], str]:
-    """Return which columns can hold a wrong value, and the query that counts those of each.
+    """Return which columns can have a wrong value, and the query that counts them.
 
-    It is written once: that takes far longer than a small table takes to answer it.
+    The query is built once: that takes far longer than answering it for a small table.
     """
     form = URL.create(driver).get_dialect()()
     found = {each.name: list(_faults(each, form.name)) for each in table.columns}

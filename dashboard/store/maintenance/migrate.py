@@ -1,4 +1,4 @@
-"""Create a store, or bring its schema to this version, in one transaction."""
+"""Create a store, or upgrade its schema to this version, in one transaction."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from dashboard.store.schema.access import TRIGGERS
 
 
 def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> str:
-    """Create the store or bring it to our schema; return that schema's name.
+    """Create the store or upgrade it to our schema; return that schema's name.
 
-    Nothing changes where it has our schema already. A new store gets the installation id
-    `own_id`, or one by chance; ForeignStore where one is there that has another. Processes that
-    migrate at once take turns. `by` is who does it, for the audit log of a store that is
-    upgraded.
+    A store with our schema does not change. A new store gets the installation id `own_id`, or a
+    random one; ForeignStore if an existing store has another. Processes that migrate at once take
+    turns. `by` is who does it, for the audit log of an upgraded store.
     """
     database = database_at(url)
     database.create()
@@ -38,7 +37,7 @@ def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> st
 def bring_up(
     connection: Connection, name: str, own_id: UUID | None = None, by: Actor | None = None
 ) -> None:
-    """Do as `migrate` does, in a transaction that is open already."""
+    """Do the same as `migrate`, in a transaction that is open already."""
     before = stored_revision(connection)
     is_older = before not in {None, REVISION}
     if before is None:
@@ -58,7 +57,7 @@ def bring_up(
 
 
 def _create(connection: Connection, name: str) -> None:
-    """Create all tables as they are now; a test compares them with those that are upgraded."""
+    """Create all tables as they are now; a test compares them with upgraded ones."""
     if inspect(connection).get_table_names():
         raise StoreError(
             f"{name} holds the tables of another program: give Linewatch a database of its own"
@@ -74,7 +73,7 @@ def _create(connection: Connection, name: str) -> None:
 
 
 def upgrade_to(connection: Connection, revision: str) -> None:
-    """Run the revisions up to one of them; their environment takes our connection as it is."""
+    """Run the revisions up to this one; their environment uses our connection."""
     # Alembic takes 15 MB, which a process that finds its store up to date does not need.
     from alembic import command  # noqa: PLC0415 - as said
     from alembic.config import Config  # noqa: PLC0415 - as said

@@ -1,4 +1,4 @@
-"""Move a store to another database: all of it, compared, and the source says where it went."""
+"""Move a store to another database: everything is compared, and the source says where it went."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Moved:
 def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = None) -> Moved:
     """Copy everything into an empty database while nobody uses the store, then mark the store.
 
-    At most one of both takes workers, wherever this is killed: the source until it is marked, then
-    none until the copy is called complete. The same again copies from the beginning, or completes.
-    InputError if the target holds something else; ForeignStore where the store is of an
-    installation other than the `expected` one.
+    Wherever this is killed, at most one of the two accepts workers: the source until it is marked,
+    then neither until the copy is complete. The same call again copies from the beginning, or
+    completes. InputError if the target contains something else; ForeignStore if the store belongs
+    to another installation than the `expected` one.
     """
     source, target = database_at(source_url), database_at(target_url)
     target.prepare()
@@ -65,7 +65,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
 
 
 def _copy(connection: Connection, source: Database, target: Database, by: Actor) -> None:
-    """Copy all into the target, which is no store yet, and is on its disk then."""
+    """Copy everything into the target, which is no store yet, and is on disk then."""
     mark = _mark_of_copy(source)
     with store_errors(target), _new_store(target, mark) as writing:
         copy_store(connection, writing)
@@ -74,7 +74,7 @@ def _copy(connection: Connection, source: Database, target: Database, by: Actor)
 
 
 def _complete(source: Database, target: Database) -> dict[str, int]:
-    """Let the copy be a store, which the source is no more; return the rows that it holds."""
+    """Make the copy the store in place of the source; return the rows that it has."""
     with _exclusive_store(target) as connection:
         if move_mark(connection) != _mark_of_copy(source):
             raise ForeignStore(
@@ -102,10 +102,10 @@ def _exclusive_store(database: Database) -> Iterator[Connection]:
 
 @contextmanager
 def _new_store(target: Database, mark: MoveMark) -> Iterator[Connection]:
-    """Yield a transaction on a new store without content; it is there only if all goes well.
+    """Yield a transaction on a new store without content, which only exists if all goes well.
 
-    A copy with that mark, of a move that was not completed, is replaced. InputError if the
-    target holds anything else.
+    A copy with that mark, of a move that was not completed, is replaced. InputError if the target
+    contains anything else.
     """
     if isinstance(target, SqliteFile):
         if target.exists() and _mark_in(target) != mark:
@@ -123,7 +123,7 @@ def _new_store(target: Database, mark: MoveMark) -> Iterator[Connection]:
 
 
 def _mark_in(target: SqliteFile) -> MoveMark | None:
-    """Return the mark of a store in a file; None if it is none, or none that can be read."""
+    """Return the mark of a store in a file; None if it is no store, or has no readable mark."""
     try:
         with open_backup(target.path) as connection:
             return move_mark(connection)

@@ -44,15 +44,15 @@ Rows: TypeAlias = Sequence[Any]
 _BEFORE: Final = bindparam("before", type_=Moment)
 
 _USES_STAY: Final = 400 * 86_400_000
-"""How many milliseconds longer the counts of a key stay that stands neither in the store nor, it
+"""How many milliseconds longer the use counts of a key stay that is neither in the store nor, as it
 seems, in settings."""
 
 
 class OldRows(NamedTuple):
-    """How old rows of one kind are found, and deleted with all that belongs to them.
+    """How old rows of one kind are found, and deleted with everything that belongs to them.
 
-    `find` returns some rows from before a time that come after the last one that was found;
-    `delete` deletes those that may still go, and returns how many.
+    `find` returns some rows from before a time that come after the last one found; `delete` deletes
+    those that may still be purged, and returns how many.
     """
 
     find: Callable[[Connection, datetime, Row[Any] | None], Rows]
@@ -60,14 +60,14 @@ class OldRows(NamedTuple):
 
 
 def rows_by_time(*dated: Column[Any]) -> OldRows:
-    """Delete rows when all these times are past; the first column begins an index."""
+    """Delete rows once all these times are past; the first column begins an index."""
     first, *_ = dated
     others = (each for each in first.table.primary_key if each is not first)
     return _rows([first, *others], [each < _BEFORE for each in dated])
 
 
 def rows_by_key(table: Table, *conditions: ColumnElement[bool]) -> OldRows:
-    """Let rows go that meet conditions, in the order of their key: no index begins with a time."""
+    """Delete rows that meet conditions, in the order of their key: no index begins with a time."""
     return _rows(list(table.primary_key), conditions)
 
 
@@ -174,7 +174,7 @@ _ACTIONS: Final = _rows(
 
 
 def _delete_actions(connection: Connection, found: Rows, before: datetime) -> int:
-    """Delete actions, which a trigger refuses until it is allowed, and logs that for good."""
+    """Delete actions: a trigger refuses that until it is allowed, and logs it for good."""
     allow_purge_before(connection, before)
     return _ACTIONS.delete(connection, found, before)
 

@@ -1,7 +1,8 @@
-"""Retention: what is purged when, kind by kind, and each with what belongs to no other row.
+"""Retention: what is purged when, kind by kind, each with what belongs to no other row.
 
 Old rows are found by an index while others write, and deleted in transactions so short that no
-other writer waits long. Each of these checks again whether a row may go: time has passed since.
+other writer waits long. Each of these checks again whether a row may be deleted, since time has
+passed.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ from dashboard.store.schema import (
 from dashboard.store.schema.columns import milliseconds_of
 
 OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.value)
-"""What is pending, and what waits for a person after a restore, may still be handed over."""
+"""States in which a notification may still be sent: pending, or held after a restore for a person.
+"""
 
 
 def _old_changes(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
@@ -83,7 +85,7 @@ def _old_changes(connection: Connection, before: datetime, after: Row[Any] | Non
 def _purge_changes(connection: Connection, found: Rows, before: datetime) -> int:
     """Delete changes from before, with their notifications and every attempt to deliver them.
 
-    What lasts still keeps its changes, and so does a transaction that is tracked or was seen
+    An ongoing condition keeps its changes, and so does a transaction that is tracked or was seen
     rejected since, lest it be notified again. What is pending stays, however old.
     """
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
@@ -101,7 +103,7 @@ def _purge_changes(connection: Connection, found: Rows, before: datetime) -> int
 
 
 def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
-    """Return those changes that a notification reports which may still be handed over."""
+    """Return those changes whose notifications may still be sent."""
     member = notification_members.c
     query = (
         select(member.transition_id)
@@ -132,7 +134,7 @@ def _delete_notifications(connection: Connection, ids: Collection[UUID]) -> None
 
 
 def _leave_incidents(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
-    """Take changes out of their incidents; return these."""
+    """Take changes out of their incidents; return the incidents."""
     column = incident_transitions.c
     mine = column.transition_id.in_(ids)
     touched = set(connection.scalars(select(column.incident_id).where(mine).distinct()))
@@ -141,7 +143,7 @@ def _leave_incidents(connection: Connection, ids: Collection[UUID]) -> set[UUID]
 
 
 def _delete_incidents(connection: Connection, ids: Collection[UUID]) -> None:
-    """Delete those incidents that are over and have neither a change nor a notification left."""
+    """Delete the resolved incidents that have neither a change nor a notification left."""
     column = incidents.c
     over = select(column.incident_id).where(
         column.incident_id.in_(ids),
@@ -163,7 +165,7 @@ def _of_tracked(connection: Connection, found: Rows) -> set[UUID]:
 
 
 def _of_lasting(connection: Connection, found: Rows) -> set[UUID]:
-    """Return the changes of what lasts on a network; a rejection never ends."""
+    """Return the changes of ongoing conditions of a network; a rejection never ends."""
     of_networks = [row for row in found if row.kind != SubjectKind.TRANSACTION]
     column = conditions.c.opening_id
     openings = {row.opening_id for row in of_networks if row.opening_id is not None}
@@ -186,7 +188,7 @@ AND NOT EXISTS (
     JOIN notifications USING (notification_id)
     WHERE rejection_id = rejections.rejection_id AND state IN {})
 """
-"""Those that are not seen again, nor tracked, and have no notification pending or held."""
+"""Rejections that are not seen any more, not tracked, and have no notification pending or held."""
 
 _DELETE_REFERRING: Final = (
     "DELETE FROM conditions WHERE rejection_id IN {}",
@@ -238,7 +240,7 @@ REJECTIONS: Final = OldRows(_old_rejections, _purge_rejections)
 
 
 class _Purge(NamedTuple):
-    """A kind as the log names it, the field of `Retention` that says its age, and its rows."""
+    """A kind as the log names it, the field of `Retention` with its age, and its rows."""
 
     kind: str
     age: str
@@ -279,11 +281,11 @@ class PurgeBatch(NamedTuple):
 
 
 Check: TypeAlias = Callable[[Connection], None]
-"""Raises where a transaction is not to go on."""
+"""Raises if a transaction must not go on."""
 
 
 def allow(_connection: Connection) -> None:
-    """Let a transaction go on."""
+    """Allow every transaction."""
 
 
 def apply_retention(

@@ -1,4 +1,4 @@
-"""Rebuild what a store derives from other data of its own, while everybody goes on using it."""
+"""Rebuild what a store derives from its own data, while everybody goes on using it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from dashboard.store.schema import (
 )
 
 Progress: TypeAlias = Callable[[str], None]
-"""Is called with the name of what is checked next."""
+"""Called with the name of the next check."""
 
 _VALUES: Final = "the form of values"
 _ROLLUPS: Final = "roll-ups of fees"
 
 
 class _Derived(NamedTuple):
-    """Data that one transaction rebuilds; `tables` hold nothing else and are replaced whole."""
+    """Data that one transaction rebuilds; `tables` contain nothing else and are replaced whole."""
 
     name: str
     tables: Sequence[Table]
@@ -66,7 +66,7 @@ _REPLACED: Final = frozenset(table for each in _DERIVED for table in each.tables
 
 
 class Rebuilt(NamedTuple):
-    """What was wrong and is rebuilt, and how much is wrong that cannot be computed again."""
+    """What was wrong and was rebuilt, and how much is wrong that cannot be computed again."""
 
     names: list[str]
     left: int
@@ -77,14 +77,14 @@ def no_report(_what: str) -> None:
 
 
 def unreadable(connection: Connection, report: Progress = no_report) -> Iterator[Finding]:
-    """Yield which values cannot be read; what is derived from values is not checked then."""
+    """Yield the values that cannot be read; what is derived from values is not checked then."""
     report(_VALUES)
     for table, finding in unreadable_values(connection):
         yield rebuildable(finding.what) if table in _REPLACED else finding
 
 
 def wrong_derived(connection: Connection, report: Progress = no_report) -> Iterator[Finding]:
-    """Yield what does not say what it is derived from."""
+    """Yield what differs from the data that it is derived from."""
     for each in _DERIVED:
         report(each.name)
         yield from each.find_wrong(connection)
@@ -93,12 +93,12 @@ def wrong_derived(connection: Connection, report: Progress = no_report) -> Itera
 
 
 def rebuild(store: Store, by: Actor, report: Progress = no_report) -> Rebuilt:
-    """Rebuild what is wrong; what is right is not written, so the same again changes nothing.
+    """Rebuild what is wrong; what is right is not written, so a second call changes nothing.
 
-    Each kind is replaced in one transaction, roll-ups some days at a time: a process that is
-    killed leaves the old or the new. Where values that are not derived cannot be read, nothing is
-    rebuilt, since it would rest on them. Each transaction is on record and awaits the disk, since
-    the numbers that it gives to cohorts must not be given again.
+    Each kind is replaced in one transaction, roll-ups some days at a time: a process that is killed
+    leaves the old or the new. If values that are not derived cannot be read, nothing is rebuilt,
+    since it would rest on them. Each transaction is logged and waits for the disk, since the
+    numbers that it gives to cohorts must not be given again.
     """
     report(_VALUES)
     with store.read() as connection:
@@ -121,9 +121,9 @@ def rebuild(store: Store, by: Actor, report: Progress = no_report) -> Rebuilt:
 
 
 def _rebuild_rollups(store: Store, by: Actor) -> tuple[int, int]:
-    """Return how many roll-ups are written, and how many wrong ones cannot be computed.
+    """Return how many roll-ups were written, and how many wrong ones cannot be computed.
 
-    Some days are compared while others may write, and again by the transaction that writes.
+    Days are compared while others may write, and again by the transaction that writes.
     """
     with store.read() as connection:
         all_days = list(days_with_fees(connection))

@@ -1,4 +1,4 @@
-"""Restore a backup: it is verified first, and put in place of a store that is set aside.
+"""Restore a backup: it is verified, then takes the place of a store that is set aside.
 
 Nobody is notified of anything twice, and the former store is never deleted.
 """
@@ -47,7 +47,7 @@ _JUMPING: Final = (rejections, outbox)
 class Restored:
     """What was restored: whose, how many rows of each table, and where the former store is.
 
-    `held` notifications wait until a person decides whether they are sent. `rebuilt` names the
+    `held` notifications wait until a person decides whether to send them. `rebuilt` names the
     derived data that was wrong in the backup.
     """
 
@@ -67,12 +67,12 @@ def restore(
     *,
     comes_back: bool = False,
 ) -> Restored:
-    """Put what a backup holds into the place of the store at `url`, while nobody uses that.
+    """Put a backup in the place of the store at `url`, while nobody uses that.
 
-    `folder` is where a copy may be prepared. ForeignStore where the backup is of an installation
-    other than the `expected` one, and where the store was moved away, unless it `comes_back`. What
-    the backup holds as pending is held, since it may have been sent; so is later on what turns out
-    to have happened before now.
+    `folder` is where a copy may be prepared. ForeignStore if the backup belongs to another
+    installation than the `expected` one, or if the store was moved away, unless it `comes_back`.
+    Notifications that are pending in the backup are held, since they may have been sent; so are
+    later ones of changes from before now.
     """
     database = database_at(url)
     database.prepare()
@@ -91,7 +91,7 @@ def restore(
 
 
 def _refuse_moved(database: Database) -> None:
-    """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
+    """Refuse to replace a store that was moved elsewhere; one without a mark may be replaced."""
     try:
         with store_errors(database), database.exclusive() as connection:
             mark = move_mark(connection)
@@ -109,7 +109,7 @@ def _refuse_moved(database: Database) -> None:
 
 @contextmanager
 def _copied(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield a copy of a backup that may be changed; it is gone afterwards."""
+    """Yield a copy of a backup that may be changed; it is deleted afterwards."""
     with open_backup(path) as connection:
         _refuse(broken_pages(connection, is_quick=True), path)
     try:
@@ -124,7 +124,7 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tuple[int, UUID]:
-    """Make a copy fit to go on from; return how many notifications are held, and whose it is."""
+    """Prepare a copy for use; return how many notifications are held, and whose it is."""
     database = database_at(address_of(copy))
     with store_errors(database), database.exclusive() as connection:
         owner = installation_id(connection)
@@ -160,7 +160,7 @@ def _verified(copy: Path) -> Iterator[Finding]:
 
 
 def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
-    """Rebuild what is derived and wrong; return its names."""
+    """Rebuild wrong derived data; return its names."""
     with open_backup(copy) as connection:
         found = list(unreadable(connection)) or list(wrong_derived(connection))
     _refuse((each for each in found if not each.is_rebuildable), path)
@@ -187,14 +187,15 @@ def _refuse(findings: Iterable[Finding], path: Path) -> None:
 
 
 _SHARED_LOCKS: Final = (510, 0x40000002)
-"""Length and start of what SQLite's readers lock (https://www.sqlite.org/src/file/src/os.h)."""
+"""Length and start of the range that SQLite's readers lock
+(https://www.sqlite.org/src/file/src/os.h)."""
 
 
 def replace_store(finished: Path, database: Database, at: datetime) -> str | None:
-    """Let `database` hold what the file does; return where its former content is, if it had any.
+    """Replace the content of `database` by that of the file; return where the former content is.
 
-    StoreUnavailable, and nothing is changed, while anybody uses it. A process that is killed
-    leaves the former store or the new one. A file in the same folder as `finished` takes it over.
+    StoreUnavailable, with nothing changed, while anybody uses it. A process that is killed leaves
+    the former store or the new one. A file in the same folder as `finished` is moved into place.
     """
     if isinstance(database, SqliteFile):
         return _replace_file(finished, database, at)
@@ -229,7 +230,7 @@ def _replace_file(finished: Path, database: SqliteFile, at: datetime) -> str | N
 
 @contextmanager
 def _exclusive_access(database: SqliteFile) -> Iterator[None]:
-    """Keep everybody out of the file, be it as damaged as it may."""
+    """Keep everybody out of the file, however damaged it is."""
     with ExitStack() as held:
         try:
             with store_errors(database):
@@ -253,7 +254,7 @@ def _file_lock(database: SqliteFile) -> Iterator[None]:
 
 
 def _move_log(path: Path, aside: Path) -> None:
-    """Let a log that could not be moved into its file follow it; to the new one it is foreign."""
+    """Move a log that could not be merged along with its file: the new file must not get it."""
     log, index = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
     if log.exists():
         log.replace(aside.with_name(f"{aside.name}-wal"))
@@ -275,7 +276,7 @@ def _set_tables_aside(connection: Connection, at: datetime) -> str | None:
 
 
 def own_functions(connection: Connection) -> Sequence[str]:
-    """Return the functions of PostgreSQL's schema, but for those of extensions."""
+    """Return the functions in PostgreSQL's schema, except those of extensions."""
     functions = text(
         "SELECT p.oid::regprocedure::text FROM pg_proc p "
         "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = current_schema() "

@@ -1,4 +1,4 @@
-"""Verify that a store is whole: its pages, its references, the outbox, and what it derives."""
+"""Verify that a store is intact: its pages, its references, the outbox, and derived data."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _broken_indexes(connection: Connection) -> Iterator[Finding]:
 
 
 _NAMED: Final = 3
-"""Rows that are named of those that are wrong in the same way."""
+"""How many rows are named of those that are wrong in the same way."""
 
 _IS_PENDING: Final = notifications.c.state == NotificationState.PENDING
 _UNHEARD: Final = (
@@ -161,7 +161,8 @@ _UNHEARD: Final = (
         and_(notification_members.c.notification_id.is_(None), notification_members.c.reason == ""),
     ),
 )
-"""What somebody should hear of, and would not: what is said of such rows, and which they are."""
+"""Changes that somebody should hear of, and would not: their description, and which rows they are.
+"""
 
 
 def broken_references(connection: Connection) -> Iterator[Finding]:
@@ -177,7 +178,7 @@ def broken_references(connection: Connection) -> Iterator[Finding]:
 def _wrong_rows(
     connection: Connection, what: str, table: Table, is_wrong: ColumnElement[bool]
 ) -> Iterator[Finding]:
-    """Say how many rows are wrong, and which are the first of them."""
+    """Say how many rows are wrong, and name the first of them."""
     many = connection.scalar(select(func.count()).select_from(table).where(is_wrong))
     if many:
         keys = table.primary_key.columns
@@ -225,7 +226,7 @@ def changed_rejections(connection: Connection) -> Iterator[Finding]:
 
 
 def _digest_of(row: tuple[Any, ...]) -> bytes | None:
-    """Compute the digest of a row; None if it says what no rejection can."""
+    """Compute the digest of a row; None if it has a value that no rejection can have."""
     try:
         return version_digest(record_of(row))
     except ValueError:

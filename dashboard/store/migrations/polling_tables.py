@@ -31,7 +31,7 @@ def change_polling() -> None:
 
 
 def _ask_in_groups() -> None:
-    """Let cohorts share the row that says when they were asked; all are asked alone at first."""
+    """Let cohorts share the row that says when they were asked; at first each is asked alone."""
     op.create_table(
         "poll_groups",
         *key(group_id=row_id),

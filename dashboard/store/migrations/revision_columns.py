@@ -1,6 +1,6 @@
-"""What revisions create tables with: kinds of columns, and tables without null.
+"""How revisions define columns and tables without null.
 
-What was released never changes, and so these do not.
+A released revision never changes, and so this module does not either.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
 
 
 def preset(name: str, kind: sa.types.TypeEngine[Any], value: Any) -> sa.Column[Any]:  # noqa: ANN401 - a text or a word of SQL
-    """Return a column that has this value unless another one is given."""
+    """Return a column with a default value."""
     return sa.Column(name, kind, nullable=False, server_default=value)
 
 
@@ -47,7 +47,7 @@ def optional(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
 def add_index(
     table: str, *columns: str, name: str = "", where: str = "", unique: bool = False
 ) -> None:
-    """Index a table, or the rows of it that fulfil a condition."""
+    """Index a table, or those of its rows that meet a condition."""
     of_columns = f"ix_{table}_{'_'.join(columns)}"
     some = sa.text(where) if where else None
     op.create_index(

@@ -1,4 +1,4 @@
-"""What became of questions to sources, failures that stand, and how endpoints take questions."""
+"""Answers and failures of sources by quarter of an hour, standing failures, and transports."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from dashboard.store.schema.columns import columns_of, milliseconds_of, read_as
 from dashboard.store.schema.monitoring import TIMES
 
 QUARTER: Final = timedelta(minutes=15)
-"""The time of one row."""
+"""The period of one row."""
 
 _TIMES: Final = tuple(answer_counts.c[name] for name in TIMES)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """What became of a question over some time: all together, and by quarters, oldest first.
+    """The results of a question over some period: in total, and by quarters, oldest first.
 
     A quarter is None if nothing was asked; its `times` are not read.
     """
@@ -78,7 +78,7 @@ def quarter_of(at: datetime) -> datetime:
 def source_records(
     connection: Connection, until: datetime, quarters: int
 ) -> dict[tuple[NetworkId, Operation], SourceRecord]:
-    """Return the results of each question in so many quarters of an hour, the last with `until`.
+    """Return the results of each question in so many quarters of an hour, up to that of `until`.
 
     A question that was not asked then is left out.
     """
@@ -108,7 +108,7 @@ def source_records(
 def _totals(
     connection: Connection, lies_in: Sequence[ColumnElement[bool]]
 ) -> dict[tuple[NetworkId, str], AnswerCounts]:
-    """Add up what became of each question, and the times of its answers."""
+    """Add up the results of each question, and the times of its answers."""
     column = answer_counts.c
     summed = (column.answered, column.instead, column.failed, *_TIMES)
     sums = select(column.network_id, column.operation, *(func.sum(each) for each in summed))
@@ -148,7 +148,7 @@ def note_failure(
     asked_at: datetime,
     failed: tuple[Operation, Failure],
 ) -> None:
-    """Remember that a question failed; `failing_since` stays the first time."""
+    """Record that a question failed; `failing_since` stays the first time."""
     operation, failure = failed
     row = {
         "network_id": network_id,
@@ -167,7 +167,7 @@ def note_answered(
     operations: Collection[Operation],
     asked_at: datetime,
 ) -> None:
-    """Remember that questions were answered."""
+    """Record that questions were answered."""
     same = {"network_id": network_id, "answered_at": asked_at}
     upsert(connection, last_answers, [{**same, "operation": each} for each in operations])
     connection.execute(_ANSWERED, {"of_network": network_id, "some": list(operations)})
@@ -176,7 +176,7 @@ def note_answered(
 def last_answers_of(
     connection: Connection, network_ids: Collection[NetworkId]
 ) -> dict[tuple[NetworkId, Operation], datetime]:
-    """Return when several networks last answered each question that they ever answered."""
+    """Return when each question of several networks was last answered, if it ever was."""
     query = select(last_answers).where(last_answers.c.network_id.in_(network_ids))
     return {
         (row.network_id, Operation(row.operation)): row.answered_at
@@ -187,7 +187,7 @@ def last_answers_of(
 def read_standing_failures(
     connection: Connection, network_id: NetworkId
 ) -> tuple[StandingFailure, ...]:
-    """Return what a network does not answer now, the longest silence first."""
+    """Return what a network does not answer now, the longest outage first."""
     return tuple(standing_failures_of(connection, [network_id])[network_id])
 
 
@@ -206,7 +206,7 @@ def standing_failures_of(
 def note_transports(
     connection: Connection, network_id: NetworkId, states: Mapping[str, Iterable[TransportState]]
 ) -> None:
-    """Keep how endpoints take questions, by the names of the endpoints."""
+    """Store which transport each endpoint accepts, by its name."""
     rows = [
         columns_of(endpoint_transports, each, network_id=network_id, endpoint=endpoint)
         for endpoint, some in states.items()
@@ -218,7 +218,7 @@ def note_transports(
 def transports_of(
     connection: Connection, network_ids: Collection[NetworkId]
 ) -> dict[NetworkId, dict[str, list[TransportState]]]:
-    """Return how the endpoints of networks take questions, by their names."""
+    """Return the transports of the endpoints of networks, by their names."""
     column = endpoint_transports.c
     query = (
         select(endpoint_transports)

@@ -1,4 +1,4 @@
-"""What is spent of budgets, counted before it is spent, and how far polls stretch for them."""
+"""Credits of budgets, counted before they are spent, and how far polls stretch for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def take_credits(
     amount: int,
     limits: Mapping[BudgetPeriod, int],
 ) -> bool:
-    """Count credits as spent if the limits of the day and of the month allow that."""
+    """Count credits as spent, if the limits of the day and of the month allow that."""
     _add(connection, budget, at, amount)  # locks the rows, so that nobody takes beside us
     spent = spent_of(connection, budget, at)
     is_allowed = all(spent[period] <= limit for period, limit in limits.items())
@@ -37,13 +37,13 @@ def spent_of(connection: Connection, budget: str, at: datetime) -> dict[BudgetPe
 
 
 def stretch_of(connection: Connection, budget: str, at: datetime) -> float:
-    """Return how far polls stretched when that was noted last on this day; 1 if they did not."""
+    """Return how far polls last stretched on this day; 1 if they did not."""
     _, stretch = _rows(connection, budget, at)[BudgetPeriod.DAY]
     return 1.0 if stretch is None else stretch / _THOUSANDTHS
 
 
 def note_stretch(connection: Connection, budget: str, at: datetime, stretch: float) -> None:
-    """Say how far polls stretch from now on."""
+    """Store how far polls stretch from now on."""
     _add(connection, budget, at, 0)
     column = budget_spending.c
     today = (

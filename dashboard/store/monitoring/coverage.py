@@ -1,4 +1,4 @@
-"""Coverage: what was watched of each network, as pages, mails and commands say alike."""
+"""Coverage: when each network was watched; pages, mails and commands show the same."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from dashboard.store.schema import coverage, coverage_gaps, suggested_gas_fees
 from dashboard.store.schema.columns import columns_of, read_as
 
 PRECISION: Final = timedelta(seconds=30)
-"""How often it is written down that a network is still watched; `as_last_seen` knows more."""
+"""How often a worker records that a network is still watched; `as_last_seen` knows more."""
 
 WITHOUT_FEES: Final = timedelta(seconds=5)
-"""The same where no fees are polled, which would show that a worker was at work."""
+"""The same if no fees are polled, which would show that a worker was running."""
 
 _UNNOTED: Final = 2 * PRECISION
-"""How much longer a worker may have been at work than it wrote down."""
+"""How much longer a worker may have been running than it recorded."""
 
 
 def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
-    """Return the coverage of each part of networks that was ever watched."""
+    """Return the coverage of each part of the networks that was ever watched."""
     column = coverage_gaps.c
     lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
     open_gaps = {
@@ -64,7 +64,7 @@ def as_last_seen(connection: Connection, held: Covered) -> Covered:
 def watched_from(
     connection: Connection, networks: Sequence[NetworkId], watched: Watched
 ) -> dict[NetworkId, datetime]:
-    """Return when watching of each network began; one that never was watched is left out."""
+    """Return since when each network is watched, without those that never were."""
     column = coverage.c
     query = select(column.network_id, column.began_at).where(
         column.network_id.in_(networks), column.watched == watched
@@ -79,7 +79,7 @@ def watched_time(
     since: datetime,
     until: datetime,
 ) -> WatchedTime:
-    """Return the part of a time when all of the networks were watched.
+    """Return how much of a period all of the networks were watched.
 
     Watching begins with a worker's first poll.
     """
@@ -94,7 +94,7 @@ def watched_times(
     since: datetime,
     until: datetime,
 ) -> dict[NetworkId, WatchedTime]:
-    """Return the part of a time when each of the networks was watched, in the same queries."""
+    """Return how much of a period each of the networks was watched, in the same queries."""
     missed = _missed(connection, networks, watched, since, until)
     return {each: WatchedTime.of(since, until, times) for each, times in missed.items()}
 
@@ -121,7 +121,7 @@ def gaps_until(
     since: datetime | None = None,
     limit: int | None = None,
 ) -> list[Gap]:
-    """Return the gaps that lasted beyond `since`, the latest first, at most `limit`.
+    """Return the gaps that ended after `since`, the latest first, at most `limit`.
 
     If no worker runs, the present gap is among them, without an end.
     """
@@ -139,7 +139,7 @@ def gaps_until(
 def unwatched_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> list[Gap]:
-    """Return the gaps that last because no worker runs."""
+    """Return the ongoing gaps, which exist if no worker runs."""
     return [
         each
         for each in gaps_until(connection, networks, now, now)
@@ -153,9 +153,9 @@ def save_coverage(
     change: CoverageChange,
     every: timedelta = PRECISION,
 ) -> None:
-    """Store what a visit changed; `before` is the coverage until then.
+    """Store what a poll changed; `before` is the coverage until then.
 
-    If nothing changed, that is stored once `every` so often.
+    If nothing changed, it is stored at most once in `every`.
     """
     after = change.covered
     ended, opened = list(change.ended), after.open_gap
@@ -192,9 +192,9 @@ def gaps(
     since: datetime | None = None,
     limit: int | None = None,
 ) -> list[Gap]:
-    """Return the gaps of networks that lasted beyond `since`, the latest first, at most `limit`.
+    """Return the gaps of networks that ended after `since`, the latest first, at most `limit`.
 
-    A worker writes them down; of the present without a worker, nobody does.
+    A worker records them; while no worker runs, nobody records the present one.
     """
     column = coverage_gaps.c
     has_length = or_(column.ends_at.is_(None), column.ends_at > column.begins_at)

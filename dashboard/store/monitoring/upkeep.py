@@ -1,4 +1,4 @@
-"""The installation's own records: credits, heartbeats, purges, backups, and how it grows."""
+"""The installation's own records: credits, heartbeats, purges, backups, and growth."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.store.schema.columns import columns_of
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """When a purge last came to its end, and when `linewatch backup` did; None: never yet."""
+    """When a purge was last completed, and when `linewatch backup` was; None: never."""
 
     purged_at: datetime | None = None
     backed_up_at: datetime | None = None
@@ -36,18 +36,18 @@ def last_upkeep(connection: Connection) -> Upkeep:
 
 
 def note_purge(connection: Connection, at: datetime) -> None:
-    """Store that everything that is old was purged."""
+    """Record that everything old was purged."""
     connection.execute(update(installation).values(purged_at=at))
 
 
 def note_backup(connection: Connection, at: datetime) -> None:
-    """Store that a backup was made and verified."""
+    """Record that a backup was made and verified."""
     connection.execute(update(installation).values(backed_up_at=at))
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """What one operation of one network cost in some time."""
+    """What one operation of one network cost in some period."""
 
     network_id: NetworkId
     operation: str
@@ -86,7 +86,7 @@ def spent_since(connection: Connection, since: datetime) -> list[LedgerLine]:
 class LastHeartbeat:
     """`accepted_at` is None if none was accepted yet; `trouble` is empty if the latest was.
 
-    `trouble` holds foreign text.
+    `trouble` is foreign text.
     """
 
     accepted_at: datetime | None = None
@@ -107,22 +107,22 @@ def note_heartbeat(connection: Connection, accepted_at: datetime) -> None:
 
 
 def note_heartbeat_trouble(connection: Connection, trouble: str) -> None:
-    """Store why the latest was not accepted."""
+    """Record why the latest heartbeat was not accepted."""
     connection.execute(update(installation).values(heartbeat_trouble=trouble))
 
 
 _LOOKED_BACK: Final = timedelta(days=30)
-"""Growth is that of a month: what began since shows, and a busy day does not rule."""
+"""Growth is measured over a month: recent growth shows, and a busy day does not dominate."""
 
 
 def measure(connection: Connection, now: datetime) -> StoreSize:
-    """Measure the store, without reading it through."""
+    """Measure the store without a full scan."""
     used = database_of(connection).size(connection) - free_space(connection).inside
     return _with_growth(connection, now, used)
 
 
 def last_measured(connection: Connection) -> StoreSize | None:
-    """Return the last measured size and its growth; None before the first time."""
+    """Return the last measured size and its growth; None before the first measurement."""
     column = store_sizes.c
     latest = select(column.measured_at, column.bytes).order_by(column.day.desc()).limit(1)
     row = connection.execute(latest).one_or_none()
@@ -130,7 +130,7 @@ def last_measured(connection: Connection) -> StoreSize | None:
 
 
 def clock_jump(connection: Connection, now: datetime) -> ClockJump | None:
-    """Return by how much the clock went ahead of the measurements, None if it is trusted."""
+    """Return how far the clock is ahead of the measurements, None if it is trusted."""
     column = store_sizes.c
     query = (
         select(column.measured_at)
@@ -142,7 +142,7 @@ def clock_jump(connection: Connection, now: datetime) -> ClockJump | None:
 
 
 def record_size(connection: Connection, measured: StoreSize) -> None:
-    """Keep a measurement as the one of its day; what a clock measured that was ahead is gone."""
+    """Store a measurement as that of its day, and drop those of a clock that was ahead."""
     at = measured.measured_at
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)
     connection.execute(delete(store_sizes).where(store_sizes.c.day > day))
@@ -175,14 +175,14 @@ def _with_growth(connection: Connection, at: datetime, used: int) -> StoreSize:
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """Bytes that are free: inside the store itself, and on its disk where that is known."""
+    """Free bytes: inside the store itself, and on its disk if that is known."""
 
     inside: int = 0
     on_disk: int | None = None
 
 
 def free_space(connection: Connection) -> FreeSpace:
-    """Return the bytes that are free; none are known of a PostgreSQL server."""
+    """Return the free bytes; none are known of a PostgreSQL server."""
     if connection.dialect.name == "postgresql":
         return FreeSpace()
     pages: int = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()

@@ -37,10 +37,10 @@ from dashboard.store.schema.rejections import stored_rejection
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The wanted page: at most `limit` rejections after the one with the id `after`.
+    """The requested page: at most `limit` rejections after the one with the id `after`.
 
-    Ids rise in the order in which rejections are committed. Without `after`, a page begins at
-    the newest or oldest rejection.
+    Ids rise in the order in which rejections are committed. Without `after`, a page begins at the
+    newest or oldest rejection.
     """
 
     limit: int
@@ -54,10 +54,10 @@ def archive_page(
     networks: frozenset[NetworkId],
     part: PageRequest,
 ) -> list[ArchivedRejection]:
-    """Return rejections of `networks` that fit, in the order of their arrival or against it.
+    """Return matching rejections of `networks`, in the order of their arrival or reversed.
 
-    A sender or a module is found by its index, network by network; all else by scanning in order
-    of arrival.
+    A sender or a module is found by its index, network by network; everything else by scanning in
+    order of arrival.
     """
     if wanted.sender is None and wanted.module is None:
         return _found(connection, wanted, (may_be_seen(networks),), part)
@@ -81,7 +81,7 @@ def all_arrivals(connection: Connection, after: int, limit: int) -> list[Archive
 def archived_versions(
     connection: Connection, tx_hash: TxHash, networks: frozenset[NetworkId], limit: int
 ) -> list[ArchivedRejection]:
-    """Return the versions of one hash on `networks`, however old, newest claimed time first."""
+    """Return all versions of one hash on `networks`, newest claimed time first."""
     column = rejections.c
     query = (
         _rows()
@@ -143,19 +143,19 @@ _IS_UNDATED: Final = or_(
     _CLAIMED.is_(None), LARGEST_LEAD // timedelta(milliseconds=1) < _CLAIMED - _ARRIVED
 )
 _BELIEVED: Final = type_coerce(case((_IS_UNDATED, _ARRIVED), else_=_CLAIMED), Moment)
-"""The claimed time; of a version without one, or dated ahead of our clock, when it arrived."""
+"""The claimed time; for a version without one, or dated ahead of our clock, when it arrived."""
 
 NEWEST_CLAIM_FIRST: Final = (_IS_UNDATED, _BELIEVED.desc(), rejections.c.rejection_id.desc())
-"""How versions of a hash rank: by claimed time. Last come those without one, or dated ahead."""
+"""The order of versions of a hash: by claimed time. Last come those without one, or dated ahead."""
 
 
 def queryable_record(
     connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
 ) -> RejectedTransaction | None:
-    """Return the record with the newest claimed time inside seven days, inclusive, or None.
+    """Return the record with the newest claimed time within seven days, inclusive, or None.
 
-    Of two with the same claimed time, the one that arrived later. One that claims no time, or is
-    dated ahead of our clock, is returned only if there is no other, for seven days from its
+    If two claim the same time, it is the one that arrived later. A record that claims no time, or
+    is dated ahead of our clock, is returned only if there is no other, for seven days from its
     arrival.
     """
     visible = (
@@ -196,7 +196,7 @@ _MOST_OF_SENDER: Final = 25
 def senders_of(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> list[Address]:
-    """Return who sent any of some hashes, which one record of several may name alone."""
+    """Return the known senders of these hashes; of several records, one alone may name it."""
     column = rejections.c
     known = (column.network_id == network_id, column.sender.is_not(None))
     query = select(column.sender).where(column.tx_hash.in_(hashes), *known).distinct()
@@ -206,7 +206,7 @@ def senders_of(
 def rejected_since(
     connection: Connection, network_id: NetworkId, sender: Address, since: datetime
 ) -> list[TxHash]:
-    """Return hashes of an address with rejections first seen since then, the latest of them."""
+    """Return the latest hashes of an address with rejections first seen since then."""
     column = rejections.c
     query = (
         select(column.tx_hash)

@@ -1,7 +1,7 @@
 """How many rejections there are: kept for each day, and by time, stage, reason or sender.
 
-Whole days are counted by networks, stages, kinds of reasons and modules. All else is counted row by
-row, and so are steps of less than a day and the ends of a time that cut a day.
+Whole days are counted by network, stage, kind of reason and module. Everything else is counted row
+by row, and so are steps of less than a day and the partial days at the ends of a period.
 
 A day begins at midnight in UTC. One rejection adds to one row; many that arrive together share it.
 """
@@ -45,7 +45,7 @@ _NAMES: Final = tuple(column.name for column in rejection_days.columns)
 
 
 def count_inserted(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Count rows of `rejections` that this transaction has inserted."""
+    """Count the rows of `rejections` that this transaction has inserted."""
     counts = Counter(
         (
             milliseconds_of(row["first_seen_at"]) // DAY_LENGTH * DAY_LENGTH,
@@ -72,9 +72,9 @@ def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
 def counted_on(
     connection: Connection, day: datetime, most: int
 ) -> dict[tuple[NetworkId, str, RejectionStage], int]:
-    """Return the rejections of a day by network, module and stage, those with most of them.
+    """Return the rejections of a day by network, module and stage, the largest numbers first.
 
-    The module, which is foreign text, is empty where the reason names none.
+    The module, which is foreign text, is empty if the reason names none.
     """
     column = rejection_days.c
     key = (column.network_id, column.module, column.tx_rejection_stage)
@@ -91,7 +91,7 @@ def rebuild_counters(connection: Connection) -> None:
 
 
 def recounted_days(*which: ColumnElement[bool]) -> Select[Any]:
-    """Select the counters of the rejections that fit `which`, with all columns in order."""
+    """Select the counters of matching rejections, with all columns in order."""
     column = rejections.c
     arrived = type_coerce(column.first_seen_at, BigInteger)
     keys = (
@@ -110,7 +110,7 @@ def _add(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 LATEST_RANKED: Final = 5000
-"""Rejections among which senders are ranked, which have no counters."""
+"""How many of the latest rejections are ranked by sender, as senders have no counters."""
 
 
 class Grouping(StrEnum):
@@ -126,7 +126,7 @@ class Grouping(StrEnum):
 
     @property
     def is_of_time(self) -> bool:
-        """Whether groups have an order of their own."""
+        """Whether groups are in order of time."""
         return self in {Grouping.HOUR, Grouping.DAY}
 
 
@@ -140,7 +140,7 @@ class GroupCount:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """The groups that were asked for, of `of` groups in all, which hold `total` rejections."""
+    """The requested groups, of `of` groups in all, which have `total` rejections."""
 
     groups: tuple[GroupCount, ...]
     of: int
@@ -176,7 +176,7 @@ def count_by(
 def rank_senders(
     connection: Connection, wanted: RejectionFilter, limit: int, among: int = LATEST_RANKED
 ) -> GroupCounts:
-    """Count by sender the latest `among` rejections that fit, the largest groups first."""
+    """Count the latest `among` matching rejections by sender, the largest groups first."""
     latest = latest_first(wanted, rejections.c.sender).limit(among).subquery()
     key = latest.c.sender.label("key")
     groups = select(key, func.count().label("many")).group_by(key)
@@ -186,7 +186,7 @@ def rank_senders(
 def _counted(
     connection: Connection, grouping: Grouping, groups: Select[tuple[Any, int]], limit: int
 ) -> GroupCounts:
-    """Put groups in order, and count and add up all of them beside the first `limit`."""
+    """Sort the groups, and count and add up all of them besides the first `limit`."""
     group = groups.subquery().c
     of, total = func.count().over().label("of"), func.sum(group.many).over().label("total")
     order = (group.key.desc(),) if grouping.is_of_time else (group.many.desc(), group.key)
@@ -212,7 +212,7 @@ _COLUMNS: Final = {
 
 
 MOST_GROUPS: Final = 20_000
-"""Groups that are returned; nodes could name any number of modules."""
+"""How many groups are returned: nodes could name any number of modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +239,9 @@ class StepCount:
 def count_over_time(
     connection: Connection, wanted: RejectionFilter, step: timedelta, grouping: Grouping
 ) -> list[StepCount]:
-    """Count the rejections that fit by step and by stage, module or network, in this order.
+    """Count matching rejections by step and by stage, module or network, in this order.
 
-    Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
+    Steps begin at whole multiples of `step` since 1970. Bound the period by `wanted.since`.
     """
     counted = partial_counts(wanted, ("begins", _COLUMNS[grouping]), step).c
     groups = (counted.begins, counted[_COLUMNS[grouping]])
@@ -253,7 +253,7 @@ def count_over_time(
 
 
 def count_causes(connection: Connection, wanted: RejectionFilter) -> list[CauseCount]:
-    """Count the rejections that fit by what their reasons name, the commonest first."""
+    """Count matching rejections by what their reasons name, the most frequent first."""
     # Day by day, counters come in the order of their key: half as much work as sorting them all.
     counted = partial_counts(wanted, ("begins", "module", "reason_kind"), _STEPS[Grouping.DAY]).c
     groups = (counted.reason_kind, counted.module)
@@ -281,7 +281,7 @@ _NOT_COUNTED: Final = (
     "label",
     "search",
 )
-"""Fields of a filter by which days are not counted."""
+"""Fields of a filter for which there are no counters by day."""
 
 _ANYTHING: Final = RejectionFilter()
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -290,10 +290,10 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 def partial_counts(
     wanted: RejectionFilter, names: Sequence[str], step: timedelta | None = None
 ) -> FromClause:
-    """Count the rejections that fit by columns; the numbers of a group are still to be added up.
+    """Count matching rejections by columns; the numbers of a group still have to be added up.
 
-    A column is one of `rejection_days` or, where there is a step, `begins` [ms]: the beginning of
-    the step in which they arrived, at a multiple of its length since 1970. `many` is the last.
+    A column is one of `rejection_days` or, if there is a step, `begins` [ms]: the beginning of the
+    step in which they arrived, at a multiple of its length since 1970. `many` is the last.
     """
     length = None if step is None else step // _MILLISECOND
     first = (
@@ -314,7 +314,7 @@ def partial_counts(
 
 
 def _counts_by_day(wanted: RejectionFilter) -> bool:
-    """Whether counters of days say how many rejections fit."""
+    """Whether the counters by day can tell how many rejections match."""
     return all(getattr(wanted, name) == getattr(_ANYTHING, name) for name in _NOT_COUNTED)
 
 
@@ -360,6 +360,6 @@ def _count_days(
 
 
 def _step_of(moment: ColumnElement[datetime], step: int | None) -> ColumnElement[int]:
-    """Return when the step of a moment began; of no step, the moment."""
+    """Return when the step of a moment began; without a step, the moment."""
     at = type_coerce(moment, BigInteger)
     return at if step is None else at - at % step

@@ -1,4 +1,4 @@
-"""Which hashes have rejections, held in memory, and what a served look-up asks of the rest."""
+"""Which hashes have rejections, held in memory, and reading the table only for those."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
 _CATCHING_UP: Final = 2_000
-"""Rejections that are added at once: this takes a millisecond, while all other callers wait."""
+"""How many rejections are added at once: this takes a millisecond, while other callers wait."""
 
 
 class ArrivalSource(Protocol):
-    """Reads the rejections after one that is known; `RejectionReader` is the one in use."""
+    """Reads the rejections after a known one; `RejectionReader` implements it."""
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """Return id and hash of at most `limit` of them; raises StoreError."""
@@ -50,7 +50,7 @@ def load_heads(store: Store) -> LoadedHeads:
 
 
 class KnownHashes:
-    """Knows nothing until `adopt`; then it is asked for by `is_current` before each use."""
+    """The heads of known hashes: empty until `adopt`; call `is_current` before each use."""
 
     def __init__(self, arrivals: ArrivalSource, at_once: int = _CATCHING_UP) -> None:
         """Read new rejections from `arrivals`, at most so many at once."""
@@ -71,9 +71,9 @@ class KnownHashes:
         self._heads, self._newest = loaded
 
     def is_current(self) -> bool:
-        """Add what was committed before this call; whether that was possible.
+        """Add what was committed before this call; return whether that was possible.
 
-        Only then, and only for questions that had come before this call, absence here means
+        Only if it was, and only for questions that came before this call, absence here means
         absence from the store. Raises StoreError.
         """
         return self.take_in(self.read_arrivals())
@@ -84,7 +84,7 @@ class KnownHashes:
         return None if newest is None else self._arrivals.arrivals(newest, self._at_once)
 
     def take_in(self, arrived: NewArrivals) -> bool:
-        """Add what `read_arrivals` found, one after the other; whether that was all there is."""
+        """Add what `read_arrivals` found, in order; return whether that was everything."""
         if arrived is None:
             return False
         if not arrived:
@@ -94,7 +94,7 @@ class KnownHashes:
         return len(arrived) < self._at_once
 
     def among(self, heads: Iterable[int]) -> set[int]:
-        """Return those of `heads` that a hash on record begins with."""
+        """Return those of `heads` with which a known hash begins."""
         return self._heads.intersection(heads)
 
 
@@ -121,20 +121,20 @@ _MOST_VERSIONS: Final = 100
 
 
 class TooManyVersions(Exception):
-    """A hash has more versions than are worth comparing here: ask `read.queryable_record`."""
+    """A hash has too many versions to compare here: ask `read.queryable_record`."""
 
 
 class RejectionReader:
     """Reads from one thread at a time, and never waits for a lock: it fails instead."""
 
     def __init__(self, store: Store) -> None:
-        """Take a connection of its own at the first question."""
+        """Open a connection of its own at the first question."""
         self._reader = store.driver_reader()
         self._arrivals = _ARRIVALS.replace("?", self._reader.parameter)
         self.is_near = self._reader.is_near
 
     def newest(self) -> int:
-        """Return the highest id on record, 0 if there is none."""
+        """Return the highest id, 0 if there is none."""
         newest: int = self._reader.rows(_NEWEST, ())[0][0]
         return newest
 
@@ -144,9 +144,9 @@ class RejectionReader:
             yield tx_hash
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """Return id and hash of at most `limit` rejections that came after the id `after`.
+        """Return id and hash of at most `limit` rejections after the id `after`.
 
-        No rejection that was committed before this call is ever passed over.
+        It never skips a rejection that was committed before this call.
         """
         return self._reader.rows(self._arrivals, (after, limit))
 
@@ -159,7 +159,7 @@ class RejectionReader:
     def queryable_records(
         self, networks: Collection[NetworkId], hashes: Collection[TxHash], now: datetime
     ) -> dict[TxHash, RejectedTransaction]:
-        """Return the same of several, by one query; what has no record is left out."""
+        """Return the same of several, by one query; a hash without a record is left out."""
         since, wanted = milliseconds_of(now - QUERYABLE_WINDOW), set(map(bytes, hashes))
         limit = _MOST_VERSIONS * len(wanted)
         query = _VERSIONS.format(placeholders(wanted)).replace("?", self._reader.parameter)
@@ -173,7 +173,7 @@ class RejectionReader:
         return {tx_hash: record_of(row) for tx_hash, row in last.items()}
 
     def close(self) -> None:
-        """Close the connection; the next question takes another."""
+        """Close the connection; the next question opens another."""
         self._reader.close()
 
 

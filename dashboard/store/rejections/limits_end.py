@@ -15,7 +15,7 @@ from dashboard.store.schema.columns import columns_of
 
 
 def save_end_block(connection: Connection, network_id: NetworkId, end: LimitsEnd) -> None:
-    """Store the time of the block of an end, in place of what was expected."""
+    """Store the time of the block of an end, in place of the expected one."""
     row = columns_of(limits_end_blocks, end, network_id=network_id)
     upsert(connection, limits_end_blocks, [row])
 
@@ -23,7 +23,7 @@ def save_end_block(connection: Connection, network_id: NetworkId, end: LimitsEnd
 def known_end(
     connection: Connection, network_id: NetworkId, end: LimitsEnd | None
 ) -> LimitsEnd | None:
-    """Return the end; one with a block has its time, as far as a worker knows that."""
+    """Return the end; one with a block has its time, if a worker knows it."""
     if end is None or end.block_number is None:
         return end
     column = limits_end_blocks.c

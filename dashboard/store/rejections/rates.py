@@ -1,4 +1,4 @@
-"""Rejections as rules see them: how many arrived within a time, now and in the past."""
+"""Rejections as rules see them: how many arrived in a period, now and in the past."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.rejections import stored_rejection
 
 MOST_READ: Final = 100_000
-"""Rejections that are read at most, the latest ones; a rule counts to half of it."""
+"""How many rejections are read at most, the latest ones; a rule counts to half of it."""
 
 _COLUMNS: Final = {
     Dimension.MODULE: rejections.c.module,
@@ -77,9 +77,9 @@ def arrivals_of(
 def _values(
     scope: RuleScope, by: Dimension | None, value: object, tags: str | None
 ) -> Iterable[str]:
-    """Return what a rejection counts for: nothing if it lacks a tag, else often one value.
+    """Return the values that a rejection counts for: none if it lacks a tag, else often one.
 
-    A value that it does not have is empty. Of its tags it counts for each that the scope takes.
+    A missing value is empty. Of its tags it counts for each that the scope includes.
     """
     found = tags_in(tags or "")
     if scope.tags:
@@ -113,7 +113,7 @@ def _arrivals(
 def scope_conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions on rows of rejections, and of tracked hashes where they are joined.
 
-    Of tags, only that there are some: the caller checks which ones.
+    For tags, only that there are some: the caller checks which ones.
     """
     column = rejections.c
     for of_row, values in (
@@ -130,16 +130,16 @@ def scope_conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
 
 
 MOST_CHANGES: Final = 20_000
-"""Versions that are read at most, the latest ones: a second of work."""
+"""How many versions are read at most, the latest ones: a second of work."""
 
 MOST_ARRIVALS: Final = 200_000
-"""Arrivals that are read at most for a rate, the latest ones: likewise."""
+"""How many arrivals are read at most for a rate, the latest ones: a second of work as well."""
 
 
 def past_rejections(
     connection: Connection, scope: RuleScope, since: datetime, until: datetime
 ) -> list[ObservedChange]:
-    """Return the versions of a time that may fit a scope, oldest first, at most `MOST_CHANGES`."""
+    """Return versions of a period that may match a scope, oldest first, at most `MOST_CHANGES`."""
     column, earlier = rejections.c, rejections.alias("earlier")
     is_changed = exists().where(
         earlier.c.tx_hash == column.tx_hash,
@@ -166,7 +166,7 @@ def past_arrivals(
     since: datetime,
     until: datetime,
 ) -> list[tuple[datetime, NetworkId, str]]:
-    """Return when what a scope takes arrived, with the value of a dimension; oldest first.
+    """Return the arrivals in a scope, each with the value of a dimension; oldest first.
 
     At most `MOST_ARRIVALS`.
     """

@@ -133,7 +133,7 @@ HashOnNetwork: TypeAlias = tuple[TxHash, NetworkId]
 
 
 class LocatedReport(NamedTuple):
-    """A report, the network that it belongs to, and when it came, if that is not now."""
+    """A report, its network, and when it came, unless that is now."""
 
     report: RejectionReport
     network_id: NetworkId
@@ -198,7 +198,7 @@ class _Group:
     """What is stored of the hashes of some reports, and what these add to it.
 
     `reported` holds hash, network and reason of every report, `versions` the id of each version
-    that was only polled, None of the others.
+    that was only polled, None for the others.
     """
 
     reported: set[tuple[TxHash, NetworkId, bytes]] = field(default_factory=set)
@@ -224,7 +224,7 @@ class _Group:
         return group
 
     def sort_in(self, row: dict[str, Any]) -> SaveStatus:
-        """Decide whether a row is new, given the rows before it, and note what to write."""
+        """Decide whether a row is new, given the rows before it, and collect what to write."""
         place = row["tx_hash"], row["network_id"]
         reason = *place, row["reported_reason_digest"]
         version = *place, row["version_digest"]

@@ -21,7 +21,7 @@ from dashboard.store.shown_search import hash_in_range, matches_search, rejectio
 
 
 def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of the rejections that fit, the latest arrival first."""
+    """Select columns of matching rejections, the latest arrival first."""
     arrived = rejections.c.first_seen_at
     place = rejections.c.rejection_id.desc()
     if _selects_few(wanted):
@@ -35,7 +35,7 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
 
 
 def arrived_before(wanted: RejectionFilter, place: tuple[datetime, int]) -> ColumnElement[bool]:
-    """Demand what `latest_first` has after the rejection of this arrival and id."""
+    """Require what `latest_first` has after the rejection of this arrival and id."""
     arrived = rejections.c.first_seen_at
     return (
         tuple_(
@@ -46,7 +46,7 @@ def arrived_before(wanted: RejectionFilter, place: tuple[datetime, int]) -> Colu
 
 
 def _selects_few(wanted: RejectionFilter) -> bool:
-    """Whether few rows fit the filter, so that the index of times must not be used."""
+    """Whether few rows match the filter, so that the index of times must not be used."""
     named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
     return any(each is not None for each in named) or bool(wanted.label)
 
@@ -91,9 +91,10 @@ def hashes_with_label(label: str) -> Select[Any]:
 
 
 def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
-    """Demand one of these networks, by looking at each row.
+    """Require one of these networks, by reading each row.
 
-    The plus keeps the planner from grouping every row of a network by index, to sort them.
+    The plus keeps the planner from collecting every row of a network by index in order to sort
+    them.
     """
     return without_index(rejections.c.network_id).in_(networks)
 
@@ -105,7 +106,7 @@ def search(
     skipped: int = 0,
     before: tuple[datetime, int] | None = None,
 ) -> list[StoredRejection]:
-    """Return the rejections that fit after the first `skipped`, at most `limit`.
+    """Return at most `limit` matching rejections after the first `skipped`.
 
     The latest arrival comes first. `before`: arrival and id of the one that they follow.
     """
@@ -116,12 +117,12 @@ def search(
 
 
 def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) -> list[str]:
-    """Return the reasons, as they were sent, of the latest `limit` rejections that fit."""
+    """Return the reasons, as sent, of the latest `limit` matching rejections."""
     return list(connection.scalars(latest_first(wanted, rejections.c.reason_message).limit(limit)))
 
 
 LATEST_READ: Final = 2000
-"""Unparsed reasons that are counted, the latest ones: more say nothing new."""
+"""How many unparsed reasons are counted, the latest ones: more would say nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class UnparsedReason:
 def unparsed_reasons(
     connection: Connection, limit: int, network_id: NetworkId | None = None
 ) -> list[UnparsedReason]:
-    """Return texts of the latest that could not be read, the commonest first."""
+    """Return the latest reasons that could not be parsed, the most frequent first."""
     latest = (
         select(rejections.c.reason_message, rejections.c.first_seen_at)
         # Written out, so that the planner sees that the partial index fits.

@@ -94,7 +94,7 @@ REVISION: Final = REVISIONS[-1]
 """The schema that this code reads and writes."""
 
 _BEFORE_RELEASE: Final = re.compile(r"\d{4}")
-"""Schemas were numbered, from 0001 to 0023, until the first release put all of them into one."""
+"""Schemas were numbered from 0001 to 0023, until the first release merged all of them."""
 
 
 def refuse_unknown_schema(name: str, found: str) -> None:

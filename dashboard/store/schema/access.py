@@ -1,11 +1,11 @@
 """The tables of people, keys and leases; and of the audit log, which triggers keep unchanged.
 
-Rows may go that are older than `audit_log_kept_since` of the installation. That this moment was
-moved is noted in the log by a trigger, whose notes never go, and it never moves back.
+Rows older than `audit_log_kept_since` of the installation may be deleted. A trigger logs each move
+of that moment; such entries are never deleted, and it never moves back.
 
 The owner of a table can disable its triggers. On PostgreSQL the log may therefore belong to a role
 other than ours (deploy/postgresql/protect-audit-log.sql), which gives the trigger an argument: how
-old a row has to be to go, whatever the installation says.
+old a row must be to be deleted, whatever the installation says.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ FOR EACH ROW EXECUTE FUNCTION audit_log_purged()
 )
 
 TRIGGERS: Final = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}
-"""The statements that make them, by the name of the dialect."""
+"""The statements that create them, by the name of the dialect."""
 
 _NAME: Final = re.compile(r"CREATE TRIGGER (\w+)")
 

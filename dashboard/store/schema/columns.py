@@ -1,4 +1,4 @@
-"""What all tables share: one collection, predictable names, exact types of columns, records."""
+"""What all tables share: metadata, predictable names, exact column types, records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ESCAPED: Final = re.compile(r"\\u([0-9a-f]{4})")
 
 
 class Exact(TypeDecorator[T]):
-    """A value of the domain in a form of the database; null stays null."""
+    """A domain value in a form of the database; null stays null."""
 
     impl: TypeEngine[Any] | type[TypeEngine[Any]] = BigInteger
     cache_ok: bool | None = True
@@ -76,9 +76,9 @@ def moment_of(milliseconds: int) -> datetime:
 
 
 def escape(text: str) -> str:
-    r"""Write what databases cannot keep, and the backslash that marks it, as ``\u0000``.
+    r"""Escape what databases cannot store, and the backslash that marks it, as ``\u0000``.
 
-    PostgreSQL keeps no U+0000 and neither database lone surrogates.
+    PostgreSQL stores no U+0000, and neither database lone surrogates.
     """
     return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -104,7 +104,7 @@ Unsigned: Final = Exact(
     lambda number: number.to_bytes(8, "big"),
     lambda octets: int.from_bytes(octets, "big"),
 )
-"""A 64-bit number without sign as bytes that sort like it; nonces go up to 2^64 - 2."""
+"""A 64-bit unsigned number as bytes that sort like it; nonces go up to 2^64 - 2."""
 
 ForeignText: Final = Exact(Text(), escape, unescape)
 """Text from outside, exactly as sent."""
@@ -114,7 +114,7 @@ Network: Final = BigInteger()
 WeiAmount: Final = BigInteger()
 
 RowId: Final = BigInteger().with_variant(Integer(), "sqlite")
-"""A number given by the database; SQLite counts up only in a column that is called INTEGER."""
+"""A number given by the database; SQLite only numbers a column whose type is called INTEGER."""
 
 
 metadata = MetaData(
@@ -135,17 +135,17 @@ def table(name: str, *items: Any, **options: Any) -> Table:  # noqa: ANN401 - as
 def partial_index(
     name: str, *columns: ColumnElement[Any], where: ColumnElement[bool], unique: bool = False
 ) -> Index:
-    """Index those rows of a table that fulfil a condition."""
+    """Index those rows of a table that meet a condition."""
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
 def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
-    """Make a column that always has a value."""
+    """Return a column that always has a value."""
     return Column(name, kind, *more, nullable=False, **options)
 
 
 def key(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
-    """Make a column of the primary key."""
+    """Return a column of the primary key."""
     return Column(name, kind, *more, primary_key=True, **options)
 
 
@@ -153,7 +153,7 @@ def key(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noq
 def _shared(
     kind: Callable[..., Any], of: Table
 ) -> tuple[tuple[str, Column[Any], type[Enum] | None], ...]:
-    """Return the fields of a record that are columns of a table; of words, what reads them."""
+    """Return the fields of a record that are columns of a table; for words, with their parser."""
     hints = get_type_hints(kind)
     names = [name for name in signature(kind).parameters if name in of.c]
     return tuple((name, of.c[name], _enumeration_in(hints[name])) for name in names)
@@ -170,7 +170,7 @@ def read_as(
     of: Table,
     **beside: Any,  # noqa: ANN401 - any fields
 ) -> T:
-    """Read a record: each field is the column of its name, or stands `beside`."""
+    """Read a record: each field is the column of its name, or is given in `beside`."""
     held = row if isinstance(row, RowMapping) else row._mapping  # noqa: SLF001 - the public name of a row's columns
     for name, column, enumeration in _shared(kind, of):
         if name not in beside:
@@ -180,7 +180,7 @@ def read_as(
 
 
 def columns_of(of: Table, record: Any, **beside: Any) -> dict[str, Any]:  # noqa: ANN401 - any record, any columns
-    """Return a row for a table: what a record says of its columns, and what stands `beside`.
+    """Return a row for a table: the fields of a record that are its columns, and `beside`.
 
     A number that the database gives is left out.
     """

@@ -1,4 +1,4 @@
-"""Tables of Linewatch itself: coverage, sources and what asking them costs, and sizes."""
+"""Tables of Linewatch itself: coverage, sources and the cost of asking them, and sizes."""
 
 from __future__ import annotations
 

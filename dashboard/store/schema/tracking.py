@@ -46,7 +46,7 @@ POLL_RESULT_COLUMNS: Final = (
     "failure_kind",
     "failure_message",
 )
-"""The columns of a poll result: of a cohort, or of a hash that is watched nowhere."""
+"""The columns of a poll result: of a cohort, or of a hash that is no longer tracked."""
 
 # Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
 # none ever joins. Ids count up in the order of commits. `is_rejected`: a rejection record is stored
@@ -104,7 +104,7 @@ watched_cohorts = table(
 UNANSWERED: Final = or_(
     watched_cohorts.c.failing_since.is_not(None), watched_cohorts.c.last_answered_at.is_(None)
 )
-"""The last question was not answered, or none was; written so that its index is used."""
+"""The last question failed, or none was asked; written so that its index is used."""
 
 Index("ix_watched_cohorts_born_at", watched_cohorts.c.born_at)
 partial_index(

@@ -1,1 +1,1 @@
-"""Tracked transactions: who is watched, what polls were answered, and how it ended."""
+"""Tracked transactions: which are tracked, what polls answered, and how it ended."""

@@ -40,7 +40,7 @@ from dashboard.store.schema import cohorts, polled_cohorts, tracked_hashes, watc
 from dashboard.store.schema.columns import Moment, RowId
 
 LARGEST_COHORT: Final = 1000
-"""Hashes of one cohort or poll group, so that due hashes can be asked in batches."""
+"""How many hashes one cohort or poll group has at most, so that due hashes can be batched."""
 
 
 class PollResult(NamedTuple):
@@ -62,17 +62,17 @@ class PollResult(NamedTuple):
 
     @property
     def is_null(self) -> bool:
-        """Whether it got an answer, there never was a record, and it is in no known block."""
+        """Whether it was answered, there never was a record, and it is in no known block."""
         return self == PollResult(None, is_rejected=False)
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedCohort:
-    """A cohort of at most `size` hashes to ask one network about, and when that was done last.
+    """A cohort of at most `size` hashes to ask one network about, and when that was last done.
 
     `born_at` is when the age of its youngest hash began: with its attempt, if `is_attempt_known`.
     `group_id` is the poll group in which it is asked, None if it is asked alone. `renewed_at` is
-    when its age began anew, if it ever did.
+    when its age was renewed, if it ever was.
     """
 
     cohort_id: int
@@ -87,9 +87,9 @@ class WatchedCohort:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Hashes of a cohort; all of them where `is_whole`.
+    """Hashes of a cohort; all of them if `is_whole`.
 
-    `is_rejected`: the store holds a rejection of each of them on the network that is asked;
+    `is_rejected`: the store has a rejection of each of them on the network that is asked;
     `is_included`: its node has all of them in blocks.
     """
 
@@ -153,19 +153,19 @@ def _watched(
 
 
 class KnownHashes:
-    """The hashes of cohorts, or of groups, that one worker asks about again and again.
+    """A cache of the hashes of cohorts, or of groups, about which one worker asks repeatedly.
 
-    What is as large as it was has the same hashes: some may have left, and none joins a cohort. A
-    group that was joined is to be forgotten.
+    A cohort of the same size has the same hashes: some may have left, and none joins a cohort. A
+    group that was joined has to be forgotten.
     """
 
     def __init__(self, most: int = 20_000, most_hashes: int = 2_000_000) -> None:
-        """Keep those of so many, and at most so many of 32 bytes each."""
+        """Cache so many cohorts, and at most so many hashes of 32 bytes each."""
         self._most, self._most_hashes, self._many = most, most_hashes, 0
         self._hashes: dict[int, TxHashes] = {}
 
     def forget(self, known_id: int) -> None:
-        """Read the hashes of one anew."""
+        """Read the hashes of one cohort again next time."""
         self._many -= len(self._hashes.pop(known_id, ()))
 
     def read(
@@ -205,7 +205,7 @@ def read_cohorts(
     cohort_ids: Sequence[int],
     known: KnownHashes,
 ) -> list[Cohort]:
-    """Read cohorts; one that is not watched on the network any more is left out."""
+    """Read cohorts; one that is no longer watched on the network is left out."""
     found: dict[int, Row[Any]] = {}
     for some in portions(cohort_ids):
         rows = connection.execute(_ASKED, {"some": some, "of_network": network_id})
@@ -275,7 +275,7 @@ def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
 
 
 def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
-    """Give a hash a new cohort, so that polls load it again, with another age; return its id."""
+    """Give a hash a new cohort with another age, so that polls load it again; return its id."""
     of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
     cohort_id = split_cohort(connection, connection.scalars(of_hash).one(), [tx_hash])
     assert cohort_id is not None  # noqa: S101 - the hash was just found there
@@ -308,7 +308,7 @@ def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
 def mark_included(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash], at: datetime
 ) -> None:
-    """Mark the tracked ones of the hashes as in blocks of a network since then."""
+    """Mark the tracked ones of the hashes as in blocks of a network since this time."""
     watched = watched_cohorts.c
     wanted = watched.network_id == network_id, watched.included_at.is_(None)
     for ids in portions(_cohorts_of_only(connection, hashes, *wanted)):
@@ -320,9 +320,9 @@ def mark_included(
 def unmark_included(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> None:
-    """Mark the tracked ones of the hashes as in no block of a network any more.
+    """Mark the tracked ones of the hashes as no longer in a block of a network.
 
-    They get new cohorts, which polls load: the old ones are scheduled as included ones are.
+    They get new cohorts, which polls load: the old ones are scheduled like included ones.
     """
     watched = watched_cohorts.c
     of_network = watched.network_id == network_id
@@ -332,9 +332,9 @@ def unmark_included(
 
 
 def renew(connection: Connection, hashes: Sequence[TxHash], at: datetime) -> None:
-    """Let the ages of the tracked ones of the hashes begin anew, if they are still asked about.
+    """Restart the ages of the tracked ones of the hashes, if they are still asked about.
 
-    Not within `RENEWED_FOR` of the last beginning, nor more than `MOST_RENEWALS` times.
+    Not within `RENEWED_FOR` of the last start, nor more than `MOST_RENEWALS` times.
     """
     born_at, renewals = watched_cohorts.c.born_at, cohorts.c.renewals
     begun_at = func.coalesce(cohorts.c.renewed_at, born_at)
@@ -346,7 +346,7 @@ def renew(connection: Connection, hashes: Sequence[TxHash], at: datetime) -> Non
 
 
 def watch_again(connection: Connection, hashes: Sequence[TxHash], at: datetime) -> None:
-    """Ask about the tracked ones of the hashes anew, as about new ones, if that was over."""
+    """Ask about the tracked ones of the hashes again, as about new ones, if that had ended."""
     watched = watched_cohorts.c
     for new_id in _in_new_cohorts(connection, hashes, watched.born_at <= at - WATCHED_FOR):
         of_cohort = update(watched_cohorts).where(watched.cohort_id == new_id)
@@ -358,7 +358,7 @@ def watch_again(connection: Connection, hashes: Sequence[TxHash], at: datetime) 
 def _in_new_cohorts(
     connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
 ) -> list[int]:
-    """Move the tracked ones of the hashes that fulfil all of this to new cohorts; return these."""
+    """Move the matching tracked ones of the hashes to new cohorts; return these."""
     found = _cohorts_of(connection, hashes, *wanted)
     moved = (split_cohort(connection, cohort_id, some) for (cohort_id, _), some in found.items())
     return [each for each in moved if each is not None]
@@ -367,7 +367,7 @@ def _in_new_cohorts(
 def _cohorts_of_only(
     connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
 ) -> list[int]:
-    """Return cohorts of those tracked hashes that fulfil all of this, and of no others."""
+    """Return cohorts of exactly those tracked hashes that meet these conditions."""
     theirs = (
         cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
         for (cohort_id, size), some in _cohorts_of(connection, hashes, *wanted).items()
@@ -378,7 +378,7 @@ def _cohorts_of_only(
 def _cohorts_of(
     connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
 ) -> dict[tuple[int, int], list[TxHash]]:
-    """Return the tracked ones of the hashes that fulfil this, by the id and size of the cohort."""
+    """Return the matching tracked ones of the hashes, by the id and size of their cohort."""
     column = tracked_hashes.c
     found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
     for some in portions(sorted(set(hashes))):
@@ -396,5 +396,5 @@ def _cohorts_of(
 
 
 def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:
-    """Return when the age begins from which intervals follow; never in the future."""
+    """Return when the age began from which intervals follow; never in the future."""
     return watched_at if attempted_at is None else min(attempted_at, watched_at)

@@ -1,4 +1,4 @@
-"""Follow-ups: what nodes said of the inclusion of each transaction, and which are still open."""
+"""Follow-ups: what nodes answered about the inclusion of each transaction, and what is open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.store.tracking.cohorts import mark_included, unmark_included
 
 @dataclass(frozen=True, slots=True)
 class OpenFollowUp:
-    """A tracked hash whose end is not settled; `asked_at` is None if no node was asked yet."""
+    """A tracked hash whose outcome is open; `asked_at` is None if no node was asked yet."""
 
     watch_id: int
     tx_hash: TxHash
@@ -38,7 +38,7 @@ class OpenFollowUp:
 def open_follow_ups(
     connection: Connection, network_id: NetworkId, after: int
 ) -> list[OpenFollowUp]:
-    """Return what is tracked on a network under a larger watch id than `after`.
+    """Return the open follow-ups on a network with a larger watch id than `after`.
 
     A hash keeps its watch id when its cohort is split.
     """
@@ -59,7 +59,7 @@ def open_follow_ups(
 
 
 def count_ends(connection: Connection) -> tuple[int, int]:
-    """Count what blocks hold, and what another transaction with the same nonce replaced.
+    """Count the included transactions, and those replaced by another with the same nonce.
 
     It reads every follow-up.
     """
@@ -97,8 +97,8 @@ def record_inclusion_answers(
 ) -> dict[TxHash, FollowUp]:
     """Record a node's answers; return the follow-up of each hash that was answered.
 
-    Cohorts are marked where a hash came into a block, or left one, as the exclusion poll asks more
-    seldom about what is in a block.
+    Cohorts are marked if a hash came into a block, or left one, as the exclusion poll asks less
+    often about included hashes.
     """
     pairs = list(answers)
     held = _stored_follow_ups(connection, network_id, [question.tx_hash for question, _ in pairs])
@@ -129,7 +129,7 @@ def record_inclusion_answers(
 def follow_ups_among(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, dict[NetworkId, FollowUp]]:
-    """Return what nodes said of each of these hashes, by network; none that never answered."""
+    """Return what nodes answered about each of these hashes, by network; only networks that did."""
     found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
     query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
     for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):

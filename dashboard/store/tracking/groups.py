@@ -49,7 +49,7 @@ from dashboard.store.tracking.transactions import (
 )
 
 MOST_COUNTED: Final = 1000
-"""Transactions of a group that are counted."""
+"""How many transactions of a group are counted at most."""
 
 
 class GroupedBy(StrEnum):
@@ -68,7 +68,7 @@ _COLUMNS: Final[dict[GroupedBy, Column[Any]]] = {
     GroupedBy.TAG: tracked_tags.c.tag,
 }
 _NONE: Final[ColumnElement[str]] = literal_column("''")
-"""Written out, so that the planner sees that a partial index fits."""
+"""Written out, so that the planner sees that a partial index matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _count(connection: Connection, column: Column[Any], name: str) -> int:
 
 
 MOST_LOOKED_AT: Final = 1000
-"""Transactions of a kind that are read, so that a storm slows no page."""
+"""How many transactions of a kind are read at most, so that a storm slows no page."""
 
 MOST_NETWORKS: Final = 12
 """Networks on which a transaction is watched at most, so that each is named once."""
@@ -111,9 +111,9 @@ MOST_NETWORKS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class NeedNow:
-    """A kind of need, at a moment.
+    """A kind of need at a moment.
 
-    Of the networks in `ended`, what was first seen after line limits ended need not be answered.
+    On the networks in `ended`, a transaction first seen after line limits ended needs no answer.
     """
 
     need: Need
@@ -124,9 +124,9 @@ class NeedNow:
 def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
     """Select the ids of transactions that need attention, the most urgent first.
 
-    One that is watched on several networks may come several times. Of each kind only
-    `MOST_LOOKED_AT` are read: rejected ones from the latest, silent ones from the longest silent,
-    ending ones from the soonest.
+    One that is watched on several networks may occur several times. Of each kind only
+    `MOST_LOOKED_AT` are read: rejected ones from the latest, unanswered ones from the longest
+    unanswered, ending ones from the soonest.
     """
     watched, column = watched_cohorts.c, tracked_hashes.c
     is_latest_first = wanted.need is Need.REJECTED
@@ -151,7 +151,7 @@ def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
 
 
 def count_needing(connection: Connection, wanted: NeedNow, network_id: NetworkId | None) -> int:
-    """Count those that need attention, among those that are read."""
+    """Count the transactions that need attention, among those that are read."""
     found = needing(wanted, network_id).subquery().c.tracked_id
     return connection.scalars(select(func.count(found.distinct()))).one()
 
@@ -188,9 +188,9 @@ def _unanswered_conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
 
 @dataclass(frozen=True, slots=True)
 class BulkChange:
-    """What is to be said of many transactions; None leaves a text as it is, "" empties it.
+    """What to change in the remarks of many transactions; None keeps a text, "" empties it.
 
-    A tag that stands with # in the label or the note comes and goes with that text.
+    A tag written with # in the label or the note comes and goes with that text.
     """
 
     label: str | None = None
@@ -214,7 +214,7 @@ class BulkChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRemarks:
-    """What was said of a transaction before a change, and after it."""
+    """The remarks on a transaction before a change, and after it."""
 
     tx_hash: TxHash
     before: Remarks

@@ -1,7 +1,7 @@
 """Poll groups: cohorts that are asked together, so that nulls for all of them are one row.
 
 Only cohorts whose last question was answered, and of which no record and no block is known, join a
-group. The group's row says when they were asked last; `polled_cohorts` reads it. A cohort leaves as
+group. The group's row says when they were last asked; `polled_cohorts` reads it. A cohort leaves as
 soon as its result differs. A group may join another one: then only its row changes, not its
 cohorts.
 """
@@ -78,7 +78,7 @@ def read_groups(
     group_ids: Sequence[int],
     known: KnownHashes,
 ) -> list[Cohort]:
-    """Read the hashes of groups, each as if it was one cohort with the id of the group."""
+    """Read the hashes of groups, each group as if it were one cohort with its id."""
     sizes: dict[int, int] = {}
     for some in portions(group_ids):
         rows = connection.execute(_SIZES, {"some": some, "of_network": network_id})
@@ -90,7 +90,7 @@ def read_groups(
 def changed_members(
     connection: Connection, network_id: NetworkId, group_ids: Sequence[int]
 ) -> list[TxHash]:
-    """Return hashes of groups that are rejected or included since, or whose look-up has failed."""
+    """Return hashes of groups that were rejected or included since, or whose look-up has failed."""
     return [
         tx_hash
         for some in portions(group_ids)
@@ -99,7 +99,7 @@ def changed_members(
 
 
 def leave_groups(connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]) -> None:
-    """Let cohorts be asked alone, with the results that they had in their groups."""
+    """Ask cohorts alone from now on, with the results that they had in their groups."""
     column, told = watched_cohorts.c, polled_cohorts.c
     is_same = (told.cohort_id == column.cohort_id, told.network_id == column.network_id)
     kept = {
@@ -119,7 +119,7 @@ def join_groups(
     group_ids: Sequence[int],
     cohort_ids: Sequence[int],
 ) -> int:
-    """Let groups and cohorts be one group, all of which was asked at `asked_at`; return its id."""
+    """Merge groups and cohorts, all asked at `asked_at`, into one group; return its id."""
     group_id, *joining = group_ids or [_insert_group(connection, asked_at)]
     column = poll_groups.c
     for some in portions(joining):
@@ -134,7 +134,7 @@ def join_groups(
 
 
 def record_nulls(connection: Connection, asked_at: datetime, group_ids: Sequence[int]) -> None:
-    """Write down that all cohorts of groups were answered null: one row for each group."""
+    """Record that all cohorts of groups were answered null: one row for each group."""
     for some in portions(group_ids):
         connection.execute(_NULLS, {"some": some, "at": asked_at})
 

@@ -63,7 +63,7 @@ def record_poll_results(
     polled: Iterable[Cohort],
     answers: Mapping[TxHash, ExclusionAnswer],
 ) -> dict[int, PollResult]:
-    """Write the results of cohorts; return those of whole cohorts. What has no answer is null.
+    """Write the results of cohorts; return those of whole cohorts. None: not answered.
 
     If the hashes of a cohort were answered differently, most of them stay, and the others move to
     new cohorts. So an unchanged cohort costs one row, however many hashes it has. If failures of
@@ -112,7 +112,7 @@ def record_untracked_results(
 
 
 def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
-    """Give new cohorts the results, and the blocks, that are known from before the tracking."""
+    """Give new cohorts the results and blocks that were known before they were tracked."""
     for some in portions(cohort_ids):
         rejected, included = rejected_in(connection, some), _included_in(connection, some)
         for (cohort_id, results), hashes in _earlier_results(connection, some).items():
@@ -129,7 +129,7 @@ def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> 
 
 
 def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
-    """Keep the results of a hash that is not tracked any more."""
+    """Keep the results of a hash that is no longer tracked."""
     names = ["network_id", *POLL_RESULT_COLUMNS]
     results = select(literal(tx_hash, Hash), *polled_cohorts.c[tuple(names)]).where(
         polled_cohorts.c.cohort_id == cohort_id, polled_cohorts.c.last_asked_at.is_not(None)
@@ -162,7 +162,7 @@ def _result(cohort: Cohort, answer: ExclusionAnswer | None) -> PollResult:
 def _commonest_message(
     result: PollResult, hashes: Sequence[TxHash], answers: Mapping[TxHash, ExclusionAnswer]
 ) -> str:
-    """Return what most of the failures of these hashes say; empty if they were answered."""
+    """Return the most frequent message of the failures of these hashes; empty without a failure."""
     if result.is_answered:
         return ""
     failures = (answers[each].failure for each in hashes)
@@ -172,7 +172,7 @@ def _commonest_message(
 
 @cache
 def _update_of(result: PollResult) -> Update:
-    """Return what writes a result `at` a moment, with a `message` of the failure; made once."""
+    """Return the cached update that writes a result `at` a moment, with the failure's `message`."""
     column, at = watched_cohorts.c, bindparam("at", type_=Moment)
     values: dict[str, Any] = {"last_asked_at": at}
     if result.is_rejected:

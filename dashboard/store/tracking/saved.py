@@ -1,4 +1,4 @@
-"""What people keep and pass on: filters of the page Tracked, look-ups, links to a transaction."""
+"""What people save and share: filters of the page Tracked, look-ups, links to a transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SAVED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SavedFilter:
-    """A filter by its name, with what the address of the page says; texts are foreign."""
+    """A filter by its name, with the query of the page's address; its texts are foreign."""
 
     name: str
     parameters: Mapping[str, str]
@@ -34,7 +34,7 @@ class SavedFilter:
 
 
 def read_saved_filters(connection: Connection) -> list[SavedFilter]:
-    """Return all, by name."""
+    """Return all saved filters, by name."""
     rows = connection.execute(select(saved_filters).order_by(saved_filters.c.name))
     return [read_as(SavedFilter, row, saved_filters) for row in rows]
 
@@ -42,7 +42,7 @@ def read_saved_filters(connection: Connection) -> list[SavedFilter]:
 def save_filter(
     connection: Connection, name: str, parameters: Mapping[str, str], by: Actor
 ) -> None:
-    """Save a filter, in place of one of the same name; InputError if there are too many."""
+    """Save a filter, replacing one of the same name; InputError if there are too many."""
     column = saved_filters.c
     others = select(func.count()).where(column.name != name)
     if connection.scalars(others).one() >= MOST_SAVED:
@@ -61,10 +61,10 @@ LARGEST_TOTAL: Final = 500_000_000
 """Bytes of all saved look-ups: some 1,500 of 10,000 transactions."""
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
-"""What `save_lookup` returns; PostgreSQL refuses some other texts, as a store that is down."""
+"""The ids that `save_lookup` returns; PostgreSQL fails on some other texts as if it were down."""
 
 _LEAST: Final = 4_096
-"""Bytes as which a small one counts, so that their number is bounded too."""
+"""The bytes that a small look-up counts at least, so that their number is bounded too."""
 
 
 def save_lookup(
@@ -100,7 +100,7 @@ def _make_room(connection: Connection, kept: str, most: int) -> None:
 
 
 def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
-    """Return the hashes, or None if nothing is saved under the id, or not any more."""
+    """Return the hashes, or None if nothing is saved under the id any more."""
     if not _ID.fullmatch(lookup_id):
         return None
     column = saved_lookups.c
@@ -130,7 +130,7 @@ class ShareLink:
 
 
 def add_share_link(connection: Connection, link: ShareLink, secret_digest: bytes) -> ShareLink:
-    """Store a link and return it with its id; those that ended long ago are forgotten."""
+    """Store a link and return it with its id; links that ended long ago are deleted."""
     forgotten = share_links.c.ends_at < link.created_at - _ENDED_STAY_FOR
     connection.execute(delete(share_links).where(forgotten))
     row = columns_of(share_links, link, secret_digest=secret_digest)
@@ -141,7 +141,7 @@ def add_share_link(connection: Connection, link: ShareLink, secret_digest: bytes
 def share_link_of_digest(
     connection: Connection, secret_digest: bytes, now: datetime
 ) -> ShareLink | None:
-    """Return the link that is valid now and has this secret."""
+    """Return the valid link with this secret."""
     query = select(share_links).where(share_links.c.secret_digest == secret_digest)
     row = connection.execute(query.where(share_links.c.ends_at > now)).one_or_none()
     return None if row is None else read_as(ShareLink, row, share_links)
@@ -164,5 +164,5 @@ def end_share_link(connection: Connection, link: ShareLink, at: datetime) -> Non
 
 
 def end_all_share_links(connection: Connection, at: datetime) -> None:
-    """Let every link end now: one of a backup may have been revoked after it was made."""
+    """Revoke every link: one of a backup may have been revoked after the backup was made."""
     connection.execute(update(share_links).where(share_links.c.ends_at > at).values(ends_at=at))

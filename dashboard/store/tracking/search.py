@@ -52,10 +52,10 @@ from dashboard.store.tracking.transactions import (
 )
 
 _SCANNED: Final = 25_000
-"""Hashes that are scanned before an index is used: milliseconds."""
+"""How many hashes are scanned before an index is used: milliseconds."""
 
 _NONE: Final[ColumnElement[str]] = literal_column("''")
-"""Written out, so that the planner sees that a partial index fits."""
+"""Written out, so that the planner sees that a partial index matches."""
 
 
 class RecordStatus(StrEnum):
@@ -68,13 +68,13 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrackedFilter:
-    """Which transactions are searched; a field that is None allows anything.
+    """Which transactions to find; None matches everything.
 
     With a network, `record_status` is what is on record there. Without one, a record of any network
-    counts, also if the hash is not watched there. `search` occurs in the label, the note or the
-    case id, in either case, or a rejection of the hash is shown with all its words, or the hash or
-    the sender of its rejection begins with it. `tx_hashes` holds the hash or that sender.
-    Label, case id, owner and tag are whole ones; an empty one allows anything.
+    counts, even if the hash is not watched there. `search` matches if the label, the note or the
+    case id contains it, in either case; if a rejection of the hash is shown with all its words; or
+    if the hash or the sender of its rejection begins with it. `tx_hashes` contains the hash or that
+    sender. Label, case id, owner and tag are whole ones; an empty one matches everything.
     """
 
     network_id: NetworkId | None = None
@@ -94,13 +94,13 @@ _ALL: Final = TrackedFilter()
 def search_tracked(
     connection: Connection, wanted: TrackedFilter, limit: int, before: int | None = None
 ) -> list[TrackedTransaction]:
-    """Return the tracked transactions that fit, the latest first, or those before that id."""
+    """Return matching tracked transactions, the latest first, or those before that id."""
     ids = _page_of_ids(connection, wanted, limit, before)
     return read_tracked(connection, select_tracked_among(ids)) if ids else []
 
 
 def matching_hashes(connection: Connection, wanted: TrackedFilter, most: int) -> list[TxHash]:
-    """Return the hashes that fit, at most so many, the latest first."""
+    """Return the matching hashes, at most so many, the latest first."""
     ids = _page_of_ids(connection, wanted, most, None)
     found: list[TxHash] = []
     for some in portions(ids):
@@ -110,7 +110,7 @@ def matching_hashes(connection: Connection, wanted: TrackedFilter, most: int) ->
 
 
 def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
-    """Count the tracked transactions that fit, by whole cohorts and labels where possible."""
+    """Count matching tracked transactions, by whole cohorts and labels where possible."""
     if _has_index(wanted):
         return _count(connection, _select_of_index(wanted))
     if wanted.tx_hashes is None and not wanted.search:
@@ -123,7 +123,7 @@ def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
 
 
 class AgeGroup(NamedTuple):
-    """So many hashes, watched on a network, whose ages began within one hour, around `born_at`.
+    """How many hashes of a network have ages that began within one hour, around `born_at`.
 
     `included_after` is the mean age at which they were seen in a block, None if they were not.
     """
@@ -136,7 +136,7 @@ class AgeGroup(NamedTuple):
 
 
 def count_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
-    """Count what is watched of each network and was born after a moment, hour by hour."""
+    """Count the watched hashes of each network that were born after a moment, hour by hour."""
     column = watched_cohorts.c
     born, included = (
         type_coerce(each, BigInteger) for each in (column.born_at, column.included_at)
@@ -164,7 +164,7 @@ def count_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
 
 
 def count_up_to(connection: Connection, wanted: TrackedFilter, most: int) -> int:
-    """Count what fits, to `most` and one more: a page says then that there are more."""
+    """Count matches up to `most` and one more, from which a page sees that there are more."""
     if _has_index(wanted):
         return _count(connection, _select_of_index(wanted).limit(most + 1))
     if wanted.search and wanted.tx_hashes is None and _allows_any_cohort(wanted):
@@ -194,12 +194,12 @@ def _page_of_ids(
 
 
 def _has_index(wanted: TrackedFilter) -> bool:
-    """Whether an index leads from the filter to its hashes in their order."""
+    """Whether an index leads from the filter to its hashes in order."""
     return any((wanted.label, wanted.case_id, wanted.owner, wanted.tag, wanted.need))
 
 
 def _select_of_index(wanted: TrackedFilter) -> Select[Any]:
-    """Select what fits where people said whose it is, or what it needs."""
+    """Select the matches by the index of owners, or of needs."""
     column = tracked_hashes.c
     query = select(column.tracked_id).where(*_contains_text(wanted))
     for of_row, value in (
@@ -225,7 +225,7 @@ def _select_of_index(wanted: TrackedFilter) -> Select[Any]:
 def _scan_latest(
     connection: Connection, wanted: TrackedFilter, limit: int, before: int | None
 ) -> list[int]:
-    """Scan the latest hashes for those that fit."""
+    """Scan the latest hashes for matches."""
     place = tracked_hashes.c.tracked_id
     query = select(place).where(*_contains_text(wanted))
     if not _allows_any_cohort(wanted):
@@ -238,7 +238,7 @@ def _scan_latest(
 
 
 def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase:
-    """Select the ids of all hashes that fit, by the condition that fits the fewest."""
+    """Select the ids of all matching hashes, by the condition that fewest hashes meet."""
     column = tracked_hashes.c
     place = column.tracked_id
     fitting = select(cohorts.c.cohort_id).where(*_conditions_of_cohort(wanted))
@@ -266,13 +266,13 @@ def _allows_any_cohort(wanted: TrackedFilter) -> bool:
 
 
 def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
-    """Demand that the text stands in the label, note, case id, a rejection or the hash."""
+    """Require that the label, note, case id, a rejection or the hash contains the text."""
     if wanted.search:
         yield or_(*_remarks_contain(wanted.search), _record_contains(wanted.search))
 
 
 def _count_containing(connection: Connection, text: str, enough: int | None = None) -> int:
-    """Count the hashes that show a text; stop at `enough`."""
+    """Count the hashes that show a text, up to `enough`."""
     label = tracked_labels.c.label
     labelled = select(func.coalesce(func.sum(tracked_labels.c.many), 0))
     in_labels = labelled.where(label.icontains(text, autoescape=True))
@@ -289,7 +289,7 @@ def _count(connection: Connection, found: SelectBase) -> int:
 
 
 def _case_ids_containing(text: str) -> Select[Any]:
-    """Select case ids, each read once: of a million hashes 35 ms of CPU instead of 130."""
+    """Select matching case ids, each read once: 35 ms of CPU for a million hashes, not 130."""
     case_id = tracked_hashes.c.case_id
     known = select(case_id).where(case_id != _NONE).distinct().cte("of_cases")
     known = known.prefix_with("MATERIALIZED")
@@ -297,9 +297,9 @@ def _case_ids_containing(text: str) -> Select[Any]:
 
 
 def _beside_labels(text: str) -> Iterator[list[ColumnElement[bool]]]:
-    """Yield the conditions of each other place of a text; no hash fulfils those of two.
+    """Yield the conditions of each other place of a text; no hash meets two of them.
 
-    They begin with what an index fulfils.
+    Those that an index answers come first.
     """
     column = tracked_hashes.c
     in_label, in_note, in_case_id = _remarks_contain(text)
@@ -311,7 +311,7 @@ def _beside_labels(text: str) -> Iterator[list[ColumnElement[bool]]]:
 
 
 def _remarks_contain(text: str) -> Iterator[ColumnElement[bool]]:
-    """Demand that a text stands in the label, the note or the case id."""
+    """Require that the label, the note or the case id contains a text."""
     column = tracked_hashes.c
     for each in (column.label, column.note, column.case_id):
         yield each.icontains(text, autoescape=True)
@@ -329,7 +329,7 @@ def _record_contains(text: str) -> ColumnElement[bool]:
 
 
 def _conditions_of_cohort(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
-    """Yield the conditions that all hashes of a cohort fulfil, or none."""
+    """Yield the conditions that hold for all hashes of a cohort, or for none."""
     watched = watched_cohorts.c
     on_network = exists().where(watched.cohort_id == cohorts.c.cohort_id)
     has_record: ColumnElement[bool] = cohorts.c.is_rejected

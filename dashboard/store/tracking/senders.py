@@ -19,7 +19,7 @@ Account: TypeAlias = tuple[Address, NetworkId]
 
 @dataclass(frozen=True, slots=True)
 class WatchedSender:
-    """An address that is watched, and on which networks; `label` is as people wrote it."""
+    """A watched address and its networks; `label` is as people wrote it."""
 
     sender: Address
     network_ids: tuple[NetworkId, ...]
@@ -28,9 +28,9 @@ class WatchedSender:
 
 
 def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
-    """Track the reported transactions of an address from now on; False if it is watched already.
+    """Track reported transactions of an address from now on; False if it is watched already.
 
-    Earlier reports stay as they are. A label replaces the one that is there.
+    Earlier reports stay as they are. A new label replaces the old one.
     """
     common = {"sender": wish.sender, "watched_at": wish.watched_at, "label": wish.label}
     rows = [common | {"network_id": network_id} for network_id in wish.network_ids]
@@ -42,13 +42,13 @@ def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
 
 
 def unwatch_sender(connection: Connection, sender: Address) -> bool:
-    """Stop watching an address; False if it is not watched. What is tracked stays tracked."""
+    """Stop watching an address; False if it is not watched. Tracked transactions stay tracked."""
     of_sender = delete(watched_senders).where(watched_senders.c.sender == sender)
     return connection.execute(of_sender).rowcount > 0
 
 
 def senders_watched(connection: Connection) -> list[WatchedSender]:
-    """Return every address that is watched, the latest first."""
+    """Return every watched address, the latest first."""
     column = watched_senders.c
     since = func.min(column.watched_at).label("since")
     senders = (

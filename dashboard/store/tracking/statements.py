@@ -1,7 +1,7 @@
-"""What exclusion endpoints say of transactions, and how each of them answers.
+"""What exclusion endpoints say of transactions, and how each endpoint answers.
 
-A row is written only where there is something to tell: an endpoint gave a status, or one of several
-told of a rejection. So nulls cost nothing.
+A row is written only if it says something: an endpoint gave a status, or one of several reported a
+rejection. So nulls cost nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def record_statements(
     asked_at: datetime,
     answers: Sequence[ExclusionAnswer],
 ) -> None:
-    """Write what endpoints said, where it is new or an hour has passed; and how they answered."""
+    """Record what endpoints said, if it is new or an hour old; and how they answered."""
     nulls = answers if isinstance(answers, ExclusionAnswers) else ExclusionAnswers(())
     others = list(not_null(answers))
     own = {each.tx_hash for each in others}
@@ -73,7 +73,7 @@ def _each_said(answers: Iterable[ExclusionAnswer]) -> list[ExclusionAnswer]:
 
 
 def _is_empty(connection: Connection) -> bool:
-    """Whether no endpoint said anything, as nearly everywhere."""
+    """Whether no endpoint said anything, the usual case."""
     return connection.execute(_ANY).first() is None
 
 
@@ -121,7 +121,7 @@ def _row(network_id: NetworkId, tx_hash: TxHash, statement: Statement) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """How an exclusion endpoint answers: in which shape, as far as known, and since when not."""
+    """How an exclusion endpoint answers: in which shape, if known, and since when not at all."""
 
     shape: AnswerShape | None = None
     answered_at: datetime | None = None
@@ -130,7 +130,7 @@ class EndpointState:
 
 
 def endpoint_states(connection: Connection) -> Mapping[tuple[NetworkId, str], EndpointState]:
-    """Return what is known of each endpoint, by network and name; of a lone one its shape."""
+    """Return what is known of each endpoint, by network and name; of a single one its shape."""
     return {
         (row.network_id, row.endpoint): read_as(
             EndpointState,
@@ -150,7 +150,7 @@ def _note_endpoints(
     asked_at: datetime,
     said: Iterable[ExclusionAnswer],
 ) -> None:
-    """Note how each endpoint answered; when a lone one did, `last_answers` has."""
+    """Record how each endpoint answered; `last_answers` has that of a single one."""
     by_endpoint: defaultdict[str, list[ExclusionAnswer]] = defaultdict(list)
     for each in said:
         by_endpoint[each.endpoint].append(each)

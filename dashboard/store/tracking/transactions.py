@@ -52,16 +52,15 @@ _TEXTS: Final = ("label", "note", "case_id", "owner")
 _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
-"""Ages that differ by less than a 2^-6th share a cohort: that changes no tick."""
+"""Ages that differ by less than 2^-6 share a cohort: that changes no tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedTransaction:
-    """A hash that is watched, and where; its texts are as people wrote them.
+    """A tracked hash and its networks; its texts are as people wrote them.
 
-    The tags of `remarks` are the words with # of the label, the note and those given as tags,
-    sorted: `#a #b`. `tracked_id` counts up in the order of tracking; `born_at` is when its age
-    began.
+    The tags of `remarks` are the words with # in the label, in the note and in the given tags,
+    sorted: `#a #b`. `tracked_id` rises in the order of tracking; `born_at` is when its age began.
     """
 
     tx_hash: TxHash
@@ -73,12 +72,12 @@ class TrackedTransaction:
 
     @property
     def ends_at(self) -> datetime | None:
-        """Return when it is asked about for the last time; None if it is watched nowhere."""
+        """Return when it is asked about for the last time; None if it is watched on no network."""
         return None if self.born_at is None else self.born_at + WATCHED_FOR
 
     @property
     def filed(self) -> TrackRequest:
-        """Return what a file says of it."""
+        """Return its row of a file."""
         return TrackRequest(self.tx_hash, self.network_ids, self.remarks)
 
 
@@ -94,10 +93,11 @@ def track(connection: Connection, request: TrackRequest, now: datetime) -> bool:
 def track_all(
     connection: Connection, requests: Sequence[TrackRequest], now: datetime
 ) -> list[TrackResult]:
-    """Track hashes on the networks asked for; return the result of each request.
+    """Track hashes on the requested networks; return the result of each request.
 
     If a hash is tracked already, only missing remarks are filled in; the result is NEW if a network
-    is added. Repeating a request changes nothing but that it is asked about as often as a new one.
+    is added. A repeated request changes nothing, except that the hash is asked about as often as a
+    new one.
     """
     known = _tracked_rows(connection, {each.tx_hash for each in requests})
     first: dict[TxHash, TrackRequest] = {}
@@ -135,7 +135,7 @@ def select_tracked() -> Select[Any]:
 
 
 def select_tracked_among(tracked_ids: Sequence[int]) -> Select[Any]:
-    """Select those of some ids, for `read_tracked`."""
+    """Select those with some ids, for `read_tracked`."""
     return select_tracked().where(tracked_hashes.c.tracked_id.in_(tracked_ids))
 
 
@@ -157,7 +157,7 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
 
 
 def remarks_of(row: Row[Any]) -> Remarks:
-    """Return what a row of `tracked_hashes` says of its hash."""
+    """Return the remarks in a row of `tracked_hashes`."""
     return Remarks(row.attempted_at, row.label, row.note, row.case_id, row.owner, row.tags)
 
 
@@ -220,7 +220,7 @@ def _by_networks_and_age(
 ) -> Iterable[tuple[Sequence[NetworkId], Sequence[TrackRequest]]]:
     """Group requests by networks and nearly equal ages, sorted by hash.
 
-    Sorted hashes spare the index of a large store most of its reads and writes, and make lists of
+    Sorted hashes save the index of a large store most of its reads and writes, and keep lists of
     the latest first sorted too.
     """
     alike: defaultdict[tuple[tuple[NetworkId, ...], tuple[int, int]], list[TrackRequest]]
@@ -260,12 +260,12 @@ def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
 
 
 def _tags_with(request: TrackRequest, row: Row[Any]) -> frozenset[str]:
-    """Return the tags of a row with those of the request, and of what it fills in."""
+    """Return the tags of a row with those of the request, and of the texts that it fills in."""
     return remarks_of(row).completed_by(request.remarks).all_tags
 
 
 def _track_again(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
-    """Fill in what is missing, and watch on further networks."""
+    """Fill in missing remarks, and watch the hash on further networks."""
     row, network_ids = _tracked_rows(connection, [request.tx_hash])[request.tx_hash]
     if filled := _missing_values(request, row):
         of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
@@ -295,7 +295,7 @@ def _watched(
 
 
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
-    """Replace the remarks; False if the hash is not tracked any more.
+    """Replace the remarks; False if the hash is no longer tracked.
 
     InputError if it would have more than `MOST_TAGS`.
 
@@ -336,7 +336,7 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
 
 
 def bounded_tags(tx_hash: TxHash, remarks: Remarks) -> str:
-    """Return every tag of a hash; InputError names it where they are more than `MOST_TAGS`."""
+    """Return every tag of a hash; InputError names it if there are more than `MOST_TAGS`."""
     if (many := len(remarks.all_tags)) > MOST_TAGS:
         raise InputError(
             f"{tx_hash} would have {many:,} tags, of {MOST_TAGS} at most: remove some of it first"
@@ -345,7 +345,7 @@ def bounded_tags(tx_hash: TxHash, remarks: Remarks) -> str:
 
 
 def index_tags(connection: Connection, hashes: Sequence[TxHash]) -> None:
-    """Let hashes be found by their tags of now."""
+    """Update the index of tags for these hashes."""
     column = tracked_hashes.c
     for some in portions(sorted(hashes)):
         query = select(column.tracked_id, column.tags).where(column.tx_hash.in_(some))

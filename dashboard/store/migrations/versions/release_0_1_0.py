@@ -5,4 +5,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Change nothing: what this release made is there."""
+    """Do nothing: the tables of this release exist."""

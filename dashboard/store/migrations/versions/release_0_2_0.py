@@ -58,10 +58,10 @@ def upgrade() -> None:
 
 
 def _store_busy_spells() -> None:
-    """Keep busy spells, and take them from what was concluded until now.
+    """Store busy spells, taken from the transitions of busyness so far.
 
-    Release 0.1.0 kept when it was sure that a spell had begun or ended, a minute and five minutes
-    late unless settings said otherwise.
+    Release 0.1.0 recorded when it was sure that a spell had begun or ended: a minute and five
+    minutes late, unless settings said otherwise.
     """
     op.create_table(
         "busy_spells",
@@ -92,7 +92,7 @@ def _store_busy_spells() -> None:
 def _count_rejections_by_day() -> None:
     """Count rejections by day alone, and index what is counted row by row.
 
-    Release 0.1.0 had counters of five lengths of time, and the same again of some senders.
+    Release 0.1.0 had counters of five lengths of time, and the same again for some senders.
     """
     for each in ("rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"):
         op.drop_table(each)
@@ -129,10 +129,10 @@ def _suspect_addresses() -> None:
 
 
 def _say_which_notification_goes() -> None:
-    """Say which notification goes first, and what holds it.
+    """Record which notification goes first, and what holds it.
 
-    Those of 0.1.0 that wait go as they came. Which window holds them is not known: they get one
-    that is over, so that the worker asks at its start what holds them.
+    Waiting notifications of 0.1.0 go in the order in which they came. The window that holds one is
+    not known: it gets one that is over, so that the worker finds out at its start what holds it.
     """
     op.add_column("notifications", preset("precedence", small, "3"))
     op.execute("UPDATE notifications SET precedence = 5 WHERE kind = 'reminder'")
@@ -155,7 +155,7 @@ def _digests() -> None:
 
 
 def _leave_no_move_half_way() -> None:
-    """Let a store stay whose move was killed; its copy still is one, which a new move replaces.
+    """Keep a store whose move was killed; its copy still counts as one, which a new move replaces.
 
     Release 0.1.0 marked both, with the id of the move between the word and the place.
     """
@@ -170,7 +170,7 @@ def _leave_no_move_half_way() -> None:
 
 
 def _measure_the_store_as_a_whole() -> None:
-    """Add up what was measured of each kind of data."""
+    """Add up the measurements of each kind of data."""
     columns = *needed(measured_at=big, bytes=big), *optional(free=big)
     op.create_table("store_sizes", *key(day=big), *columns)
     op.execute(
@@ -227,7 +227,7 @@ def _let_people_sign_in() -> None:
 
 
 def _let_people_prove_more() -> None:
-    """Keep second factors and passkeys."""
+    """Create the tables of second factors and passkeys."""
     of_person = ["person_id"], ["people.person_id"]
     op.create_table(
         "recovery_codes",
@@ -296,7 +296,7 @@ def _say_where_rules_were_changed() -> None:
 
 
 def _keep_what_is_said_of_purges() -> None:
-    """Let no purge of the audit log delete what says that there was one."""
+    """Let no purge of the audit log delete the entries about purges."""
     for statement in _REPLACED[op.get_bind().dialect.name]:
         op.execute(sa.text(statement))
 
@@ -313,8 +313,9 @@ def _end_line_limits() -> None:
 def _let_records_leave_something_out() -> None:
     """Let a rejection lack what upstream did not say.
 
-    SQLite's documentation has this way for constraints ("Making Other Kinds Of Table Schema
-    Changes"): no row changes, where a million would have to be copied, with those that name them.
+    SQLite's documentation describes this way for constraints ("Making Other Kinds Of Table Schema
+    Changes"): no row changes, where otherwise a million would be copied, with those that refer to
+    them.
     """
     connection = op.get_bind()
     if connection.dialect.name == "postgresql":
