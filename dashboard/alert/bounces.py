@@ -1,4 +1,4 @@
-"""Bounces: mails that say a message came back (RFC 3464), where they arrive, and what they end."""
+"""Bounces (RFC 3464): reading mails about messages that came back, and turning addresses off."""
 
 from __future__ import annotations
 
@@ -32,15 +32,13 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 LARGEST: Final = 1_000_000
-"""Bytes of a mail that are read; what is larger is cut off."""
+"""How many bytes of a mail are read; the rest is cut off."""
 
 _MOST_PARTS: Final = 100
 _MOST_GROUPS: Final = 100
 _LARGEST_HEAD: Final = 16_000
-"""Bytes of the headers of a mail or a part, or of the fields about a recipient, that are read.
-
-The standard library takes minutes for a header of a megabyte.
-"""
+"""How many bytes are read of the headers of a mail or a part, or of the fields about a recipient.
+The standard library takes minutes for a header of a megabyte."""
 
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _BOUNDARY: Final = re.compile(
@@ -51,7 +49,7 @@ _ADDRESS: Final = re.compile(r"(?:rfc822|utf-8)\s*;\s*<?([^\s<>;]{1,320})>?", re
 _STATUS: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
 _CODE: Final = re.compile(r"\b(5\d\d)\b[ -]?(.*)", re.ASCII)
 _DISABLED: Final = "5.2.1"
-"""The mailbox is there, and takes nothing any more."""
+"""The mailbox exists, but accepts nothing any more."""
 
 _LONGEST: Final = 200
 
@@ -60,7 +58,7 @@ _LONGEST: Final = 200
 class Bounce:
     """A message that came back for good: which, from which addresses, and what the server said.
 
-    All of it is foreign: anybody can write such a mail. `addresses` are in small letters.
+    All of it is foreign: anybody can write such a mail. `addresses` are in lower case.
     """
 
     message_id: str
@@ -71,8 +69,8 @@ class Bounce:
 def read_bounces(content: bytes) -> list[Bounce]:
     """Return what a mail says came back for good, once for each recipient; none for other mails.
 
-    Only what says that there is no such mailbox is for good: a full one, a filter or a limit may
-    be corrected, and an alert that is not sent is worse than one that comes back.
+    Only "no such mailbox" is for good: a full mailbox, a filter or a limit may be corrected, and an
+    alert that is not sent is worse than one that comes back.
     """
     mail = _cut(content[:LARGEST])
     if mail.kind != "multipart/report":
@@ -87,7 +85,7 @@ def read_bounces(content: bytes) -> list[Bounce]:
 class _Entity(NamedTuple):
     """A mail, or a part of one: its headers, and what follows them.
 
-    Cut by hand: with many parts in each other, or many parameters, the parser of the standard
+    It is split by hand: with deeply nested parts, or many parameters, the parser of the standard
     library fails or takes minutes, and a stranger writes this.
     """
 
@@ -96,12 +94,12 @@ class _Entity(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Its media type in small letters, without parameters."""
+        """Its media type in lower case, without parameters."""
         return self.head.get_content_type()
 
 
 def _cut(content: bytes) -> _Entity:
-    """Part the headers from the rest; a part without any begins with an empty line."""
+    """Split the headers from the rest; a part without headers begins with an empty line."""
     end = _HEAD_END.search(b"\n" + content)
     head = content if end is None else content[: max(end.start() - 1, 0)]
     body = b"" if end is None else content[end.end() - 1 :]
@@ -164,15 +162,15 @@ def _text(part: Message, name: str) -> str:
 
 
 _MOST: Final = 200
-"""Mails that one visit reads; the next visit goes on."""
+"""How many mails one run reads; the next run continues."""
 
 _LARGEST_ANSWER: Final = 64 * LARGEST
-"""Bytes about one mail that are taken from a server, which may send all of it though less was asked
-for, or announce any number."""
+"""How many bytes about one mail are accepted from a server, which may send all of it though less
+was asked for, or announce any number."""
 
 _READ: Final = re.compile(r":2,[A-Za-z]*$")
 _BY: Final = "bounce"
-"""Who turned an address off, as the audit log says it: no person did."""
+"""Who turned an address off, as the audit log says: no person did."""
 
 _log = get_logger("bounces")
 
@@ -181,9 +179,9 @@ class BounceMailbox(Protocol):
     """Hands out each mail once, and remembers which were bounces."""
 
     def read(self, use: Callable[[bytes], bool]) -> None:
-        """Hand each new mail to `use`, which says whether it was a bounce.
+        """Pass each new mail to `use`, which returns whether it was a bounce.
 
-        A bounce is marked as read, any other mail stays as it is and is not handed out again.
+        A bounce is marked as read, any other mail stays as it is and is not passed on again.
         DeliveryBlocked if the mailbox cannot be read.
         """
         ...
@@ -197,7 +195,7 @@ class MaildirMailbox:
     _seen: set[str] = field(default_factory=set)
 
     def read(self, use: Callable[[bytes], bool]) -> None:
-        """Read what is in `new`."""
+        """Read the mails in `new`."""
         try:
             names = sorted(each.name for each in (self.folder / "new").iterdir())
             self._seen &= set(names)
@@ -220,7 +218,7 @@ class MaildirMailbox:
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:
-    """A mailbox on a server as in [bounces], through TLS; `timeout` is for one whole visit."""
+    """A mailbox on a server as in [bounces], through TLS; `timeout` is for one whole run."""
 
     imap_host: str
     imap_port: int
@@ -233,13 +231,13 @@ class ImapServer:
 
 @dataclass(slots=True)
 class ImapMailbox:
-    """Reads what is unread in a mailbox; a bounce is marked as read."""
+    """Reads the unread mails of a mailbox; a bounce is marked as read."""
 
     server: ImapServer
     _seen: set[bytes] = field(default_factory=set)
 
     def read(self, use: Callable[[bytes], bool]) -> None:
-        """Read what is unread."""
+        """Read the unread mails."""
         with _errors_named(self.server), self._connected() as connection:
             _, found = connection.uid("SEARCH", "UNSEEN")
             unread = found[0].split() if found and isinstance(found[0], bytes) else []
@@ -279,9 +277,9 @@ class ImapMailbox:
 
 
 class _ImapConnection(imaplib.IMAP4_SSL):
-    """Connects through TLS, with one deadline for all that is sent and received.
+    """Connects through TLS, with one deadline for everything that is sent and received.
 
-    Of what the server says `left` bytes more are read; then the connection ends.
+    At most `left` more bytes are read of what the server says; then the connection ends.
     """
 
     left = _LARGEST_ANSWER
@@ -344,7 +342,7 @@ class BounceReader:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Read what is new; raises DeliveryError and StoreError, and then reads it again."""
+        """Read new mails; raises DeliveryError and StoreError, and then reads the mail again."""
         if may_send():
             self.mailbox.read(self._use)
 

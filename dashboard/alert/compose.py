@@ -49,7 +49,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
-"""Labels of lines whose values are hexadecimal."""
+"""Labels of lines with hexadecimal values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,49 +66,49 @@ NetworkNames: TypeAlias = Mapping[NetworkId, NetworkName]
 
 
 def name_in(networks: NetworkNames, network_id: NetworkId, installation: str = "") -> NetworkName:
-    """Return how messages call a network, configured or not; `installation` stands for none."""
+    """Return the name of a network in messages, configured or not; `installation` if it is none."""
     unknown = installation if network_id == INSTALLATION else unnamed_network(network_id)
     return networks.get(network_id, NetworkName(unknown))
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The addresses that messages link to; without `public_url` they hold no link.
+    """The addresses to which messages link; empty without `public_url`.
 
-    `key` signs the links by which recipients act; without it there are none of these.
+    `key` signs the links with which recipients act; without it there are none of these.
     """
 
     public_url: str = ""
     key: bytes = field(default=b"", repr=False)
 
     def lookup(self, tx_hash: TxHash) -> str:
-        """Return the address of the transaction's page, or nothing."""
+        """Return the address of the transaction's page, or an empty text."""
         base = self.public_url.rstrip("/")
         return f"{base}/lookup?tx={tx_hash}" if base else ""
 
     def page(self, name: str, network_id: NetworkId) -> str:
-        """Return the address of a page about one network, or about all, or nothing."""
+        """Return the address of a page about one network, or about all, or an empty text."""
         base = self.public_url.rstrip("/")
         about = "" if network_id == INSTALLATION else f"?network={network_id}"
         return f"{base}/{name}{about}" if base else ""
 
     def acknowledge(self, incident_id: UUID, recipient: Recipient, at: datetime) -> str:
-        """Return where a recipient acknowledges an incident, valid from `at` on, or nothing."""
+        """Return where a recipient acknowledges an incident, from `at` on, or an empty text."""
         until = at + ACTION_VALID_FOR
         return self._signed(SignedLink(LinkPurpose.ACKNOWLEDGE, recipient, until, incident_id))
 
     def silence(self, incident_id: UUID, recipient: Recipient, at: datetime) -> str:
-        """Return where a recipient silences what an incident is about, likewise."""
+        """Return where a recipient silences the subject of an incident, or an empty text."""
         until = at + ACTION_VALID_FOR
         return self._signed(SignedLink(LinkPurpose.SILENCE, recipient, until, incident_id))
 
     def unsubscribe(self, recipient: Recipient, at: datetime) -> str:
-        """Return where a recipient asks for nothing more, likewise."""
+        """Return where a recipient unsubscribes, or an empty text."""
         until = at + UNSUBSCRIBE_VALID_FOR
         return self._signed(SignedLink(LinkPurpose.UNSUBSCRIBE, recipient, until))
 
     def verify(self, recipient: Recipient, until: datetime) -> str:
-        """Return where a recipient confirms that messages may be sent to them, or nothing."""
+        """Return where a recipient confirms that messages may be sent to them, or an empty text."""
         return self._signed(SignedLink(LinkPurpose.VERIFY, recipient, until))
 
     def _signed(self, link: SignedLink) -> str:
@@ -119,7 +119,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class ActionLinks:
-    """Where the recipient of a message acts, each empty if they cannot."""
+    """Where the recipient of a message can act; each is empty if they cannot."""
 
     acknowledge: str = ""
     silence: str = ""
@@ -127,9 +127,9 @@ class ActionLinks:
 
 
 def actions_of(notification: Notification, links: Links) -> ActionLinks:
-    """Return the links by which the recipient of a notification acts.
+    """Return the links with which the recipient of a notification can act.
 
-    What is resolved or acknowledged needs none, and only people with an address unsubscribe.
+    A resolved or acknowledged incident needs none, and only people with an address unsubscribe.
     """
     recipient, at, incident = notification.recipient, notification.dated, notification.incident
     unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
@@ -170,7 +170,7 @@ class MessageContext:
     """What the store knows of a change, and of the fees around a network that became busy.
 
     `events` are what people did, if the notification is about that. `inhibited` are the names of
-    rules that cannot be judged while this lasts.
+    rules that cannot be judged meanwhile.
     """
 
     change: NotifiedChange
@@ -184,11 +184,10 @@ def compose(
     templates: MessageTemplates,
     context: MessageContext | None = None,
 ) -> Message:
-    """Write the message; the same notification and context give the same message at every attempt.
+    """Compose the message; the same notification and context give the same message every time.
 
-    `context` is what else the store knows of it; without a context the message says less.
-    Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
-    template.
+    `context` is what else the store knows of it; without a context the message says less. Foreign
+    text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the template.
     """
     context = context or MessageContext(notification.first)
     change, events = context.change, context.events
@@ -266,7 +265,7 @@ def _titled(network: NetworkName) -> str:
 
 
 def _network_row(change: NotifiedChange, network: NetworkName) -> Rows:
-    """Name the network, except in a digest, which is about each of them."""
+    """Name the network, except in a digest, which is about all of them."""
     if isinstance(change.transition.grounds, DigestGrounds):
         return ()
     return (("Network", _titled(network)),)
@@ -280,12 +279,12 @@ def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
-    """Return what is known of a network, or of what is about none."""
+    """Return what is known of a network; also if the subject has none."""
     return name_in(templates.networks, network_id, "none: this is about Linewatch itself")
 
 
 def title_of(incident: Incident | None, networks: NetworkNames) -> str:
-    """Return what an incident is called, without links; empty for none."""
+    """Return the title of an incident, without links; empty if there is none."""
     if incident is None:
         return ""
     title = incident_title(incident, lambda each: name_in(networks, each).title)
@@ -309,7 +308,7 @@ def text_of(
 
 
 def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
-    """Return the address of the page that shows more, or nothing."""
+    """Return the address of the page with more about it, or an empty text."""
     subject = change.transition.subject
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)
@@ -325,9 +324,9 @@ _NO_MORE: Final = (
 def describe_digest(
     grounds: DigestGrounds, titles: Mapping[NetworkId, str], zone: tzinfo
 ) -> IncidentText:
-    """Say what happened; times are in UTC, those of labelled lines also in `zone`.
+    """Describe a digest; times are in UTC, those of labelled lines also in `zone`.
 
-    `titles` are those of networks, made visible.
+    `titles` are those of networks, with invisible characters shown.
     """
     often = "Weekly" if grounds.is_weekly else "Daily"
     said = f"{_in_all(grounds)}, {counted(grounds.opened, 'new incident')}"
@@ -358,7 +357,7 @@ def _in_all(grounds: DigestGrounds) -> str:
 
 
 def _incidents(grounds: DigestGrounds) -> str:
-    """Say how many opened, and how it stood with those that were open at the end."""
+    """Say how many incidents opened, and what state those are in that were open at the end."""
     is_, them = ("is", "it") if grounds.open == 1 else ("are", "them")
     if not grounds.open:
         left = "none is open"

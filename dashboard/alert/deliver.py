@@ -31,19 +31,19 @@ from dashboard.store.engine.leases import live_tokens
 from dashboard.tracing import tracing
 
 _UNCONFIGURED: Final = "unconfigured"
-"""Names the threads for notifications whose channel is not configured any more."""
+"""Names the threads for notifications whose channel is no longer configured."""
 
 WriteMessage: TypeAlias = Callable[[Notification], Message]
-"""Writes the message of a notification."""
+"""Composes the message of a notification."""
 
 _log = get_logger("delivery")
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How delivery shares its time; a round waits `patience` for the attempts that are running.
+    """How delivery uses its time; a round waits `patience` for running attempts.
 
-    Slower ones go on while the next rounds begin.
+    Slower ones continue while the next rounds begin.
     """
 
     patience: timedelta = timedelta(milliseconds=250)
@@ -103,9 +103,9 @@ class Deliverer:
     def deliver_due(self, holder_token: int, may_send: MaySend = always) -> Counter[DeliveryResult]:
         """Deliver what is due for one round; return how many attempts had which result.
 
-        Each is recorded when its answer comes. `may_send` is asked before each hand-over.
-        Raises StoreError; attempts that could not be recorded are kept for the next round, so
-        that what was sent is not sent again while this process lives.
+        Each is recorded when its answer comes. `may_send` is asked before each attempt. Raises
+        StoreError; attempts that could not be recorded are kept for the next round, so that what
+        was sent is not sent again while this process lives.
         """
         if holder_token != self._token:
             self._queue.drop_waiting()  # claimed under another token, to be claimed again
@@ -130,7 +130,7 @@ class Deliverer:
         return results
 
     def finish(self, within: timedelta) -> Counter[DeliveryResult]:
-        """Start nothing more, wait for the attempts that are running, and record them."""
+        """Start nothing more, wait for running attempts, and record them."""
         self._queue.drop_waiting()
         deadline = time.monotonic() + within.total_seconds()
         results = self._record()
@@ -139,7 +139,7 @@ class Deliverer:
         return results
 
     def _claim_and_start(self) -> bool:
-        """Claim what is due, start what has its turn; return whether any attempt is running."""
+        """Claim what is due, start what is next; return whether any attempt is running."""
         if self._may_send():
             self._claim()
             for notification in self._queue.start(self._elapsed()):
@@ -151,9 +151,9 @@ class Deliverer:
         return self._queue.is_sending
 
     def _planned(self, connection: Connection) -> tuple[dict[Recipient, list[Closing]], list[UUID]]:
-        """Return what is to be closed for whom, of those who can be reached.
+        """Return what is to be closed for each recipient who can be reached.
 
-        And what the cap passes over for the first time, so that its message can say so.
+        It includes what the cap defers for the first time, so that its message can say so.
         """
         now = self._clock()
         due: dict[Recipient, list[OpenNotification]] = {}
@@ -254,8 +254,7 @@ class FinishedAttempt:
     """An attempt that is over; `answer` is the channel's, or the error.
 
     `is_blocked`: another message to the same recipient would have failed as well. `wait` is how
-    long the notification waits if it was deferred, `retry_after` how long the other side asked
-    for.
+    long the notification waits if it was deferred, `retry_after` how long the other side asked for.
     """
 
     notification: Notification
@@ -268,7 +267,7 @@ class FinishedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How messages are written, and the channels that send them, by name."""
+    """The composer of messages, and the channels that send them, by name."""
 
     channels: Mapping[str, Channel]
     write: WriteMessage
@@ -277,7 +276,7 @@ class Sending:
 def attempt(
     notification: Notification, sending: Sending, may_send: MaySend
 ) -> FinishedAttempt | None:
-    """Send the message; every error becomes a result, since it runs in a thread of its own.
+    """Send the message; every error becomes a result, since this runs in a thread of its own.
 
     None if it may not be sent any more: then nothing was tried.
     """

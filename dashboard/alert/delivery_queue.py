@@ -58,7 +58,7 @@ class DeliveryQueue:
         return bool(self._running)
 
     def room(self, recipient: Recipient) -> int:
-        """Return how many notifications more may wait for a recipient."""
+        """Return how many more notifications may wait for a recipient."""
         return self._limits.per_recipient - len(self._waiting.get(recipient, ()))
 
     def held(self, recipient: Recipient) -> list[UUID]:
@@ -68,7 +68,7 @@ class DeliveryQueue:
         return waiting if running is None else [running.notification.notification_id, *waiting]
 
     def add(self, notifications: Iterable[Notification]) -> None:
-        """Let notifications wait, in this order."""
+        """Queue notifications in this order."""
         for notification in notifications:
             self._waiting.setdefault(notification.recipient, []).append(notification)
 
@@ -88,9 +88,9 @@ class DeliveryQueue:
     def finish(
         self, notification: Notification, now: timedelta, *, is_blocked: bool = False
     ) -> None:
-        """Note that an attempt is over; drop its notification if it waits a second time.
+        """Record that an attempt is over; drop its notification if it is queued a second time.
 
-        It waits while it is sent if it was claimed again, under a new token.
+        It is queued while it is sent if it was claimed again, under a new token.
         """
         attempt = self._running.pop(notification.recipient)
         is_slow = is_blocked or now - attempt.started_at >= self._limits.slow_after
@@ -102,7 +102,7 @@ class DeliveryQueue:
         return self._waiting.pop(recipient, [])
 
     def drop_waiting(self) -> None:
-        """Drop what waits; it stays pending in the store, and can be claimed again."""
+        """Empty the queue; the notifications stay pending in the store, to be claimed again."""
         self._waiting.clear()
 
     def _has_capacity(self, notification: Notification, now: timedelta, *, is_slow: bool) -> bool:
@@ -129,7 +129,7 @@ class DeliveryQueue:
 
 
 class ReleaseTimes:
-    """Remembers from when on each open notification waits, and how long.
+    """Remembers since when each open notification waits, and how long.
 
     A notification waits as long as was planned for it and no longer, however the clock is set.
     """
@@ -141,7 +141,7 @@ class ReleaseTimes:
     def due(
         self, notifications: Sequence[OpenNotification], now: datetime
     ) -> list[OpenNotification]:
-        """Return those of all open notifications whose time has come, in the same order."""
+        """Return those open notifications whose time has come, in the same order."""
         elapsed = self._elapsed()
         known = self._due
         self._due = {
@@ -151,7 +151,7 @@ class ReleaseTimes:
 
 
 def _key(notification: OpenNotification) -> tuple[UUID, datetime]:
-    """Return what a wait belongs to: maintenance that is ended early releases at another time."""
+    """Return the key of a wait: if maintenance is ended early, the release time is another."""
     return notification.notification_id, notification.release_at
 
 
@@ -164,7 +164,7 @@ class WorkerPool:
     """Runs tasks in at most `count` threads, which start when they are first needed.
 
     They are daemons: a silent server must not keep the process from ending. A notification whose
-    attempt is cut off stays pending. They end when nobody holds the pool any more.
+    attempt is cut off stays pending. The threads end when nobody holds the pool any more.
     """
 
     def __init__(self, name: str, count: int) -> None:
@@ -174,7 +174,7 @@ class WorkerPool:
         self._started = 0
 
     def __del__(self) -> None:
-        """Let each thread end after what it still has to do."""
+        """Let each thread end once it has done its tasks."""
         for _ in range(self._started):
             self._tasks.put(None)
 

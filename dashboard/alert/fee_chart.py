@@ -1,7 +1,7 @@
 """A small chart of a fee as PNG: mail programs show no SVG, and this needs no library.
 
-A picture has a transparent ground and colours that stand out from a light and from a dark one. It
-has no letters: what it shows is said in the text beside it, which every reader gets.
+A picture has a transparent background and colours that stand out on light and on dark. It has no
+letters: the text beside it, which every reader gets, says what it shows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 WIDTH: Final = 1120
 HEIGHT: Final = 220
-"""Pixels, twice as many as it is shown with, for fine screens."""
+"""Pixels, twice as many as are shown, for fine screens."""
 
 _MARGIN: Final = 8
 _HALF_LINE: Final = 2.0
@@ -42,7 +42,8 @@ class ChartPoint(NamedTuple):
 def draw_chart(points: Sequence[ChartPoint], threshold: float, widest_gap: float) -> bytes:
     """Draw a line above and below a dashed threshold; what is above is tinted.
 
-    If two points are further apart than `widest_gap` nothing was seen, and no line is drawn.
+    If two points are further apart than `widest_gap`, nothing was seen between them, and no line is
+    drawn.
     """
     heights = [threshold, *(point.y for point in points)]
     scale = _Scale(min(heights), max(heights))
@@ -65,7 +66,7 @@ class _Scale(NamedTuple):
     highest: float
 
     def row_of(self, value: float) -> float:
-        """Return how far from the upper edge a value stands, in pixels."""
+        """Return how many pixels below the upper edge a value is drawn."""
         room = HEIGHT - 2 * _MARGIN
         share = (self.highest - value) / ((self.highest - self.lowest) or 1.0)
         return _MARGIN + share * room
@@ -93,7 +94,7 @@ def _draw_segment(rows: list[bytearray], begin: _Spot, end: _Spot, level: float)
 
 
 def _height(begin: _Spot, end: _Spot, x: float) -> float:
-    """Return how far from the upper edge the line stands at a column."""
+    """Return how many pixels below the upper edge the line is at a column."""
     share = (x - begin.x) / ((end.x - begin.x) or 1.0)
     return begin.y + (end.y - begin.y) * min(1.0, max(0.0, share))
 

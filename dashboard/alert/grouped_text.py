@@ -41,7 +41,7 @@ _HEADER: Final = (
     *("first_seen_at", "reason", "endpoints_say"),
 )
 _NAMED_IN_SUBJECT: Final = 2
-"""Changes of networks whose states the subject names."""
+"""How many changes of networks have their states named in the subject."""
 
 _UNRECORDED: Final = "reason not kept"
 _TONES: Final = ("alarm", "notable", "relief")
@@ -72,10 +72,10 @@ class Cause(NamedTuple):
 
 @dataclass(slots=True)
 class _Grouped:
-    """What a message says of its changes; it sees each of them once, in order.
+    """What a message says of its changes, which it sees once each, in order.
 
     `lines` are the first rejections, `others` the first of all other changes, which would be lost
-    among them. `unnamed` counts what neither names. The message goes over `channel`.
+    among them. `unnamed` counts those that neither names. The message goes over `channel`.
     """
 
     templates: MessageTemplates
@@ -141,17 +141,17 @@ class _Grouped:
 
     @property
     def unnamed(self) -> int:
-        """Changes that the text does not name one by one."""
+        """How many changes the text does not name one by one."""
         return self.many - len(self.lines) - len(self.others)
 
     @property
     def spans_days(self) -> bool:
-        """Whether a time of day does not say when a change was noticed."""
+        """Whether the changes are on several days, so that a time of day is not enough."""
         return len({at.date() for at in (self.first_at, self.last_at) if at is not None}) > 1
 
     @property
     def where(self) -> str:
-        """The network, or how many there are; what is of no network is of Linewatch itself."""
+        """The network, or how many there are; a change without a network is of Linewatch itself."""
         titles = [visible(each.title) for key, each in self.networks.items() if key != INSTALLATION]
         several = [f"{len(titles)} networks"] if len(titles) > 1 else titles
         itself = ["Linewatch itself"] if INSTALLATION in self.networks else []
@@ -159,28 +159,28 @@ class _Grouped:
 
     @property
     def about(self) -> NetworkId:
-        """The network, where it is one."""
+        """The network, if there is exactly one."""
         return next(iter(self.networks)) if len(self.networks) == 1 else INSTALLATION
 
     @property
     def simulated(self) -> list[str]:
-        """Return the networks whose data is made up."""
+        """Return the networks with simulated data."""
         return [visible(each.title) for each in self.networks.values() if each.is_simulated]
 
     @property
     def is_simulated(self) -> bool:
-        """Whether all of it is made up."""
+        """Whether all data is simulated."""
         return 0 < len(self.simulated) == len(self.networks)
 
     @property
     def how_real(self) -> str:
-        """What the subject adds if some of it is made up."""
+        """What the subject adds if some of the data is simulated."""
         partly = " (partly simulated data)" if self.simulated else ""
         return " (simulated data)" if self.is_simulated else partly
 
     @property
     def variables(self) -> dict[str, object]:
-        """What templates call it."""
+        """The variables of the templates."""
         about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
         causes = self.causes.most_common(FIRST_MEMBERS)
         named = {"grouped": self, "causes": causes, "spans_days": self.spans_days}
@@ -189,7 +189,7 @@ class _Grouped:
 
     @property
     def tone(self) -> str:
-        """How the message looks: as the most alarming of its changes."""
+        """The look of the message: that of the most alarming change."""
         return next((each for each in _TONES if each in self.tones), "notable")
 
 
@@ -200,12 +200,12 @@ def compose_grouped(
     beside: Sequence[Incident] = (),
     events: Sequence[IncidentEvent] = (),
 ) -> Message:
-    """Write one message about several changes; the same ones give the same message.
+    """Compose one message about several changes; the same ones give the same message.
 
-    `changes` are all of them in the order of events; each is read once and not kept, but for its
-    row in the attached table. If the notification has none of its own, they are the last of
-    each of its incidents. `beside` are incidents of which a summary says how they stand, although
-    it reports no change of them; `events` are what people did to its incidents.
+    `changes` are all of them in the order of events; each is read once and not kept, except for its
+    row in the attached table. If the notification has none of its own, they are the last of each of
+    its incidents. `beside` are incidents whose state a summary tells, although it reports no change
+    of them; `events` are what people did to its incidents.
     """
     grouped = _Grouped(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
@@ -243,7 +243,7 @@ def compose_grouped(
 
 
 def _steps(grouped: _Grouped, actions: ActionLinks) -> tuple[str, ...]:
-    """Say what to do about many rejections; other changes say it where they are shown."""
+    """Say what to do about many rejections; other changes say it beside them."""
     if not grouped.causes:
         return ()
     take = "Acknowledge them with the link in this mail: everybody then sees who works on them."
@@ -251,7 +251,7 @@ def _steps(grouped: _Grouped, actions: ActionLinks) -> tuple[str, ...]:
 
 
 def _counted_beside(beside: Sequence[Incident]) -> str:
-    """Count the incidents of which nothing changed: those that wait for somebody, and others."""
+    """Count the incidents without a change: those that wait for somebody, and others."""
     waiting = sum(each.is_open and not each.owner for each in beside)
     said = [counted(waiting, "reminder")] if waiting else []
     if others := len(beside) - waiting:
@@ -262,7 +262,7 @@ def _counted_beside(beside: Sequence[Incident]) -> str:
 def _beside(
     beside: Sequence[Incident], notification: Notification, templates: MessageTemplates
 ) -> dict[str, object]:
-    """Say how each of these incidents stands, of many the first."""
+    """Say what state each of these incidents is in, up to a limit."""
     named = [_standing(each, notification, templates) for each in beside[:FIRST_MEMBERS]]
     return {"beside": named, "more_beside": max(0, len(beside) - FIRST_MEMBERS)}
 
@@ -278,7 +278,7 @@ def _standing(incident: Incident, notification: Notification, templates: Message
 
 
 def _subject(grouped: _Grouped, more: str) -> str:
-    """Return what the subject says first: the commonest reason, or the first other change."""
+    """Return the beginning of the subject: the most frequent reason, or the first other change."""
     if not grouped.causes:
         others = _states(grouped.others[1:], grouped.of_networks - 1)
         return " · ".join(filter(None, (grouped.others[0].said, others)))
@@ -292,7 +292,7 @@ def _subject(grouped: _Grouped, more: str) -> str:
 
 
 def _counted(grouped: _Grouped, more: str) -> str:
-    """Say how many changes there are, and of what."""
+    """Say how many changes there are, and of which kinds."""
     rejections = grouped.many - grouped.of_networks
     word = "rejection" if grouped.new == rejections else "changed record"
     if 0 < grouped.new < rejections:
@@ -305,7 +305,7 @@ def _counted(grouped: _Grouped, more: str) -> str:
 
 
 def _states(others: Sequence[ChangeLine], many: int) -> str:
-    """Name the states of so few other changes that a subject can, else count them."""
+    """Name the states of other changes if they fit into a subject, else count them."""
     if many > _NAMED_IN_SUBJECT:
         return counted(many, "other change")
     return ", ".join(each.state for each in others)
@@ -332,7 +332,7 @@ def _clock(change: NotifiedChange) -> str:
 
 
 def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None, ...]:
-    """Return the row of a change; what is not known of it is empty."""
+    """Return the row of a change; unknown cells are empty."""
     transition = change.transition
     tx_hash = transition.subject.tx_hash
     said = "record changed" if change.is_changed_record else str(transition.after)

@@ -1,4 +1,4 @@
-"""What the clock does to incidents: they fire, end, are repeated, escalate, are silent no more."""
+"""What time does to incidents: they fire, end, are repeated, escalate, and silences end."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _REPEATED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IncidentClock:
-    """The moment, and what is in force at it; `sources` are what rules rest on and is silent."""
+    """The moment, and what is in force at it; `sources` are the silent sources behind rules."""
 
     now: datetime
     rules: Mapping[str, Rule]
@@ -77,11 +77,11 @@ class IncidentClock:
 
     @property
     def everyone(self) -> Sequence[Recipient]:
-        """Whom rules notify that name nobody."""
+        """The recipients of rules that name nobody."""
         return self.directory.configured.named
 
     def act(self, connection: Connection) -> None:
-        """Do what is due to incidents, to at most some hundred."""
+        """Act on the incidents that are due, a few hundred at most."""
         for stored in due_incidents(connection, self.now, _AT_ONCE):
             incident = no_later_than(stored, self.now)
             if not incident.is_open:
@@ -92,7 +92,7 @@ class IncidentClock:
                 self._pass_time(connection, incident)
 
     def release_early(self, connection: Connection) -> None:
-        """Release what only windows held that a person ended, or that are over; no more than that.
+        """Release what is only held by windows that a person ended, or that are over.
 
         What another window, or quiet hours, hold now waits for their end.
         """
@@ -104,7 +104,7 @@ class IncidentClock:
             hold_until(connection, each, self._held_again(connection, each), self.now)
 
     def _held_again(self, connection: Connection, held: HeldNotification) -> RuleRoute:
-        """Return until when something is held as of now: for as long as the last of its changes."""
+        """Return until when something is now held: as long as the last of its changes is."""
         incident, rule = held.incident, self.rules.get(held.incident.rule)
         route = self._route(rule, incident)
         each_labels = self._labels_of(connection, incident)
@@ -128,7 +128,7 @@ class IncidentClock:
         repeat(connection, incident, note, notified)
 
     def _fire(self, connection: Connection, incident: Incident) -> None:
-        """Let a pending incident fire, and notify of what lasts of it."""
+        """Make a pending incident fire, and notify of its ongoing conditions."""
         rule = self.rules.get(incident.rule)
         silent = str(self._source_of(incident) or "")
         after, event = fire(incident, timers_of(rule), self.now, silent)
@@ -178,7 +178,7 @@ class IncidentClock:
             add_events(connection, [(after.incident_id, said)])
 
     def _end_silence(self, connection: Connection, incident: Incident) -> set[Recipient]:
-        """Notify of what lasts in an incident those whom a silence kept from hearing of it."""
+        """Notify those from whom a silence withheld ongoing conditions of an incident."""
         rule = self.rules.get(incident.rule)
         if rule is None:
             return set()
@@ -208,13 +208,13 @@ class IncidentClock:
     def _timed(
         self, incident: Incident, timers: IncidentTimers, silent_until: datetime | None
     ) -> Incident:
-        """Return an incident with when it is checked next."""
+        """Return an incident with the time at which it is checked next."""
         if incident.state is IncidentState.NO_DATA:
             return replace(incident, next_at=self.now + NO_DATA_PERIOD)
         return timed(incident, timers, silent_until)
 
     def _source_of(self, incident: Incident) -> SourceOutage | None:
-        """Return what an incident rests on if that is silent."""
+        """Return the source that an incident rests on, if it is silent."""
         rule = self.rules.get(incident.rule)
         network = dict(incident.group).get(MatchedProperty.NETWORK)
         if rule is None or network is None:
@@ -222,7 +222,7 @@ class IncidentClock:
         return outage_behind(rule.kind, NetworkId(int(network)), self.sources)
 
     def _labels_of(self, connection: Connection, incident: Incident) -> list[ChangeLabels]:
-        """Return what a silence or window has to fit, all of it, to fit an incident as a whole."""
+        """Return the label sets that a silence or window must all fit to fit the whole incident."""
         matchers = (matcher for each in self.silences for matcher in each.request.matchers)
         return labels_of_incident(connection, incident, matchers)
 
@@ -235,7 +235,7 @@ class IncidentClock:
         newly: Collection[Recipient],
         least_apart: timedelta,
     ) -> IncidentEvent | None:
-        """Notify of an incident again; return the line of its story, None if nobody is.
+        """Notify of an incident again; return the line of its story, None if nobody is notified.
 
         Those who are `newly` notified of it need no reminder, nor those who got a message about it
         within `least_apart`.
@@ -268,13 +268,13 @@ class IncidentClock:
     def _held(
         self, rule: Rule, incident: Incident, each_labels: Sequence[ChangeLabels]
     ) -> RuleRoute:
-        """Return the route of what is said of an incident, held while all its changes are."""
+        """Return the route of notifications about an incident, held while all its changes are."""
         route, zones = self._route(rule, incident), self.directory.configured.zones
         held = [hold(route, labels, self.silences, self.now, zones) for labels in each_labels]
         return min(held, key=lambda each: each.held_until or self.now)
 
     def _route(self, rule: Rule | None, incident: Incident) -> RuleRoute:
-        """Return the route of what is said of an incident, held in the quiet hours of its rule."""
+        """Return the route of notifications about an incident, held in its rule's quiet hours."""
         if rule is None:
             return RuleRoute(incident.rule, incident.group, ())
         hours = None if rule.pierces else rule.active_hours

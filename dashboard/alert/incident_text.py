@@ -1,6 +1,6 @@
 """The text of a message about an incident of a network or of the installation, or its end.
 
-Around a fee that is high it says what is known of suggested fees, of usual spells and of the day.
+About a high fee it says what is known of suggested fees, of usual spells and of the day.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _IN_HAND: Final = {
     NotificationKind.RESOLVED,
     NotificationKind.CLOSED,
 }
-"""Somebody cares for it, or did."""
+"""States in which somebody takes care of it, or did."""
 
 _FEWEST_POINTS: Final = 3
 _WIDEST_GAP: Final = timedelta(minutes=30)
 
 
 def describe(change: DescribedChange) -> IncidentText:
-    """Say what a change means; if its end is known, what was so until then."""
+    """Describe a change; if its end is known, also what was true until then."""
     kind, grounds = KINDS[kind_of(change.transition)], change.transition.grounds
     if kind.describe is not None and grounds is not None:
         text = kind.describe(change, grounds)
@@ -65,7 +65,7 @@ def describe(change: DescribedChange) -> IncidentText:
 
 
 def _of_unknown(change: DescribedChange) -> IncidentText:
-    """Say that nobody knows whether it is still busy, or a fee beyond its limit, or knew."""
+    """Say that nobody knows, or knew, whether a network is still busy or a fee above its limit."""
     since, rule = change.transition.began_at, change.transition.subject.rule
     claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
     if change.end is not None:
@@ -84,7 +84,7 @@ def _of_unknown(change: DescribedChange) -> IncidentText:
 
 
 def _of_end(change: DescribedChange) -> IncidentText:
-    """Say that trouble is over, or began, if no figure stands behind that."""
+    """Say that trouble is over, or began, if there is no figure for it."""
     subject = change.transition.subject
     headline = f"{change.network}: fees changed to {change.transition.after}"
     over = JUDGED[subject.kind].over
@@ -100,7 +100,7 @@ def tone_of(
     *,
     is_over: bool = False,
 ) -> str:
-    """Return how a message looks: alarm, notable, or relief if there is nothing to do."""
+    """Return the look of a message: alarm, notable, or relief if there is nothing to do."""
     if is_over or not transition.after.is_open or kind in _IN_HAND:
         return "relief"
     return "notable" if transition.after is State.BUSY else "alarm"
@@ -108,7 +108,7 @@ def tone_of(
 
 @dataclass(frozen=True, slots=True)
 class BusyText:
-    """What a message says around a fee that is high; what is not known is empty.
+    """What a message says about a high fee; what is not known is empty.
 
     `levels` are rows of level, priority fee and whole fee. `chart` is a PNG, and `chart_says` the
     same in words. How long each level waits is set by hand upstream, so it is no advice.
@@ -128,7 +128,7 @@ class BusyText:
 
 
 def describe_busy(context: BusyContext, zone: tzinfo) -> BusyText:
-    """Say what is known around the moment at which a network became busy."""
+    """Describe what is known around the moment at which a network became busy."""
     asked_at = context.suggested_at
     return BusyText(
         levels=_levels(context),

@@ -1,4 +1,4 @@
-"""Report over a second channel that no mail is taken, and that mail works again."""
+"""Report over a second channel that no mail is accepted, and later that mail works again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NEXT_STEPS: Final = (
     "shows each answer of the server; `linewatch alerts --state pending` lists what is pending."
 )
 _IDS: Final = UUID("0c6f2a2e-6f0b-4b57-9d1e-3f1f0f9b7a10")
-"""Names the ids of these messages, so that a repeated one has the same."""
+"""The namespace of the ids of these messages, so that a repeated one has the same id."""
 
 _log = get_logger("delivery")
 
@@ -41,7 +41,8 @@ _log = get_logger("delivery")
 class MailFallback:
     """Watches one channel, that of mail, and reports its outages over `fallback`.
 
-    Outages are stored: a restart neither repeats a report nor loses the one that mail works again.
+    Outages are stored: after a restart no report is repeated, and the one that mail works again is
+    not lost.
     """
 
     store: Store
@@ -52,7 +53,7 @@ class MailFallback:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Report what is new; after DeliveryError or StoreError it is repeated."""
+        """Report what is new; after DeliveryError or StoreError it is reported again."""
         if not may_send():
             return
         outage, trouble = self._check()

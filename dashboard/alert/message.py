@@ -22,7 +22,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class InlineImage:
-    """A PNG that the HTML shows as ``cid:`` and its `content_id`; that is unique in the world."""
+    """A PNG that the HTML shows as ``cid:`` and its `content_id`, which is globally unique."""
 
     content_id: str
     content: bytes
@@ -32,8 +32,8 @@ class InlineImage:
 class Message:
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
-    `payload` is what programs get: a JSON object. `unsubscribe` is where its recipient asks for
-    nothing more, empty if nobody can.
+    `payload` is what programs get: a JSON object. `unsubscribe` is where its recipient
+    unsubscribes, empty if nobody can.
     """
 
     subject: str
@@ -49,8 +49,8 @@ class Message:
 class MessageHeaders:
     """What identifies a message: the same `message_id` and `date` at every attempt.
 
-    `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and `thread`
-    all those before it there, the first one first, with blanks between.
+    `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and `thread` all
+    those before it there, the first one first, separated by blanks.
     """
 
     message_id: str
@@ -71,10 +71,10 @@ class Channel(Protocol):
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Send one message and return what the other side answered.
 
-        DeliveryWithheld if it may not be sent any more, asked just before it would be.
-        Raises DeliveryDeferred if another attempt may succeed, DeliveryBlocked if that
-        holds for every message to this address, DeliveryRefused if no attempt will succeed.
-        A message may have arrived although this raises or the process dies in it.
+        DeliveryWithheld if it may not be sent any more, which is asked just before. Raises
+        DeliveryDeferred if another attempt may succeed, DeliveryBlocked if every message to this
+        address would fail, DeliveryRefused if no attempt will succeed. A message may have arrived
+        although this raises or the process dies in it.
         """
         ...
 
@@ -88,7 +88,7 @@ class Stage:
 
 
 Watch: TypeAlias = Callable[[Stage], None]
-"""Gets each step as soon as it is over."""
+"""Called with each step as soon as it is over."""
 
 
 def ignore(_stage: Stage) -> None:

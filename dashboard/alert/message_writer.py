@@ -1,4 +1,4 @@
-"""Writes the messages of notifications, for people and for programs, with what the store knows."""
+"""Composes the messages of notifications, for people and programs, with what the store knows."""
 
 from __future__ import annotations
 
@@ -63,23 +63,23 @@ from dashboard.store.rejections.limits_end import known_limits
 
 _PORTION: Final = 500
 _MANY: Final = 500
-"""Changes from which on a message takes megabytes while it is written."""
+"""From this number of changes on, a message takes megabytes while it is composed."""
 
 _SUMMARIES: Final = {NotificationKind.CHANGE, NotificationKind.SUMMARY}
 _LATEST: Final = timedelta(minutes=10)
-"""Suggested fees that are older say nothing of now."""
+"""Suggested fees older than this say nothing about now."""
 
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """Reads from the store what a message says beside its notification; used by many threads.
+    """Reads from the store what a message says besides its notification; used by many threads.
 
-    Messages over a channel of `programs` also carry what programs get beside the text.
+    Messages over a channel of `programs` also carry the payload for these.
 
-    Messages of many changes are written one after the other: after a storm each recipient gets one,
-    and side by side they would take their megabytes at once, without being written any sooner.
+    Messages of many changes are composed one after the other: after a storm each recipient gets
+    one, and in parallel they would take their megabytes at once, without being ready any sooner.
     """
 
     store: Store
@@ -89,7 +89,7 @@ class MessageWriter:
     _large: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def write(self, notification: Notification) -> Message:
-        """Write the message; DeliveryDeferred if the store cannot be read now.
+        """Compose the message; DeliveryDeferred if the store cannot be read now.
 
         Times are in UTC and the recipient's zone; without `recipients`, in that of the templates.
         """
@@ -125,7 +125,7 @@ class MessageWriter:
         return compose(notification, templates, context)
 
     def _all_members(self, notification: Notification) -> list[NotifiedChange]:
-        """Read all that a notification is about, at most 5,000.
+        """Read every change that a notification is about, at most 5,000.
 
         If a person ended its incidents, these are all changes that were sent to its recipient.
         """
@@ -154,14 +154,14 @@ class MessageWriter:
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
     def _beside(self, notification: Notification) -> list[Incident]:
-        """Read the incidents that a summary is about although nothing changed of them."""
+        """Read the incidents that a summary is about although none of their changes is in it."""
         if notification.incident is not None or notification.kind not in _SUMMARIES:
             return []
         with self.store.read() as connection:
             return incidents_beside(connection, notification.notification_id)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
-        """Read every change in the order of events, some hundred at a time; raises StoreError.
+        """Read every change in the order of events, a few hundred at a time; raises StoreError.
 
         Those that the text names come with the record before, all with their labels.
         """
@@ -183,14 +183,14 @@ class MessageWriter:
 
 
 def _known(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
-    """Return the changes with what stands behind them, but for the records before."""
+    """Return the changes with what is behind them, except for the records before."""
     return with_statements(connection, with_ends(connection, with_labels(connection, changes)))
 
 
 def _inhibited(
     connection: Connection, notification: Notification, change: NotifiedChange
 ) -> tuple[str, ...]:
-    """Return the rules that cannot be judged while what is notified of lasts."""
+    """Return the rules that cannot be judged while the reported condition lasts."""
     transition, subject = change.transition, change.transition.subject
     is_over = change.ended is not None or not transition.after.is_open
     if subject.kind not in SOURCES or is_over:
@@ -204,7 +204,7 @@ def _inhibited(
 
 
 def _busy(connection: Connection, change: NotifiedChange, dated: datetime) -> BusyContext | None:
-    """Read what surrounds a network that is busy, as of a message's date; None for all else."""
+    """Read the context of a busy network, as of a message's date; None for everything else."""
     transition, grounds = change.transition, change.transition.grounds
     is_busy = transition.after is State.BUSY and change.ended is None
     if not is_busy or not isinstance(grounds, FeeGrounds):
@@ -240,7 +240,7 @@ def load_templates(
 
 
 def _with_code(text: str) -> str:
-    """Return a sentence as HTML, with what stands between backticks as code."""
+    """Return a sentence as HTML, with the text between backticks as code."""
     return _CODE.sub(r'<span class="code">\1</span>', escape(text))
 
 

@@ -45,18 +45,18 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import live_tokens
 
 _ENTRIES_AT_ONCE: Final = 50
-"""Outbox entries that one transaction expands: others, and the lease, write in between."""
+"""How many outbox entries one transaction expands: others, and the lease, write in between."""
 
 _log = get_logger("delivery")
 
 
 Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[RuleRoute]]
-"""Says what each rule makes of a change, given the recipients of rules that name none."""
+"""Returns the routes of a change by each rule, given the recipients of rules that name none."""
 
 
 @dataclass(slots=True)
 class _LatestCheck:
-    """When incidents were checked last, and what kept messages about them back then."""
+    """When incidents were last checked, and what kept messages about them back then."""
 
     _at: datetime | None = None
     _obstacles: frozenset[object] = frozenset()
@@ -69,14 +69,14 @@ class _LatestCheck:
         return self._at is None or now < self._at or obstacles != self._obstacles
 
     def note(self, obstacles: frozenset[object], now: datetime) -> None:
-        """Remember what is known now."""
+        """Remember the present state."""
         self._at, self._obstacles = now, obstacles
 
 
 def _obstacles_in(connection: Connection, now: datetime) -> frozenset[object]:
-    """Return what keeps messages back: silences, each with whether it lasts, and addresses off.
+    """Return what keeps messages back: silences, each with whether it is active, and addresses off.
 
-    An incident that waits for its first message escalates at once if that no longer goes.
+    An incident that waits for its first message escalates at once if that cannot be sent any more.
     """
     silences = unfinished_silences(connection, now)
     lasting = [(each.silence_id, each.state(now) is SilenceState.ACTIVE) for each in silences]
@@ -85,10 +85,10 @@ def _obstacles_in(connection: Connection, now: datetime) -> frozenset[object]:
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Notifies of every transition that fits a rule: whom `configured` names if the rule does not.
+    """Notifies of every transition that a rule matches: `configured` recipients if it names none.
 
-    `routes` stands in for the stored rules. Message-IDs stand below `domain`. `beside` is what else
-    is due while a worker holds the lease.
+    `routes` replaces the stored rules. `domain` is that of Message-IDs. `beside` is what else is
+    done while a worker holds the lease.
     """
 
     store: Store
@@ -106,7 +106,7 @@ class Notifier:
         Incidents that are due fire before new transitions are read: one of these may end them.
         Raises StoreError; or DeliveryWithheld, with nothing written, if the lease is over.
 
-        Return whether the next round is to follow at once, since answers are awaited.
+        Return whether the next round should follow at once, since answers are awaited.
         """
         if self.beside is not None:
             self.beside.start_due(may_send)
@@ -119,11 +119,11 @@ class Notifier:
         return entries > 0 or self.deliverer.is_sending
 
     def finish(self, within: timedelta) -> Counter[DeliveryResult]:
-        """Start nothing more and wait for the attempts that are running; raises StoreError."""
+        """Start nothing more and wait for running attempts; raises StoreError."""
         return self.deliverer.finish(within)
 
     def _act_on_time(self, holder_token: int) -> None:
-        """Let time do to incidents what is due."""
+        """Act on the incidents that are due."""
         now = self.clock()
         with self.store.read() as connection:
             obstacles = _obstacles_in(connection, now)
@@ -145,7 +145,7 @@ class Notifier:
         self._latest.note(obstacles, now)
 
     def _check_recipients(self, holder_token: int) -> None:
-        """Send what is open to those newly verified, and nothing to those to whom none may go."""
+        """Send what is open to the newly verified; drop what is for those who must get nothing."""
         with self.store.read() as connection:
             directory = read_directory(connection, self.configured)
             verified = [
@@ -175,10 +175,10 @@ def expand_outbox(
     domain: str = NO_DOMAIN,
     holder_token: int | None = None,
 ) -> int:
-    """Take the next entries of the outbox into incidents, and notify each recipient of each.
+    """Turn the next entries of the outbox into incidents and notifications.
 
-    Return how many entries were expanded, none when all are done. DeliveryWithheld if the lease of
-    `holder_token` is over; without one nobody checks.
+    Return how many entries were expanded, 0 when all are done. DeliveryWithheld if the lease of
+    `holder_token` is over; without a token that is not checked.
     """
     with store.read() as connection:
         if not outbox.is_expansion_pending(connection):

@@ -1,4 +1,4 @@
-"""Why a message comes now: a reminder, what somebody did, what held it back; and who owns it."""
+"""Why a message comes now: a reminder, an action, a hold that ended; and who owns the incident."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _SEVERAL: Final = {
     ),
     NotificationKind.SUMMARY: ("Summary", "Summary: the state of {} incidents", ""),
 }
-"""What the subject begins with, what is so of several incidents, and what follows from it."""
+"""The beginning of the subject, what is true of several incidents, and what follows from it."""
 
 _MOST_NAMES: Final = 3
-"""People who are named as having done something about several incidents."""
+"""How many people are named who did something about several incidents."""
 
 _DELAYS: Final = {
     Delay.SERVER: "until now nothing could be delivered to you",
@@ -75,9 +75,9 @@ _DONE: Final = {
 class Occasion:
     """Why a message comes now.
 
-    `word` leads the subject, `kicker` stands above the headline; both are empty if the change
-    itself is the reason. `said` are sentences that come first, `steps` what to do about it; where
-    it `is_done` nobody else has anything to do. If it `is_critical` the subject ends with that.
+    `word` leads the subject, `kicker` is above the headline; both are empty if the change itself is
+    the reason. `said` are sentences that come first, `steps` what to do about it; if it `is_done`,
+    nobody else has anything to do. If it `is_critical`, the subject ends with that.
     """
 
     word: str = ""
@@ -88,7 +88,7 @@ class Occasion:
     is_critical: bool = False
 
     def subject(self, text: str) -> str:
-        """Return the subject of a message, given what it says of the change."""
+        """Return the subject of a message, given its part about the change."""
         whole = f"{self.word}: {text}" if self.word else text
         return f"{whole} · critical" if self.is_critical else whole
 
@@ -101,9 +101,9 @@ def occasion_of(
     incidents: int = 1,
     has_link: bool = False,
 ) -> Occasion:
-    """Say why a notification comes now; times are in UTC and in `zone`.
+    """Return why a notification comes now; times are in UTC and in `zone`.
 
-    `events` are what people did, one for each incident of which that is still stored; `title` names
+    `events` are what people did, one for each incident whose event is still stored; `title` names
     the incident, without links; `incidents` is how many a notification without changes of its own
     is about; `has_link`: it can be acknowledged by link.
     """
@@ -122,7 +122,7 @@ def occasion_of(
 
 
 def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
-    """Say that what is in trouble is critical, before all else that is said of a change."""
+    """Say first that the trouble is critical, before everything else about a change."""
     incident = notification.incident
     is_over = occasion.is_done or not notification.transition.after.is_open
     if incident is None or incident.severity != Severity.CRITICAL or is_over:
@@ -138,7 +138,7 @@ def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
 def _of_several(
     notification: Notification, zone: tzinfo, events: Sequence[IncidentEvent], incidents: int
 ) -> Occasion:
-    """Say why something is said of several incidents themselves, and who did it."""
+    """Return why several incidents themselves are reported, and who did it."""
     kind = notification.kind
     word, so, after = _SEVERAL[kind]
     who = _by_whom(notification, events, incidents)
@@ -153,7 +153,7 @@ def _of_several(
 def _by_whom(notification: Notification, events: Sequence[IncidentEvent], incidents: int) -> str:
     """Say who did it to all, or who to how many: `` by Ada``, ``: 2 by Ada, 1 by Bob``.
 
-    Of what is handed over, say to whom.
+    If it was handed over, say to whom.
     """
     is_handed = notification.kind is NotificationKind.HANDED_OVER
     by = "to" if is_handed else "by"
@@ -181,7 +181,7 @@ def _of_incident(
     event: IncidentEvent | None,
     title: str,
 ) -> Occasion:
-    """Say why something is said of an incident itself, without the steps that follow."""
+    """Return why an incident itself is reported, without the steps that follow."""
     kind = notification.kind
     delays = _delays(notification, zone)
     since = moment_in(incident.opened_at, zone)
@@ -235,7 +235,7 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
 
 
 def _over(notification: Notification, incident: Incident) -> tuple[str, ...]:
-    """Say that a condition of a network ended, which an incident of transactions never does."""
+    """Say that a condition of a network ended, which never happens to incidents of transactions."""
     if notification.transition.after.is_open or incident.resolved_at is None:
         return ()
     return (f"Resolved after {span(incident.resolved_at - incident.opened_at)}.",)
@@ -251,7 +251,7 @@ def _owner(incident: Incident) -> tuple[str, ...]:
 def _of_action(
     kind: NotificationKind, event: IncidentEvent | None
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return what the subject begins with, who did what, and what follows from it."""
+    """Return the beginning of the subject, who did what, and what follows from it."""
     actor = "Somebody" if event is None else unlinked_name(event.actor)
     match kind:
         case NotificationKind.ACKNOWLEDGED:
@@ -273,7 +273,7 @@ def _of_action(
 def _of_handing_over(
     recipient: Recipient, event: IncidentEvent | None
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return the same of an incident that has another owner, who may be the recipient."""
+    """Return the same for an incident with a new owner, who may be the recipient."""
     if event is None:
         owner, actor = "another person", "Somebody"
     else:
@@ -293,7 +293,7 @@ def _note(event: IncidentEvent | None) -> tuple[str, ...]:
 
 
 def _size(incident: Incident, title: str) -> tuple[str, ...]:
-    """Name an incident of several changes, of which a message shows the last."""
+    """Name an incident of several changes, the last of which a message shows."""
     if incident.transitions == 1:
         return ()
     return (f"The incident: {title}. Below is the last of its {incident.transitions:,} changes.",)

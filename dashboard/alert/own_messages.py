@@ -1,4 +1,4 @@
-"""Messages that are about no incident: a trial, and the request to verify an address."""
+"""Messages about no incident: a test message, and the request to verify an address."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUBJECT: Final = "Confirm that alerts may be sent to this address"
 
 
 def message_of_trial(actor: Actor) -> Message:
-    """Write it for mail and for programs alike."""
+    """Compose it for mail and for programs alike."""
     who = unlinked_name(actor.name)
     text = (
         "This is a test message: nothing happened.\n\n"
@@ -37,7 +37,7 @@ def message_of_trial(actor: Actor) -> Message:
 
 
 def message_of_verification(verification: Verification, links: Links, at: datetime) -> Message:
-    """Write it, with the code, and with a link if the pages have an address.
+    """Compose it with the code, and with a link if the pages have an address.
 
     The same request gives the same message at every attempt.
     """
@@ -69,7 +69,7 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
 
 
 def _html(part: str, links: tuple[str, ...]) -> str:
-    """Write a paragraph, and its second line as one, a link if it is one of ours."""
+    """Return a paragraph with its second line on its own, as a link if it is one of ours."""
     said, _, last = part.partition("\n")
     if not last:
         return escape(said)

@@ -1,4 +1,4 @@
-"""What a webhook gets of a notification: one object, as docs/alert-channels.md describes it."""
+"""The payload of a notification for webhooks: one object, as in docs/alert-channels.md."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def payload_of(
 
 
 def _happened_at(notification: Notification, members: Sequence[NotifiedChange]) -> datetime:
-    """Return when what it reports happened: its last change, or what somebody did since."""
+    """Return when it happened: the last change, or what somebody did since."""
     if notification.kind is NotificationKind.CHANGE:
         return members[-1].transition.at
     return notification.created_at
 
 
 def _phase(notification: Notification, last: Transition) -> str:
-    """Return what became of the incident; what follows its first notification changes it."""
+    """Return the phase of the incident, which what follows the first notification changes."""
     if not last.after.is_open or notification.ends_incidents:
         return "resolved"
     is_change = notification.kind is NotificationKind.CHANGE

@@ -31,7 +31,7 @@ from dashboard.domain.rejections.reasons import (
 from dashboard.domain.tracking.statements import statements_in_words
 
 _LONGEST_REASON: Final = 1100
-"""Characters of a reason that are quoted; the exclusion API takes at most 1024."""
+"""How many characters of a reason are quoted; the exclusion API takes at most 1024."""
 
 _LONGEST_LABEL: Final = 60
 _LONGEST_QUOTE: Final = 200
@@ -46,7 +46,7 @@ _NOTHING: Final = "–"
 
 @dataclass(frozen=True, slots=True)
 class RejectionContext:
-    """What a text about a rejection needs to know: the network's name, made visible, and more.
+    """What a text about a rejection needs besides it, such as the network's visible name.
 
     `limits` are those of the network, for reasons that name none; times are in UTC and `zone`.
     """
@@ -57,7 +57,7 @@ class RejectionContext:
 
 
 def describe_rejection(change: NotifiedChange, context: RejectionContext) -> IncidentText:
-    """Say why a transaction was rejected; of a changed record also what it said before."""
+    """Say why a transaction was rejected; for a changed record, also what it said before."""
     reason = _reason_of(change.rejection, context)
     said = _UNKNOWN if reason is None else headline(reason)
     changed = _changed(change, context)
@@ -119,7 +119,7 @@ def headline(reason: Reason) -> str:
 
 
 def overrun_text(reason: Reason) -> str:
-    """Print how many times the limit was needed, nothing if that is not known."""
+    """Format how many times the limit was needed; empty if that is not known."""
     times = overrun(reason)
     return "" if times is None else f"{times:,.2f} ×"
 
@@ -131,12 +131,12 @@ def name_of(change: NotifiedChange) -> str:
 
 
 def label_of(change: NotifiedChange) -> str:
-    """Return the label, made visible on one line and not too long."""
+    """Return the label on one line, shortened, with invisible characters shown."""
     return unlinked(" ".join(change.label.split()), _LONGEST_LABEL)
 
 
 def _quote(reason: Reason | None) -> dict[str, str]:
-    """Return the reason as it was sent, or say that it would have held a link."""
+    """Return the reason as it was sent, or say that it would have contained a link."""
     text = "" if reason is None else unlinked(reason.text, _LONGEST_REASON)
     is_whole = reason is None or text == visible(reason.text, _LONGEST_REASON)
     title = "The reason as sent" if is_whole else "The reason as sent, its links broken"
@@ -153,7 +153,7 @@ def _subject_of_sentence(change: NotifiedChange) -> str:
 
 
 def _reported(change: NotifiedChange, said: str, changed: tuple[tuple[str, str, str], ...]) -> str:
-    """Return what the subject says first: the reason, or what of the record is another now."""
+    """Return the beginning of the subject: the reason, or what has changed in the record."""
     if not change.is_changed_record:
         return said
     if any(label in {"Module", "Overrun", "Reason"} for label, _, _ in changed):
@@ -190,7 +190,7 @@ def _figures(reason: Reason | None) -> str:
 
 
 def _identity(change: NotifiedChange) -> Iterator[tuple[str, str]]:
-    """Yield what names the transaction and never changes."""
+    """Yield what identifies the transaction and never changes."""
     if label := label_of(change):
         yield "Label", label
     if change.transition.subject.tx_hash is not None:
@@ -217,7 +217,7 @@ def _record_rows(change: NotifiedChange, context: RejectionContext) -> Iterator[
 def _reason_rows(
     rejection: StoredRejection, context: RejectionContext
 ) -> Iterator[tuple[str, str]]:
-    """Yield what another record of the same transaction may say otherwise, without empty lines."""
+    """Yield what may differ in another record of the same transaction, without empty lines."""
     record = rejection.record
     reason = _read(rejection, context)
     if reason.module is not None:
@@ -237,7 +237,7 @@ def _reason_rows(
 def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[str, str, str], ...]:
     """Return the fields that differ from the record before: label, old and new.
 
-    The same limit is no change, though one record may name it and the other not.
+    A limit that only one of the records names is no change.
     """
     if not change.is_changed_record or change.previous is None or change.rejection is None:
         return ()
@@ -269,7 +269,7 @@ def _read(rejection: StoredRejection, context: RejectionContext) -> Reason:
 
 
 def _ended(change: NotifiedChange, context: RejectionContext) -> EndedLimits | None:
-    """Return the line limits that ended, as of the change."""
+    """Return the end of line limits as of the change."""
     if change.rejection is None:
         return None
     ended_at = context.limits.ended_at(change.transition.at)

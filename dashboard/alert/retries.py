@@ -14,7 +14,7 @@ Elapsed: TypeAlias = Callable[[], timedelta]
 """Returns a time that never jumps: the time since the machine's boot."""
 
 FAILURES_BEFORE_PAUSE: Final = 3
-"""Notifications deferred in a row, after which the server is taken for the cause."""
+"""After this many deferred notifications in a row, the server is taken for the cause."""
 
 _MOST_DOUBLINGS: Final = 16
 
@@ -23,7 +23,7 @@ _MOST_DOUBLINGS: Final = 16
 class RetryRule:
     """Waits double from `first_wait`, up to `longest_wait` for a message that is itself the cause.
 
-    A recipient to whom nothing can be delivered is tried with one message, at least every
+    If nothing can be delivered to a recipient, one message is tried, at least every
     `longest_pause`. A notification is dead when it is older than `patience`, but never before
     `fewest_attempts` of its own: neither a clock that jumps ahead by a week nor a server that is
     silent for as long may end what was hardly tried.
@@ -95,7 +95,7 @@ class RetryTimes:
         return list(state.waits)
 
     def end(self, recipient: Recipient) -> None:
-        """Let nothing wait for a recipient any more: a person saw that messages are taken."""
+        """End every wait of a recipient: a person saw that messages are accepted."""
         state = self._recipients.get(recipient)
         if state is not None:
             state.waits, state.paused_until = {}, timedelta()
@@ -112,10 +112,10 @@ class RetryTimes:
     def failed(
         self, notification: Notification, *, is_blocked: bool, at_least: timedelta = timedelta()
     ) -> timedelta:
-        """Note that a notification was deferred; return how long it waits.
+        """Record that a notification was deferred; return how long it waits.
 
-        `is_blocked` if another message to the same recipient would have failed as well;
-        `at_least` is how long the other side wants nothing, which is granted up to `longest_wait`.
+        `is_blocked` if another message to the same recipient would have failed as well; `at_least`
+        is how long the other side asks us to wait, which is granted up to `longest_wait`.
         """
         state = self._recipients.setdefault(notification.recipient, _RecipientState())
         wait = _doubled(self._rule.first_wait, notification.attempts, self._rule.longest_wait)

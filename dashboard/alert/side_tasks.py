@@ -1,4 +1,4 @@
-"""What goes on beside delivery while a worker holds the lease: each in a thread of its own."""
+"""Tasks beside delivery while a worker holds the lease: each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from dashboard.store.monitoring.upkeep import note_heartbeat, note_heartbeat_tro
 DIGEST_PERIOD: Final = timedelta(seconds=20)
 REPEAT_PERIOD: Final = timedelta(minutes=1)
 _STILL: Final = 4 * PRECISION
-"""A network counts as watched for so long after that was written down."""
+"""A network counts as watched for this long after that was recorded."""
 
 _NOBODYS: Final = UUID(int=0)
 _log = get_logger("delivery")
@@ -53,9 +53,9 @@ _heartbeat_log = get_logger("heartbeat")
 
 @dataclass(frozen=True, slots=True)
 class SideTask:
-    """Work that is done every `period`, never twice at once; it may block, as on a silent server.
+    """A task that runs every `period`, never twice at once; it may block, as on a silent server.
 
-    `work` gets what says whether this worker still holds the lease.
+    `work` gets a function that tells whether this worker still holds the lease.
     """
 
     name: str
@@ -106,7 +106,7 @@ def _work(task: SideTask, may_send: MaySend) -> None:
 class Digests:
     """Makes digests of `networks` while this worker holds the lease.
 
-    Message-IDs stand below `domain`.
+    `domain` is that of Message-IDs.
     """
 
     store: Store
@@ -130,9 +130,9 @@ class Digests:
 
 @dataclass(slots=True)
 class AlertRepeater:
-    """Pushes again what an Alertmanager was told of and is open now, with the same labels.
+    """Pushes open alerts to an Alertmanager again, with the same labels.
 
-    What it pushed last time and is over by now, it ends as of when that was: the end may have been
+    What it pushed last time and is over by now is ended as of that time: the end may have been
     pushed before.
     """
 
@@ -145,7 +145,7 @@ class AlertRepeater:
     _pushed: dict[Subject, PushedAlert] = field(default_factory=dict)
 
     def work(self, may_send: MaySend) -> None:
-        """Push all that is open; raises DeliveryError and StoreError."""
+        """Push everything that is open; raises DeliveryError and StoreError."""
         with self.store.read() as connection:
             now = {
                 each.subject: self._alert(each)
@@ -183,7 +183,7 @@ class AlertRepeater:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Asks one address, while this worker holds the lease and every network is answered."""
+    """Requests one address, while this worker holds the lease and every network is answered."""
 
     store: Store
     networks: Sequence[NetworkId]
@@ -192,7 +192,7 @@ class Heartbeat:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Send it and note that, or why not; raises StoreError if the store cannot be asked."""
+        """Send it and record that, or why not; raises StoreError if the store cannot be asked."""
         why_not = self.why_withheld()
         if why_not:
             _heartbeat_log.warning("the heartbeat is withheld", why=why_not)
@@ -213,7 +213,7 @@ class Heartbeat:
             note_heartbeat_trouble(connection, trouble)
 
     def why_withheld(self) -> str:
-        """Return what is wrong; empty if all that is watched was answered lately."""
+        """Return what is wrong; empty if every watched network was answered lately."""
         oldest = self.clock() - _STILL
         with self.store.read() as connection:
             held = covered(connection, self.networks)

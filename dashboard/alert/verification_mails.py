@@ -1,4 +1,4 @@
-"""Ask for the verification of addresses that rules name, and send the mails that ask for it."""
+"""Ask for the verification of addresses that rules name, and send the mails for it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from dashboard.store.engine.engine import Store
 
 PERIOD: Final = timedelta(seconds=5)
 _BY: Final = "worker"
-"""Who asks for the verification of an address that a rule names, as the audit log says it."""
+"""Who asks for the verification of an address that a rule names, in the audit log."""
 
 _log = get_logger("recipients")
 
@@ -54,9 +54,9 @@ _log = get_logger("recipients")
 class VerificationMails:
     """Sends verification mails while this worker holds the lease.
 
-    An address that a rule names is asked once by itself; after that a person has to ask for
-    another mail. An address that is off is never asked. `public_url` is where people open the
-    pages. Message-IDs stand below `domain`.
+    An address that a rule names is asked once by itself; after that a person has to request another
+    mail. An address that is off is never asked. `public_url` is where people open the pages.
+    `domain` is that of Message-IDs.
     """
 
     store: Store
@@ -67,7 +67,7 @@ class VerificationMails:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Ask and send what is due; raises StoreError."""
+        """Request and send what is due; raises StoreError."""
         if not may_send():
             return
         with self.store.read() as connection:

@@ -15,23 +15,23 @@ from dashboard.logs import get_logger
 _log = get_logger("poll")
 
 _WORTH: Final = 10
-"""Fewer questions than these are asked directly."""
+"""Fewer questions than this are asked directly."""
 
 _LAG: Final = timedelta(minutes=1)
-"""How far the node that has no receipt may be behind the one that told of blocks."""
+"""How far a node without the receipt may be behind the one that announced the blocks."""
 
 _REST: Final = timedelta(minutes=5)
-"""After blocks could not be read."""
+"""How long to wait after blocks could not be read."""
 
 
 class InclusionAsker(Protocol):
-    """Answers what became of hashes, in order; trouble is a failure in the answer."""
+    """Answers what became of hashes, in order; a failure is part of the answer."""
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]: ...
 
 
 class NewBlocks(Protocol):
-    """As `dashboard.upstream.blocks` has it."""
+    """The same as in `dashboard.upstream.blocks`."""
 
     @property
     def tx_hashes(self) -> frozenset[TxHash]: ...
@@ -46,11 +46,12 @@ class BlockReader(Protocol):
 
 
 class BlockFollower:
-    """Answers from new blocks, where these are fewer than the questions, and else from receipts.
+    """Answers from new blocks if these are fewer than the questions, else from receipts.
 
-    Blocks prove nothing here. They say which receipts to ask for: a hash that had none, and is in
-    no block since, needs no question. After a gap in the blocks, or a reorganisation, every hash
-    is asked about again, and so is at once whatever was included so recently that it may be gone.
+    Blocks prove nothing here. They only say which receipts to ask for: a hash without a receipt
+    that is in no block since needs no question. After a gap in the blocks, or a reorganisation,
+    every hash is asked about again, and so is at once whatever was included so recently that it may
+    be gone.
     """
 
     def __init__(
@@ -68,14 +69,14 @@ class BlockFollower:
         self._named = set[TxHash]()
 
     def take_named(self) -> frozenset[TxHash]:
-        """Return, once, what blocks say must be asked about now, beside the schedule."""
+        """Return, once, the hashes that blocks say must be asked about now, beside the schedule."""
         named, self._named = frozenset(self._named), set()
         return named
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Return one answer for each question, in order; trouble is a failure in it.
+        """Return one answer for each question, in order; a failure is part of it.
 
-        Whether a nonce was used is no news of a hash, so blocks do not tell it.
+        Whether a nonce was used says nothing new about a hash, so blocks do not tell it.
         """
         is_told = len(questions) >= _WORTH and await self._read(len(questions))
         waiting = self._waiting if is_told else frozenset[TxHash]()
@@ -86,7 +87,7 @@ class BlockFollower:
         return [told.get(each.tx_hash) or InclusionAnswer(each.tx_hash) for each in questions]
 
     async def _read(self, most: int) -> bool:
-        """Read new blocks, unless they are more than so many; whether all are known since a gap."""
+        """Read new blocks, unless there are too many; return whether all are known since a gap."""
         now = self._elapsed()
         if self._resting_until is not None and now < self._resting_until:
             return False
@@ -116,7 +117,7 @@ class BlockFollower:
             del self._settling[next(iter(self._settling))]
 
     def _note(self, answers: Sequence[InclusionAnswer]) -> None:
-        """Let those without a receipt wait for a block, unless the node may only have lagged."""
+        """Let hashes without a receipt wait for a block, unless the node may only have lagged."""
         now = self._elapsed()
         is_known = self._begun is not None and now - self._begun >= _LAG
         for each in answers:

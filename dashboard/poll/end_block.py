@@ -16,14 +16,14 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.store.rejections.limits_end import save_end_block
 
 _AGAIN: Final = timedelta(minutes=1)
-"""After what brought no final answer."""
+"""How long to wait after an answer that is not final."""
 
 _LONGEST: Final = timedelta(hours=1)
 _log = get_logger("poll")
 
 
 class BlockAsker(Protocol):
-    """Says when a block came, or is expected; raises UpstreamError."""
+    """Returns when a block came, or is expected; raises UpstreamError."""
 
     async def end_with(self, block_number: int) -> LimitsEnd: ...
 
@@ -43,7 +43,7 @@ class EndBlockPoll:
         self._next_at: timedelta | None = timedelta()
 
     async def tick(self) -> None:
-        """Ask if it is time, and store what is known then."""
+        """Ask if it is time, and store what is then known."""
         if self._next_at is None or self._clocks.elapsed() < self._next_at:
             return
         asked_at, self._next_at = self._clocks.now(), self._clocks.elapsed() + _AGAIN
@@ -64,7 +64,7 @@ class EndBlockPoll:
             save_end_block(connection, self._store.network_id, end)
 
     def _after(self, end: LimitsEnd, asked_at: datetime) -> timedelta | None:
-        """Return when to ask again; None where the block is there for good."""
+        """Return when to ask again; None if the block is final."""
         assert end.at is not None  # noqa: S101 - it was just answered
         away = end.at - asked_at
         if not end.is_expected:

@@ -1,7 +1,7 @@
 """The exclusion poll: ask one network whether the tracked transactions that are due were rejected.
 
 From the answer to the mail: `record` saves the answers and each rejection with its transition, the
-transition stands in the outbox, and `alert` turns it into notifications.
+transition is in the outbox, and `alert` turns it into notifications.
 """
 
 from __future__ import annotations
@@ -55,10 +55,8 @@ _RULES: Final = PollRules(
 
 _NULL: Final = PollResult(None, is_rejected=False)
 _PLANNED_FOR: Final = timedelta(hours=1)
-"""What this takes is believed to go on for the rest of the day, since new transactions come.
-
-Shorter, and a transaction of this minute would look as if it were asked about so often all day.
-"""
+"""The present load is expected to go on for so much of the day, since new transactions come. If it
+were shorter, a transaction of this minute would look as if it were asked about so often all day."""
 
 _PLANNED_EVERY: Final = timedelta(minutes=1)
 
@@ -67,7 +65,7 @@ _SAVED_AT_ONCE: Final = 20
 
 
 class ExclusionAsker(Protocol):
-    """Answers for many hashes at once, in order; trouble is a failure in the answer."""
+    """Answers for many hashes at once, in order; a failure is part of the answer."""
 
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
 
@@ -80,14 +78,14 @@ class Question(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What is to be scheduled again, with its result, and what left its group."""
+    """What to schedule again, with its result, and what left its group."""
 
     results: Sequence[tuple[ScheduledCohort, PollResult]]
     left: Sequence[WatchedCohort]
 
 
 class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorded]):
-    """Asks about whole cohorts and groups; `new_id` gives ids that nothing else has."""
+    """Asks about whole cohorts and groups; `new_id` returns ids that are used nowhere else."""
 
     name = "exclusion"
     operation = Operation.EXCLUSION_STATUS
@@ -119,7 +117,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def load(self) -> None:
         """Schedule new cohorts: of newly tracked hashes, and those split off since.
 
-        All of them once more where the time became known of the block that ends line limits.
+        All are scheduled again when the time of the block becomes known that ends line limits.
         """
         network_id, conditions = self.store.network_id, self._conditions
         with self.store.read() as connection:
@@ -135,7 +133,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             self._stretch(self._budgets, self.clocks.elapsed())
 
     def _put(self, found: Iterable[WatchedCohort]) -> None:
-        """Schedule cohorts as the store has them, those of a group as one."""
+        """Schedule cohorts as stored, those of a group as one."""
         now, elapsed_at = self.clocks.elapsed(), self.clocks.elapsed_at
         groups: defaultdict[int, list[WatchedCohort]] = defaultdict(list)
         for each in found:
@@ -156,10 +154,10 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             self._schedule.reschedule(group, _NULL, asked, now)
 
     def _stretch(self, budgets: NetworkBudgets, now: timedelta) -> None:
-        """Ask as seldom as the credits suffice for, judged once a minute.
+        """Stretch the intervals so that the credits suffice, judged once a minute.
 
-        Where intervals became half as long, as after a budget was raised, everything is scheduled
-        anew: what waits would go on waiting for the old ones.
+        If intervals became half as long, as after a budget was raised, everything is scheduled
+        again: what waits would go on waiting for the old ones.
         """
         if self._planned_at is not None and now - self._planned_at < _PLANNED_EVERY:
             return
@@ -178,7 +176,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         return ScheduledCohort(found.cohort_id, born, found.size, is_after_limits)
 
     def questions(self, due: Sequence[ScheduledCohort]) -> list[Question]:
-        """Read the hashes of cohorts and groups; one that has none any more is left out."""
+        """Read the hashes of cohorts and groups; one without any is left out."""
         network_id = self.store.network_id
         read = (read_cohorts, self._known_cohorts), (read_groups, self._known_groups)
         found: list[Question] = []
@@ -204,7 +202,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def record(
         self, asked_at: datetime, questions: Sequence[Question], answers: Sequence[ExclusionAnswer]
     ) -> Recorded:
-        """Write down each result and each rejection; return what is to be scheduled again.
+        """Record each result and each rejection; return what is to be scheduled again.
 
         Hashes with another result than most of their cohort are in a new one afterwards. Results
         come last: until then all of it would be asked again.
@@ -236,7 +234,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         leaving: Sequence[Cohort],
         results: Mapping[int, PollResult],
     ) -> Recorded:
-        """Let what was answered null go on in groups, each with one row that says so."""
+        """Put cohorts that were answered null into groups, each with one row that says so."""
         network_id, again, now = self.store.network_id, [], self.clocks.elapsed()
         left = {tx_hash for cohort in leaving for tx_hash in cohort.hashes}
         nulls: list[ScheduledCohort] = []
@@ -273,7 +271,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         recorded: Recorded,
         now: timedelta,
     ) -> None:
-        """Schedule what was asked by its result; what is not tracked any more is dropped."""
+        """Schedule what was asked by its result; what is no longer tracked is dropped."""
         for each, result in recorded.results:
             self._schedule.reschedule(each, result, now, now)
         self._put(recorded.left)
@@ -299,7 +297,7 @@ def save_in_steps(
     save: Callable[[Connection, Sequence[RejectedTransaction]], None],
     write: Callable[[], AbstractContextManager[Connection]],
 ) -> tuple[Sequence[RejectedTransaction], bool]:
-    """Save the records among answers but for the last few; return these, and if others were saved.
+    """Save all records among answers except the last few; return these, and if others were saved.
 
     The last are for the transaction that writes the results. A rejection takes 5 ms, and thousands
     may come at once: others write between two portions.

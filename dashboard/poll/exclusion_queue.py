@@ -1,4 +1,4 @@
-"""When the exclusion poll asks about what next: a heap, with intervals that keep to a budget."""
+"""The queue of the exclusion poll: a heap by due time, with intervals that keep to a budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INCLUDED: Final = 1 << (_SIZE_BITS - 3)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
 
 _LONGEST_STRETCHED: Final = timedelta(days=1)
-"""How long a question is put off at most, since a budget begins anew then."""
+"""How long a question is delayed at most, since a new budget period begins then."""
 
 _SAMPLE: Final = 1000
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
@@ -39,9 +39,9 @@ _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 class ExclusionQueue:
     """A heap of cohorts and poll groups by due time, all in elapsed time, to the millisecond.
 
-    What was born after line limits ended is asked about by `after_limits`; without that, never.
-    `epoch` is a moment that is the same in every process, so that a restart changes no meeting.
-    Intervals are `stretch` times as long as the policy has them, to keep to a budget.
+    Transactions born after line limits ended are asked about by `after_limits`; without that,
+    never. `epoch` is a moment that is the same in every process, so that a restart keeps the
+    phases. Intervals are `stretch` times as long as the policy says, to keep to a budget.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class ExclusionQueue:
         return len(self._heap)
 
     def renew(self, cohort_id: int, at: timedelta, now: timedelta) -> None:
-        """Let the age of a cohort begin anew at that time, for as long as the policy says."""
+        """Renew the age of a cohort at that time, for as long as the policy says."""
         while self._renewed and now - next(iter(self._renewed.values())) >= RENEWED_FOR:
             del self._renewed[next(iter(self._renewed))]
         if now - at < RENEWED_FOR:
             self._renewed[cohort_id] = at
 
     def renewed_at(self, cohort: ScheduledCohort, now: timedelta) -> timedelta | None:
-        """Return when its age began anew, while that counts."""
+        """Return when its age was renewed, while that counts."""
         at = None if cohort.is_group else self._renewed.get(cohort.cohort_id)
         return None if at is None or now - at >= RENEWED_FOR else at
 
@@ -77,7 +77,7 @@ class ExclusionQueue:
     ) -> None:
         """Schedule the next question after one that was asked then; none after the last one.
 
-        One that should have been asked before `now`, while this process was down, is due at once.
+        If it should have been asked before `now`, while this process was down, it is due at once.
         """
         policy = self._policy_of(cohort)
         if policy is None:
@@ -106,9 +106,9 @@ class ExclusionQueue:
         self.put(cohort, max(due, now))
 
     def calls_per_second(self, now: timedelta, within: timedelta) -> float:
-        """Return how many hashes are asked about in a second, on average over what follows.
+        """Return how many hashes will be asked about in a second, on average.
 
-        Nothing is stretched in this figure. Of a long schedule a sample is read.
+        Stretching is not counted. Only a sample of a long schedule is read.
         """
         step = max(1, len(self._heap) // _SAMPLE)
         calls = sum(self._calls(_unpacked(each), now, within) for each in self._heap[::step])
@@ -140,7 +140,7 @@ class ExclusionQueue:
         return taken
 
     def put_back(self, due: Iterable[ScheduledCohort], at: timedelta) -> None:
-        """Schedule cohorts again, as they were, for that time."""
+        """Schedule cohorts again, unchanged, for that time."""
         for each in due:
             self.put(each, at)
 

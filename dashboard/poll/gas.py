@@ -35,7 +35,7 @@ RETRY_AFTER: Final = timedelta(seconds=30)
 """How soon an operation that failed is asked again, unless its own period is shorter."""
 
 _LONGEST_TRIAL: Final = timedelta(seconds=5)
-"""How long a gas API may take for its first answer after an outage."""
+"""How long the first answer of a gas API after an outage may take."""
 
 
 class GasAsker(Protocol):
@@ -47,7 +47,7 @@ class GasAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GasAnswer:
-    """The result of one question: a value and who answered, why nobody did, or both."""
+    """The result of one question: a value and its source, a failure, or both."""
 
     operation: Operation
     value: Any = None
@@ -59,10 +59,10 @@ class GasAnswer:
 class GasQuestion:
     """One operation, who can answer it, and when it is due.
 
-    Where both can, the gas API is asked first. After a failure it is not asked for half a
-    minute, or as long as it demands; meanwhile the node answers, so that no data is lost. Then it
-    is tried again with a short time-out; once it answers, the node is not asked any more. The job
-    may ask early by `slack`, so a pause after trouble lasts that much longer.
+    If both can, the gas API is asked first. After a failure it is not asked for half a minute, or
+    as long as it demands; meanwhile the node answers, so that no data is lost. Then it is tried
+    again with a short time-out; once it answers, the node is not asked any more. The job may ask
+    early by `slack`, so a pause after a failure is that much longer.
     """
 
     operation: Operation
@@ -89,7 +89,7 @@ class GasQuestion:
         return GasAnswer(self.operation, value)
 
     def pause_api(self, until: timedelta) -> None:
-        """Ask the gas API nothing until then, since it made another question wait."""
+        """Do not ask the gas API until then, since it refused another question for now."""
         if self.api is None:
             return
         if self.node is None:
@@ -131,14 +131,14 @@ class GasQuestion:
 
 
 def _both(of_api: Failure | None, of_node: Failure) -> Failure:
-    """Return both failures as one where the node was to answer instead."""
+    """Return both failures as one, if the node was to answer in its place."""
     if of_api is None:
         return of_node
     return Failure(of_api.kind, f"{of_api.message}; {of_node.message}", of_api.retry_after)
 
 
 def _pause_after(period: timedelta, failure: Failure) -> timedelta:
-    """Return how long not to ask an upstream that failed, where no other answers instead."""
+    """Return how long not to ask an upstream that failed and that nobody replaces."""
     demanded = longest_retry_after([failure])
     return max(demanded, period) if demanded else min(period, RETRY_AFTER)
 
@@ -147,9 +147,8 @@ def _pause_after(period: timedelta, failure: Failure) -> timedelta:
 class GasArchive:
     """The store as seen by the gas poll of one network during one term.
 
-    `block_time` is the usual time between blocks, where it is known: it dates the values of a
-    history, which come without times. `conditions` hold the newest fees in memory, as they are
-    stored.
+    `block_time` is the usual time between blocks, if known: it dates the values of a history, which
+    come without times. `conditions` has the newest fees in memory, as stored.
     """
 
     store: NetworkStore
@@ -186,7 +185,7 @@ class GasPoll:
         )
 
     async def tick(self) -> None:
-        """Ask what is due, all at once, and keep what was seen; StoreError or LeaseLost."""
+        """Ask what is due, all at once, and save what was seen; StoreError or LeaseLost."""
         asked_at, started = self._clocks.now(), self._clocks.elapsed()
         due = [question for question in self.questions if question.due <= started + self._slack]
         if not due:
@@ -238,11 +237,11 @@ _SHARED_FOR: Final = timedelta(milliseconds=500)
 """How long other callers share what one refresh read."""
 
 _LONGEST_LOAD: Final = timedelta(seconds=8)
-"""How long a question waits for the whole window; then it fails, and is put again."""
+"""How long a question waits for the whole window; then it fails, and is asked again."""
 
 
 class ChainReader(Protocol):
-    """Reads a chain's fees; `upstream.failover.FailoverFollower` is the one in use."""
+    """Reads a chain's fees; `upstream.failover.FailoverFollower` implements it."""
 
     @property
     def is_complete(self) -> bool: ...
@@ -255,10 +254,10 @@ class ChainReader(Protocol):
 class GasFromNode:
     """Answers as a gas API does.
 
-    The questions of one poll share one reading of the node, or its failure. All
-    answers rest on the whole window and wait until that is loaded: the congestion among the
-    suggested fees does too. With `stalled_after`, a newest block that is older counts as no
-    answer: the node lost its peers, or nothing is mined.
+    The questions of one poll share one reading of the node, or its failure. All answers need the
+    whole window and wait until that is loaded, because of the congestion among the suggested fees.
+    With `stalled_after`, an older newest block counts as no answer: the node lost its peers, or
+    nothing is mined.
     """
 
     def __init__(
@@ -276,7 +275,7 @@ class GasFromNode:
         return (await self._read_whole_window()).answer(operation)
 
     async def _read_whole_window(self) -> ChainFees:
-        """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""
+        """Load the window first; UpstreamUnavailable if that stalls, or takes long."""
         async with self._one_at_a_time:
             now = self._clocks.elapsed()
             if self._read_at is None or now - self._read_at > _SHARED_FOR:

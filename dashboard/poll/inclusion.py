@@ -40,15 +40,15 @@ from dashboard.store.tracking.follow_ups import (
 )
 
 _SAME_TIME: Final = timedelta(seconds=1)
-"""Hashes whose age began within this are asked about together."""
+"""Hashes whose ages began within this are asked about together."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledHash:
-    """A hash to put on the schedule.
+    """A hash to schedule.
 
-    `born` is when its age began and `asked` when it was last asked about, None for never: both
-    in elapsed time.
+    `born` is when its age began and `asked` when it was last asked about, None for never: both in
+    elapsed time.
     """
 
     tx_hash: TxHash
@@ -67,7 +67,7 @@ class ScheduledHashes:
 class ReceiptQueue:
     """A heap of hashes by due time, all in elapsed time.
 
-    At most `largest` hashes are together, so that what is due can be taken in portions.
+    At most `largest` hashes are together, so that due hashes can be taken in portions.
     """
 
     def __init__(self, policy: CadencePolicy, largest: int = 1000) -> None:
@@ -82,8 +82,8 @@ class ReceiptQueue:
     def add(self, hashes: Iterable[ScheduledHash], now: timedelta) -> None:
         """Schedule hashes; those whose last question was answered are left out.
 
-        One that was never asked about is due at once. The others are due when they would have
-        been, had this schedule run all along: at once, if that is past.
+        One that was never asked about is due at once. The others are due when they would have been,
+        had this schedule run all along: at once, if that is past.
         """
         groups: defaultdict[tuple[timedelta, timedelta], list[TxHash]] = defaultdict(list)
         for each in hashes:
@@ -104,19 +104,19 @@ class ReceiptQueue:
         return taken
 
     def put_back(self, due: Iterable[ScheduledHashes], at: timedelta) -> None:
-        """Schedule hashes again, as they were, for that time."""
+        """Schedule hashes again, unchanged, for that time."""
         for each in due:
             self._push(at, each)
 
     def reschedule(self, due: ScheduledHashes, now: timedelta, *, is_answered: bool) -> None:
-        """Schedule the next question after one that was answered, or not, for all the hashes."""
+        """Schedule the next question about all the hashes, whether or not the last was answered."""
         age = now - due.born
         wait = next_check(age, self._policy) if is_answered else next_try(age, self._policy)
         if wait is not None:
             self._push(now + wait, due)
 
     def _due(self, scheduled: ScheduledHash, now: timedelta) -> timedelta | None:
-        """Return when to ask; None where the last question was answered already."""
+        """Return when to ask; None if the last question was answered already."""
         if scheduled.asked is None:
             return now
         asked = min(scheduled.asked, now)  # stored by a clock that was ahead
@@ -138,7 +138,7 @@ FOLLOW_UP_CADENCE: Final = CadencePolicy(
     shortest_interval=timedelta(seconds=15),
     last_age=timedelta(days=30),
 )
-"""Some 150 questions in the thirty days for which a transaction without an end is followed."""
+"""Some 150 questions in the thirty days for which an open transaction is followed."""
 
 _RULES: Final = PollRules(
     largest_tick=500,
@@ -151,10 +151,10 @@ _RULES: Final = PollRules(
 class InclusionPoll(
     PollLoop[ScheduledHashes, InclusionQuestion, InclusionAnswer, dict[TxHash, FollowUp]]
 ):
-    """Asks about hashes; intervals count from the moment of tracking, not of sending.
+    """Asks about hashes; intervals count from when they were tracked, not sent.
 
-    So the first questions, which come often, find what had ended before it was tracked. With
-    `blocks`, most later ones are answered by the blocks that came since.
+    So the first, frequent questions find whatever had ended before it was tracked. With `blocks`,
+    most later ones are answered by the blocks that came since.
     """
 
     name = "inclusion"
@@ -178,7 +178,7 @@ class InclusionPoll(
         self._last_watch_id = 0
 
     def load(self) -> None:
-        """Schedule what was tracked since the last call and has not come to its end."""
+        """Schedule what was tracked since the last call and is still open."""
         with self.store.read() as connection:
             found = open_follow_ups(connection, self.store.network_id, self._last_watch_id)
         if found:
@@ -186,7 +186,7 @@ class InclusionPoll(
             self._last_watch_id = max(each.watch_id for each in found)
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
-        """Return a question for each hash, with sender and nonce where a rejection names them."""
+        """Return a question for each hash, with sender and nonce if a rejection names them."""
         return self._questions_about([tx_hash for each in due for tx_hash in each.hashes])
 
     def _questions_about(self, hashes: Sequence[TxHash]) -> list[InclusionQuestion]:
@@ -209,7 +209,7 @@ class InclusionPoll(
         questions: Sequence[InclusionQuestion],
         answers: Sequence[InclusionAnswer],
     ) -> dict[TxHash, FollowUp]:
-        """Write the answers; return what is now known of the hashes that were answered."""
+        """Record the answers; return what is now known of the answered hashes."""
         network_id, operation = self.store.network_id, Operation.TRANSACTION_RECEIPT
         failures = [answer.failure for answer in answers if answer.failure is not None]
         with self.store.write(asked_at) as connection:
@@ -225,7 +225,7 @@ class InclusionPoll(
     def _note_included(
         self, connection: Connection, known: Mapping[TxHash, FollowUp], asked_at: datetime
     ) -> None:
-        """Let people be notified of those that were rejected and are in a block."""
+        """Notify people of those that were rejected and are now in a block."""
         for tx_hash, follow_up in known.items():
             if follow_up.inclusion is None:
                 continue
@@ -243,7 +243,7 @@ class InclusionPoll(
     def reschedule(
         self, due: Sequence[ScheduledHashes], recorded: Mapping[TxHash, FollowUp], now: timedelta
     ) -> None:
-        """Schedule hashes by the cadence, or at the moment at which their end settles."""
+        """Schedule hashes by the cadence, or for the moment at which their end is final."""
         for each in due:
             self._reschedule(each, recorded, now)
 
@@ -269,7 +269,7 @@ class InclusionPoll(
 
 
 def _end_seen_at(known: FollowUp | None) -> datetime | None:
-    """Return when an end was first seen that is not settled yet."""
+    """Return when an end was first seen that is not final yet."""
     if known is None:
         return None
     return known.replaced_since if known.is_replaced else known.included_since

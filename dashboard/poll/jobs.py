@@ -50,7 +50,7 @@ class NotifyJob(Protocol):
         ...
 
     def finish(self, within: timedelta) -> object:
-        """Start nothing more and let messages under way arrive."""
+        """Start nothing more and let running attempts end."""
         ...
 
 
@@ -58,11 +58,11 @@ class NotifyJob(Protocol):
 class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
-    `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
-    between its blocks, where known. `cadence` is how often it is asked about transactions,
-    `after_limits` about those first seen after its line limits ended, None for never; `blocks`
-    dates the block with which they end, `new_blocks` tells what is included. `meter` counts what
-    all of its clients ask; `budgets` are those of its exclusion endpoints.
+    `gas_from_node` answers for its fees if no gas API does. `block_time` is the usual time between
+    its blocks, if known. `cadence` is how often it is asked about transactions, `after_limits`
+    about those first seen after its line limits ended, None for never; `blocks` dates the block
+    with which they end, `new_blocks` says what is included. `meter` counts what all of its clients
+    ask; `budgets` are those of its exclusion endpoints.
     """
 
     network_id: NetworkId
@@ -104,7 +104,7 @@ class Periods:
 
 @dataclass(frozen=True, slots=True)
 class PollingWorker:
-    """All that a worker works with; `new_id` gives ids that nobody else has.
+    """Everything that a worker works with; `new_id` returns ids that nobody else has.
 
     With less than `low_space` bytes free on the disk of the store, recipients are notified.
     `certificates` are names of certificates in use, and when each ends; `peers` are those of
@@ -126,7 +126,7 @@ class PollingWorker:
 
 
 def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
-    """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
+    """Return the jobs of one term, without state from an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
     measured = _measured_rules(worker)
     housekeeping = RetentionRounds(
@@ -201,7 +201,7 @@ async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
 def _update_conditions(
     worker: PollingWorker, term: Term, conditions: Conditions, coverage: CoverageWatch
 ) -> None:
-    """Update from the store alone: silent APIs, stale fees, ended limits, gaps of coverage."""
+    """Update conditions from the store alone: silent APIs, stale fees, ended limits, gaps."""
     now, limits_ended_at = worker.clocks.now(), None
     with worker.store.write() as connection:
         term.check(connection)
@@ -215,7 +215,7 @@ def _update_conditions(
 
 
 async def deliver(delivery: NotifyJob, term: Term, over: asyncio.Event) -> None:
-    """Deliver what is due, one round after the other while mail servers have yet to answer."""
+    """Deliver what is due, one round after the other while answers of mail servers are awaited."""
     goes_on = True
     while goes_on and not over.is_set():
         goes_on = await run_sync(delivery.run, term.token, term.lasts)
@@ -228,7 +228,7 @@ _loop_log = get_logger("watch")
 
 
 async def run_polling_worker(worker: PollingWorker, stop: asyncio.Event) -> None:
-    """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
+    """Stand by until the lease is ours, work until it is lost, and repeat until `stop`."""
     while (term := await _stand_by(worker, stop)) is not None:
         _loop_log.info("this worker is active", token=term.token)
         over = asyncio.Event()
@@ -258,7 +258,7 @@ async def _stand_by(worker: PollingWorker, stop: asyncio.Event) -> Term | None:
 
 
 def _announce(lease: Lease, announced: str | None) -> str | None:
-    """Say for whom this worker stands by, unless that was `announced`; return who it is."""
+    """Log for whom this worker stands by, unless that was `announced`; return who it is."""
     holder = lease.current_holder()
     if holder not in {None, announced}:
         _loop_log.info(
@@ -271,7 +271,7 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
 
 
 def _leave(worker: PollingWorker, term: Term) -> None:
-    """Finish messages under way, then let a standby take over."""
+    """Finish running attempts, then let a standby take over."""
     try:
         worker.delivery.finish(GRACE / 2)
         worker.lease.release(term)

@@ -1,4 +1,4 @@
-"""The right to work: one worker has it, the others stand by; and the clocks that terms go by."""
+"""The lease by which one worker works while the others stand by; and the clocks of its terms."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dashboard.upstream.endpoint import Meter, Metered
 
 
 class LeaseLost(LinewatchError):
-    """Another worker may be at work: nothing more is written by this one."""
+    """Another worker may be active: this one writes nothing more."""
 
 
 @dataclass(slots=True)
 class Term:
     """The time for which a worker has the lease, with its fencing token; it ends at `ends_at`.
 
-    That is counted from before the store was asked, so the store never ends it first.
+    That counts from before the store was asked, so the store never ends it first.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Term:
     elapsed: Callable[[], timedelta]
 
     def lasts(self) -> bool:
-        """Whether the term lasts, as far as this process knows; asks no store."""
+        """Whether the term lasts, as far as this process knows; does not ask the store."""
         return self.elapsed() < self.ends_at
 
     def check(self, connection: Connection) -> None:
@@ -48,9 +48,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that this process applies for as `holder`, a name that no other process has.
+    """A lease for which this process applies as `holder`, a name that no other process has.
 
-    `elapsed` is a time that goes on while the machine sleeps, as that by which leases run out.
+    `elapsed` goes on while the machine sleeps, as does the clock by which leases expire.
     """
 
     store: Store
@@ -60,12 +60,12 @@ class Lease:
     elapsed: Callable[[], timedelta]
 
     def acquire(self) -> Term | None:
-        """Begin a term, or return None while another process is in office.
+        """Begin a term, or return None while another process holds the lease.
 
         StoreUnavailable if another process writes for longer than a quarter of the lease. If that
-        process has stopped, a later try ends its transaction, where the database can tell.
+        process has stopped, a later try ends its transaction, if the database can tell.
 
-        SchemaMismatch, saying which, where another version of Linewatch migrated the store since.
+        SchemaMismatch, naming both, if another version of Linewatch has migrated the store since.
         """
         ends_at = self.elapsed() + self.duration
         self.store.end_stalled_writer(self.duration / 2)
@@ -81,7 +81,7 @@ class Lease:
         return None if found is None else found.name
 
     def renew(self, term: Term) -> None:
-        """Prolong a term; LeaseLost where it has ended."""
+        """Renew a term; LeaseLost if it has ended."""
         ends_at = self.elapsed() + self.duration
         with self.store.renew() as connection:
             if not leases.renew(connection, self.name, term.token, self.duration):
@@ -90,7 +90,7 @@ class Lease:
         term.ends_at = ends_at
 
     def release(self, term: Term) -> None:
-        """End a term, so that a standby need not wait for its end."""
+        """End a term, so that a standby need not wait for it to expire."""
         term.ends_at = timedelta()
         with self.store.write() as connection:
             leases.release(connection, self.name, term.token)
@@ -111,9 +111,9 @@ class NetworkStore:
 
     @contextmanager
     def write(self, asked_at: datetime) -> Iterator[Connection]:
-        """Write answers in one transaction, with what they cost and what became of the questions.
+        """Write answers in one transaction, with their cost and the results of the questions.
 
-        Raises StoreError, or LeaseLost where another worker has the lease: nothing is written then.
+        Raises StoreError, or LeaseLost if another worker has the lease: nothing is written then.
         """
         with self.meter.handed_over() as metered, self.store.write() as connection:
             self.term.check(connection)
@@ -124,7 +124,7 @@ class NetworkStore:
 def record_metered(
     connection: Connection, network_id: NetworkId, asked_at: datetime, metered: Metered
 ) -> None:
-    """Write what asking a network cost, what became of the questions, and how it takes them."""
+    """Record what asking a network cost, the results of the questions, and its transports."""
     record_credits(connection, network_id, asked_at, metered.spent)
     record_answer_counts(connection, network_id, asked_at, metered.answers)
     states = {endpoint: each.values() for endpoint, each in metered.transports.items()}
@@ -132,34 +132,34 @@ def record_metered(
 
 
 LARGEST_DRIFT: Final = timedelta(seconds=2)
-"""Between two readings; more is a clock that was set, not one that is being corrected."""
+"""Between two readings; a larger difference means that the clock was set, not corrected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
     """`now` is the time of day, which people and time servers set; `elapsed` only goes on.
 
-    Everything that waits, waits by `elapsed`, so that a clock set wrong strands nothing.
+    Everything that waits uses `elapsed`, so that a clock set wrong strands nothing.
     """
 
     now: Clock
     elapsed: Callable[[], timedelta]
 
     def elapsed_at(self, moment: datetime) -> timedelta:
-        """Return what `elapsed` said, or will say, at a time of day, as both clocks stand now."""
+        """Return what `elapsed` was, or will be, at a time of day, as both clocks are now."""
         return self.elapsed() - (self.now() - moment)
 
     @property
     def offset(self) -> timedelta:
-        """How far the time of day is ahead of what `elapsed` says."""
+        """How far the time of day is ahead of `elapsed`."""
         return self.now() - datetime.fromtimestamp(0, UTC) - self.elapsed()
 
 
 @dataclass(slots=True)
 class SetClock:
-    """Notices that the time of day was set: what seems to last since before may not.
+    """Notices that the time of day was set: durations measured across that are not trusted.
 
-    `since` is when that was noticed last, or when this began while `was_set` is off.
+    `since` is when that was last noticed, or when this began while `was_set` is off.
     """
 
     clocks: Clocks
@@ -179,5 +179,5 @@ class SetClock:
         return self._offset - before
 
     def trusted(self, moment: datetime) -> datetime:
-        """Return a moment of the past, but none from before the clock was set."""
+        """Return a past moment, or the moment when the clock was set if that is later."""
         return max(moment, self.since) if self.was_set else moment

@@ -35,16 +35,16 @@ from dashboard.store.tracking.transactions import tracked_among
 from dashboard.upstream.endpoint import Meter
 
 BRIEFLY: Final = timedelta(seconds=2)
-"""How long an answer that is there waits for the nonce that the node expects."""
+"""How long a complete answer waits for the nonce that the node expects."""
 
 
 _LOOKED_AT: Final = 25
-"""Hashes of one look-up; of more, nobody waits for what becomes of one, and all would cost much."""
+"""Up to this many hashes of a look-up are followed on the node; more would cost too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveLookup:
-    """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, side by side.
+    """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, in parallel.
 
     `meters` count what is asked of each network.
     """
@@ -61,8 +61,8 @@ class LiveLookup:
     ) -> None:
         """Ask one network, or all, and store what they answer within the deadline.
 
-        Trouble with an upstream, silence included, is stored as a failure. Raises AnswersNotSaved
-        where the store saves nothing; what nodes answered about receipts is lost then.
+        A failing upstream, also one that is silent, is stored as a failure. Raises AnswersNotSaved
+        if the store saves nothing; what nodes answered about receipts is lost then.
         """
         unsaved: list[UnsavedAnswers] = []
         async with anyio.create_task_group() as tasks:
@@ -79,7 +79,7 @@ class LiveLookup:
         deadline: timedelta,
         unsaved: list[UnsavedAnswers],
     ) -> None:
-        """Ask the API and the node; then the node, briefly, for nonces of senders not known before.
+        """Ask the API and the node; then the node, briefly, for the nonces of newly known senders.
 
         A record names the sender, and what the sender can do depends on the nonce that the node
         expects: without it the first answer would say less than the next one.
@@ -121,9 +121,9 @@ class LiveLookup:
         deadline: timedelta,
         asked: list[InclusionQuestion],
     ) -> None:
-        """Ask a node what was not asked yet; trouble with the store is not reported.
+        """Ask a node what was not asked yet; a failure of the store is not reported.
 
-        The exclusion API is asked at the same time, and trouble with the store is reported there.
+        The exclusion API is asked at the same time, and reports a failure of the store.
         """
         asked_at = self.now()
         with suppress(StoreError):
@@ -159,8 +159,8 @@ class LiveLookup:
     ) -> None:
         """Store the answers; the condition of a tracked hash changes as if it had been polled.
 
-        A failure is stored for the hashes only, not for the network: nothing would ask it again
-        and clear the failure.
+        A failure is stored for the hashes only, not for the network: nothing would ask it again and
+        clear the failure.
         """
         save = partial(self._save, network_id, asked_at)
         write = partial(self._writing, network_id, asked_at)
@@ -187,7 +187,7 @@ class LiveLookup:
 
     @contextmanager
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:
-        """Write, together with what asking cost."""
+        """Write, together with the cost of asking."""
         meter = self.meters.get(network_id) or Meter()
         with meter.handed_over() as metered, self.store.write() as connection:
             record_metered(connection, network_id, asked_at, metered)

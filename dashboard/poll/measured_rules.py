@@ -1,4 +1,4 @@
-"""Measure what rules measure, from the store alone, and write what changed."""
+"""Measure what rules are about, from the store alone, and write what changed."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ from dashboard.store.monitoring.upkeep import free_space, spent_since
 from dashboard.store.rejections.rates import count_arrivals
 
 _TRUSTED_FOR: Final = timedelta(days=1)
-"""After so long without a connection the certificate may be another one."""
+"""After this long without a connection the certificate may be another one."""
 
 _MOMENT: Final = timedelta(milliseconds=1)
 _KINDS: Final = tuple(
     subject for kind in RuleKind if KINDS[kind].is_measured for subject in subject_kinds(kind)
 )
 _REST: Final = 50
-"""After a round that took long, the next one waits so many times as long."""
+"""After a slow round, the next one waits this many times as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """The disk of the store during one term; fewer bytes free than `least` are too few."""
+    """The disk of the store during one term; fewer free bytes than `least` are too few."""
 
     store: Store
     least: int
@@ -83,7 +83,7 @@ class DiskSpace:
         object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
     def measure(self, term: Term) -> None:
-        """Conclude whether space is low; nothing where the database does not say."""
+        """Conclude whether space is low; nothing if the database does not say."""
         self.set_clock.check()
         with self.store.write() as connection:
             term.check(connection)
@@ -98,7 +98,7 @@ class DiskSpace:
 
 
 class _SeenCertificate(NamedTuple):
-    """A certificate as it was seen last."""
+    """A certificate as it was last seen."""
 
     ends_at: datetime
     seen_at: datetime
@@ -106,10 +106,10 @@ class _SeenCertificate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeerCertificates:
-    """What was seen of the servers that are asked; nothing is connected to for this.
+    """Certificates seen at the servers that are asked; no connection is made for this.
 
-    `names` says by host what people call each. `take_seen` returns what was seen since it was
-    called last: when the certificate of each host ends.
+    `names` has what people call each host. `take_seen` returns what was seen since its last call:
+    when the certificate of each host ends.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -117,19 +117,19 @@ class PeerCertificates:
     _last: dict[str, _SeenCertificate] = field(default_factory=dict)
 
     def update(self, now: datetime) -> None:
-        """Take in what was seen since the last call."""
+        """Add what was seen since the last call."""
         for host, ends_at in self.take_seen().items():
             self._last[host] = _SeenCertificate(ends_at, now)
 
     def ending(self, now: datetime, within: timedelta) -> Iterator[tuple[str, datetime]]:
-        """Yield which certificates end so soon, or ended; each was to do so when it was seen."""
+        """Yield the certificates that end soon, or ended, as they were last seen."""
         for host, name in self.names.items():
             last = self._last.get(host)
             if last and last.ends_at <= min(now, last.seen_at + _TRUSTED_FOR) + within:
                 yield name, last.ends_at
 
     def unseen(self) -> list[str]:
-        """Return the servers to which this process has not connected: nobody knows."""
+        """Return the servers to which this process has not connected, so that nobody knows."""
         return [name for host, name in self.names.items() if host not in self._last]
 
 
@@ -147,7 +147,7 @@ class RuleReader:
     peers: PeerCertificates = field(default_factory=PeerCertificates)
 
     def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
-        """Return what a rule measures now; nothing for one about fees, which `fees` reads."""
+        """Return what a rule measures now; nothing for a rule about fees, which `fees` reads."""
         match rule.kind, rule.measure:
             case RuleKind.REJECTION_RATE, RateMeasure() as rate:
                 counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
@@ -179,7 +179,7 @@ class RuleReader:
     def _ending(
         self, connection: Connection, expiry: ExpiryMeasure, now: datetime
     ) -> Iterator[ExpiryGrounds]:
-        """Yield what ends soon: certificates that ended as well, keys only while they last."""
+        """Yield what ends soon: certificates that ended as well, keys only while they are valid."""
         until = now + expiry.within
         for name, ends_at in keys_ending(connection, now, until):
             yield ExpiryGrounds(f"key {name}", ends_at)
@@ -198,10 +198,10 @@ class RuleReader:
         now: datetime,
         trusted: Callable[[datetime], datetime],
     ) -> Iterator[tuple[Subject, Sequence[SpellState], FeeLimitGrounds | None]]:
-        """Yield of each network that a rule is about to which states its stored fees led.
+        """Yield, for each network of a rule, the states to which its stored fees led.
 
-        They are read from so far back that what came before changes nothing. `trusted` leaves out
-        those from before the clock was set. Without any fee there is no state.
+        They are read from so far back that earlier ones change nothing. `trusted` leaves out those
+        from before the clock was set. Without any fee there is no state.
         """
         holds = HoldPeriods(rule.pending, rule.keep_firing)
         for network_id in rule.scope.networks or self.with_fees:
@@ -230,12 +230,12 @@ def _of_server(name: str) -> str:
 
 
 def _earlier(held: Condition | None, at: datetime) -> datetime:
-    """Return a moment that is not after the first value that may turn what is held."""
+    """Return a moment not after the first value that may turn the current state."""
     return at if held is None or held.turning_since is None else min(at, held.turning_since)
 
 
 def _no_earlier(held: Condition | None, at: datetime) -> datetime:
-    """Return a moment from which on values say whether what is held still holds."""
+    """Return a moment from which on values say whether the current state still holds."""
     if held is None:
         return at
     return max(at, held.since + _MOMENT if held.state is State.UNKNOWN else held.since)
@@ -304,7 +304,7 @@ class MeasuredRules:
                 yield ended
 
     def _trusted(self, held: HeldConditions) -> HeldConditions:
-        """Return conditions with no `turning_since` from before the clock was set."""
+        """Return conditions without a `turning_since` from before the clock was set."""
         trusted = self._set_clock.trusted
         return {
             subject: each

@@ -1,9 +1,9 @@
 """Meetings: when cohorts of nearly the same age are asked together, to form a poll group.
 
-Cohorts whose age began within the same window of time meet when the window is an eighth of their
-age. They are asked in one tick then, some of them earlier than they were due, and together from
-then on. Each window is part of a four times longer one, so groups meet again and become larger.
-Nearly as many questions are asked as without: some 3% more.
+Cohorts whose age began within the same window of time meet when they are eight times as old as the
+window is long. They are asked in one tick then, some of them earlier than they were due, and
+together from then on. Each window is part of a four times longer one, so groups meet again and
+become larger. This costs some 3% more questions.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ _AGE: Final = 3
 """A meeting is at 2^3 times the length of its window."""
 
 _OFTEN: Final = 4
-"""What is asked more seldom than each fourth of its age attends no meeting: it would cost much."""
+"""Cohorts asked less often than at each fourth of their age attend no meeting: it would cost much.
+"""
 
 _EARLY: Final = timedelta(seconds=1)
-"""A question so shortly before a meeting is one at it: clocks and ticks are no more exact."""
+"""A question so shortly before a meeting counts as part of it: clocks and ticks are not more exact.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class ScheduledCohort:
 
     `is_after_limits`: that was after line limits ended. `is_group`: it stands for all cohorts of
     the poll group with this id, and `born` is that of the youngest. `is_included`: it was in a
-    block when it was asked about last.
+    block when it was last asked about.
     """
 
     cohort_id: int
@@ -53,7 +55,7 @@ class ScheduledCohort:
 
 
 def one_group(group_id: int, cohorts: Sequence[ScheduledCohort]) -> ScheduledCohort:
-    """Return the group of cohorts: as young as the youngest, and if one is from before, before."""
+    """Return the group of cohorts: as young as the youngest; from before the end if any is."""
     return ScheduledCohort(
         group_id,
         max(each.born for each in cohorts),
@@ -64,7 +66,7 @@ def one_group(group_id: int, cohorts: Sequence[ScheduledCohort]) -> ScheduledCoh
 
 
 class _Meeting(NamedTuple):
-    """Those meet whose age began in the same window, a number of those of this length."""
+    """Cohorts meet if their ages began in the same window, given by its length and number."""
 
     length: int
     window: int
@@ -82,7 +84,7 @@ def _meetings(born: timedelta) -> Iterator[_Meeting]:
 def attended(born: timedelta, asked: timedelta, due: timedelta) -> timedelta:
     """Return when to ask after a question at `asked`: at the next meeting if that is before `due`.
 
-    Times are counted from a moment that is the same in every process.
+    Times count from a moment that is the same in every process.
     """
     if due - asked > (asked - born) / _OFTEN:
         return due
@@ -93,7 +95,7 @@ def attended(born: timedelta, asked: timedelta, due: timedelta) -> timedelta:
 def gathered(
     cohorts: Iterable[ScheduledCohort], now: timedelta, epoch: timedelta
 ) -> Iterator[Sequence[ScheduledCohort]]:
-    """Yield the cohorts and groups that were asked at `now`, those that are one group from now on.
+    """Yield the cohorts and groups asked at `now`, merged where they are one group from now on.
 
     `epoch` is the moment from which `attended` counts.
     """
@@ -110,7 +112,7 @@ def gathered(
 
 
 def _packed(some: Sequence[ScheduledCohort]) -> Iterator[Sequence[ScheduledCohort]]:
-    """Put as many together as one group may have hashes, the largest first."""
+    """Pack as many together as one group may have hashes, the largest first."""
     together: list[ScheduledCohort] = []
     size = 0
     for each in sorted(some, key=lambda it: it.size, reverse=True):

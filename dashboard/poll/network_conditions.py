@@ -65,7 +65,7 @@ _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
 @dataclass(frozen=True, slots=True)
 class StoredConditions:
-    """The conditions of one network as stored, changed in the transaction under way."""
+    """The conditions of one network as stored, changed in the open transaction."""
 
     network_id: NetworkId
     rules: ConditionRules
@@ -111,10 +111,10 @@ class Conditions:
     """The conditions of one network during one term, which begins now.
 
     Everything is concluded from the store, so that a worker that begins, or begins again, knows
-    what was reported and what is too old. A conclusion about busyness needs a fee and a fresh
-    threshold; where there is none for long, it is not known. Where the clock was set, waiting
-    begins again: that is no news of a network. The periods say how often suggested fees and the
-    busy threshold are asked, `limits_end` when line limits end as the settings have it.
+    what was reported and what is too old. Busyness needs a fee and a fresh threshold; if one is
+    missing for long, it is unknown. If the clock was set, waiting begins again: that is no news of
+    a network. The periods say how often suggested fees and the busy threshold are asked,
+    `limits_end` when line limits end according to the settings.
     """
 
     network_id: NetworkId
@@ -137,7 +137,7 @@ class Conditions:
         object.__setattr__(self, "_stored", stored)
 
     def read_gas(self, connection: Connection, now: datetime) -> GasReadings:
-        """Return who answers for fees, and since when not."""
+        """Return who answers for fees, and since when nobody does."""
         self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.SUGGESTED_GAS_FEES)
         fees_at = fees_answered_at(connection, self.network_id, now)
@@ -148,7 +148,7 @@ class Conditions:
         return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered)
 
     def update_gas(self, connection: Connection, now: datetime) -> None:
-        """Conclude from what is stored whether fees are stale, or their source has an outage."""
+        """Conclude from the store whether fees are stale, or their source has an outage."""
         readings = self.read_gas(connection, now)
         with self._stored.concluding(connection, *_OF_GAS) as conclusions:
             conclude_gas(conclusions, readings)
@@ -159,8 +159,8 @@ class Conditions:
     ) -> None:
         """Conclude from the readings `before` a poll, then from what the poll saved.
 
-        So an outage or a stale time that this poll ends is still noted. It runs within a
-        transaction of `recent_fees`, which have already taken in what was saved.
+        So an outage or a stale period that this poll ends is still recorded. It runs within a
+        transaction of `recent_fees`, which already have what was saved.
         """
         now, fees = observation.asked_at, observation.suggested_gas_fees
         after = self.read_gas(connection, now)
@@ -171,7 +171,7 @@ class Conditions:
             conclude_busyness(conclusions, grounds, now, longest_pause(self.fees_period))
 
     def update_exclusion_outage(self, connection: Connection, now: datetime) -> None:
-        """Conclude from what is stored whether the exclusion API has an outage."""
+        """Conclude from the store whether the exclusion API has an outage."""
         self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)
         concerned = SubjectKind.EXCLUSION_API, SubjectKind.LINE_LIMITS
@@ -239,7 +239,7 @@ class CoverageWatch:
     def visit(self, connection: Connection, limits_ended_at: datetime | None = None) -> timedelta:
         """Store what this visit changes; return its time, for `kept` once it is on disk.
 
-        Once line limits ended, no rejection is missed, whoever asks or answers.
+        After line limits ended, no rejection can be missed, whoever asks or answers.
         """
         at, elapsed = self.clocks.now(), self.clocks.elapsed()
         since_last = None if self.visited_at is None else elapsed - self.visited_at
@@ -273,7 +273,7 @@ class CoverageWatch:
 
 
 def _has_lasted(failure: StandingFailure) -> bool:
-    """Whether failures themselves span a gap: after a single one, time shows nothing."""
+    """Whether failures themselves span a gap: a single one shows no duration."""
     return failure.last_failed_at - failure.failing_since >= SHORTEST_GAP
 
 

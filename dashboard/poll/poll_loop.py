@@ -39,20 +39,20 @@ RecordedT = TypeVar("RecordedT")
 
 
 class Schedule(Protocol[DueT]):
-    """What is to be asked about, by the elapsed time at which it is due."""
+    """What is to be asked, by the elapsed time at which it is due."""
 
     def take_due(self, now: timedelta, limit: int, /) -> list[DueT]:
-        """Take what is due off the schedule, the most overdue first, some `limit` hashes."""
+        """Take what is due off the schedule, the most overdue first, about `limit` hashes."""
         ...
 
     def put_back(self, due: Iterable[DueT], at: timedelta, /) -> None:
-        """Put on the schedule again for that time."""
+        """Schedule it again for that time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PollRules:
-    """How much one tick of a poll asks, and how long it pauses after trouble.
+    """How much one tick of a poll asks, and how long it pauses after a failure.
 
     The pause is the circuit breaker of the endpoint. An upstream that answered nothing is not asked
     for `shortest_pause`, and twice as long each time, up to `longest_pause` (open). Then one
@@ -69,9 +69,8 @@ class PollRules:
 class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
     """One poll of one network during one term of the lease; subclasses say what it asks.
 
-    The schedule lives in memory and begins with what the store holds, so a restart asks again
-    what is due and notifies nobody twice. `load`, `questions` and `record` use the store, so they
-    block.
+    The schedule is in memory and begins with what the store has, so a restart asks again what is
+    due and notifies nobody twice. `load`, `questions` and `record` use the store, so they block.
     """
 
     name: ClassVar[str]
@@ -106,7 +105,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
             self.reschedule(due, recorded, self.clocks.elapsed())
 
     async def _ask_and_record(self, due: Sequence[DueT]) -> RecordedT | None:
-        """Return what was recorded, None where nothing of what is due is tracked any more."""
+        """Return what was recorded, None if nothing of what is due is still tracked."""
         questions = await run_sync(self.questions, due)
         if not questions:
             return None
@@ -121,20 +120,20 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         return recorded
 
     def _note_answers(self, asked: int, failed: int, took: timedelta) -> None:
-        """Count what became of the questions, and how long all of them took together."""
+        """Count the results of the questions, and how long all of them took together."""
         answered = asked - failed
         times = times_of(took) if answered else AnswerCounts().times
         self.store.meter.note_answers(self.operation, AnswerCounts(answered, 0, failed, times))
 
     def _pause_after(self, failures: Sequence[Failure], *, is_outage: bool) -> None:
-        """Pause after an upstream answered nothing, or demanded a pause."""
+        """Pause after an upstream answered nothing, or asked for a pause."""
         rules = self.rules
         pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
         self._pause = pause if is_outage else timedelta()
         self._paused_until = self.clocks.elapsed() + max(self._pause, longest_retry_after(failures))
 
     def is_answered(self) -> bool:
-        """Whether the upstream, which failed, answered somebody else since: then the pause ends."""
+        """Whether the failed upstream has answered somebody else since: then the pause ends."""
         return False
 
     def _log_failures(self, asked: int, failures: Sequence[Failure]) -> None:
@@ -149,22 +148,22 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
 
     @abstractmethod
     def load(self) -> None:
-        """Put on the schedule what was tracked since the last call, and at first everything."""
+        """Schedule what was tracked since the last call, and at first everything."""
 
     @abstractmethod
     def questions(self, due: Sequence[DueT]) -> Sequence[QuestionT]:
-        """Return what to ask; nothing where it is not tracked any more."""
+        """Return what to ask; nothing if it is no longer tracked."""
 
     @abstractmethod
     async def ask(self, questions: Sequence[QuestionT]) -> Sequence[AnswerT]:
-        """Return one answer for each hash that is asked about; trouble is a failure in it."""
+        """Return one answer for each hash that is asked about; a failure is part of it."""
 
     @abstractmethod
     def record(
         self, asked_at: datetime, questions: Sequence[QuestionT], answers: Sequence[AnswerT]
     ) -> RecordedT:
-        """Write the answers; raises StoreError or LeaseLost where it does not write all of them."""
+        """Record the answers; raises StoreError or LeaseLost unless it records all of them."""
 
     @abstractmethod
     def reschedule(self, due: Sequence[DueT], recorded: RecordedT, now: timedelta) -> None:
-        """Schedule the next question about each, where there is one."""
+        """Schedule the next question about each, if there is one."""

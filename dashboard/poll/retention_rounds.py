@@ -31,7 +31,7 @@ _AT_A_TIME: Final = timedelta(seconds=5)
 """How long one run works, so that the worker stops within seconds."""
 
 _RESTS: Final = 3
-"""A rest is so many times as long as the batch before it took, its commit included."""
+"""A rest is this many times as long as the batch before it took, its commit included."""
 
 _SHORTEST_REST: Final = 0.005
 
@@ -39,7 +39,7 @@ _log = get_logger("housekeeping")
 
 
 class RetentionRounds:
-    """Goes through the store once an hour; a round that takes long goes on with the next run."""
+    """Goes through the store once an hour; a long round continues with the next run."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class RetentionRounds:
         rest: Rest,
         check: Check = allow,
     ) -> None:
-        """Begin with the first run; `rest` waits for so many seconds.
+        """Start with the first run; `rest` waits for so many seconds.
 
-        `check` is asked in each transaction that writes, and raises if the lease is over.
+        `check` is called in each transaction that writes, and raises if the lease is over.
         """
         self._store = store
         self._retention = retention
@@ -90,7 +90,7 @@ class RetentionRounds:
             raise
 
     def _trusted_now(self) -> datetime:
-        """Return the time by which something may be old: that from before a jump of the clock."""
+        """Return the time by which something counts as old: that before a jump of the clock."""
         now = self._clocks.now()
         with self._store.read() as connection:
             jump = clock_jump(connection, now)
@@ -104,7 +104,7 @@ class RetentionRounds:
         return jump.before
 
     def _begin_round(self) -> None:
-        """Note how long everything is kept in the audit log, where that has changed."""
+        """Record the retention of the audit log, if that has changed."""
         kept: Mapping[str, str] = self._retention.in_words()
         with self._store.read() as connection:
             if last_details(connection, Action.CHANGE_RETENTION) == kept:

@@ -33,8 +33,8 @@ class Job:
 class Scheduler:
     """Runs jobs on the running loop.
 
-    A job never overlaps itself, and runs that it missed while it was late become one. An error
-    in a job is logged, and the job goes on.
+    A job never overlaps itself, and runs that it missed become one. An error in a job is logged,
+    and the job goes on.
     """
 
     def __init__(self, jobs: Sequence[Job], clocks: Clocks) -> None:
@@ -58,7 +58,7 @@ class Scheduler:
         self._keep_checking()
 
     async def stop(self, grace: timedelta) -> None:
-        """Begin no run any more, let those under way finish within `grace`, cancel the rest."""
+        """Begin no more runs, let running ones finish within `grace`, cancel the rest."""
         if self._next_check is not None:
             self._next_check.cancel()
         self._scheduler.pause()
@@ -71,9 +71,9 @@ class Scheduler:
         self._scheduler.shutdown(wait=False)
 
     def check_clock(self) -> None:
-        """Run every job at once where the time of day was set.
+        """Run every job at once if the time of day was set.
 
-        APScheduler waits for times of day: one that was set back a week would let it sleep that
+        APScheduler waits for times of day: if the clock was set back a week, it would sleep that
         long.
         """
         if by := self._set_clock.check():
@@ -104,16 +104,16 @@ class Scheduler:
 
 
 class _Every(BaseTrigger):  # type: ignore[misc] # APScheduler 3 has no types
-    """Fires every `period`, but never again for what is past.
+    """Fires every `period`, but never again for times in the past.
 
-    The interval trigger counts up every missed run: after a jump of a week, for seconds.
+    The interval trigger counts every missed run: after a jump of a week, for seconds.
     """
 
     def __init__(self, period: timedelta) -> None:
         self._period = period
 
     def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-        """Return the time after `previous` on the beat, or one period from now if that is past."""
+        """Return the next beat after `previous`, or one period from now if that is past."""
         following = now if previous is None else previous + self._period
         return following if following > now else now + self._period
 

@@ -1,4 +1,4 @@
-"""Try the endpoints of a network: ask each question once, and tell what came back."""
+"""Try the endpoints of a network: ask each question once, and report the answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
 UNUSED_HASHES: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
-"""Hashes that no transaction has."""
+"""Hashes of no transaction."""
 
 _NOT_THERE: Final = {
     "WebSocket": "not configured, and not at this address: HTTP is used; if the endpoint has a "
@@ -50,8 +50,8 @@ class Trial:
     ) -> AsyncIterator[TrialResult]:
         """Try one hash, then two in a batch, then one over the `other` `transport`.
 
-        Without an address of its own (`is_configured`), that is tried at the address of the first
-        one: many gateways have it elsewhere, or not at all, which is no failure.
+        Without an address of its own (`is_configured`), that is tried at the address of the first:
+        many gateways have it elsewhere, or not at all, which is no failure.
         """
         single = await self._ask("exclusion", "one hash", lambda: _single(client))
         yield single
@@ -69,7 +69,7 @@ class Trial:
             yield await self._ask("gas", operation, partial(_fees, asker, operation))
 
     async def node(self, client: NodeClient, network_id: NetworkId) -> AsyncIterator[TrialResult]:
-        """Try what is asked of nodes: the network, its newest block, fees, receipts, a batch."""
+        """Try what nodes are asked: the network, its newest block, fees, receipts, a batch."""
         identity = await self._ask("node", "eth_chainId", lambda: _network(client, network_id))
         yield identity
         if identity.outcome is not TrialOutcome.GOOD:

@@ -25,14 +25,14 @@ from dashboard.wire.decoding import format_timestamp, parse_timestamp
 _PATH: Final = "/api/v2/alerts"
 
 _AT_ONCE: Final = 500
-"""Alerts in one push: a body of some hundred kilobytes."""
+"""How many alerts one push carries: a body of a few hundred kilobytes."""
 
 FIRES_FOR: Final = timedelta(minutes=5)
-"""How long an alert fires after a push: it ends by itself if this worker ends and no other
-begins."""
+"""How long an alert fires after a push: it ends by itself if this worker ends and no other takes
+over."""
 
 REJECTION_FIRES_FOR: Final = timedelta(minutes=15)
-"""The same for a rejection, which is not repeated: nothing ever undoes it."""
+"""The same for a rejection, which is not pushed again: nothing ever undoes it."""
 
 _TEST_FIRES_FOR: Final = timedelta(minutes=1)
 _MAIL_FIRES_FOR: Final = timedelta(days=1)
@@ -68,7 +68,7 @@ class PushedAlert:
     link: str = ""
 
     def form(self) -> dict[str, object]:
-        """Write it as the API takes it."""
+        """Return it in the form of the API."""
         form: dict[str, object] = {
             "labels": {name: text for name, text in self.labels.items() if text},
             "annotations": dict(self.annotations),
@@ -92,7 +92,7 @@ def labels_of(
 
 
 def alerts_of(payload: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
-    """Return the alerts that a message is, one for each change that it names."""
+    """Return the alerts in a message, one for each change that it names."""
     data = payload["data"]
     annotations = {"summary": data["subject"], "description": data["text"]}
     if payload["type"] == "test":
@@ -107,7 +107,7 @@ def alerts_of(payload: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
 
 
 def _annotations(member: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return what is said of one change among many: not the text about all of them."""
+    """Describe one change of many, without the text about all of them."""
     reason = (member["transaction"] or {}).get("reason")
     return {"summary": member["headline"], "description": reason or member["headline"]}
 
@@ -133,7 +133,7 @@ def _alert_of(
 def _alert_of_mail(
     data: Mapping[str, Any], annotations: Mapping[str, str], now: datetime
 ) -> PushedAlert:
-    """Return the alert that mail fails, which fires until mail works again, or for a day."""
+    """Return the alert for failing mail, which fires until mail works again, or for a day."""
     labels = {"alertname": "LinewatchMailFailing", "severity": data["severity"]}
     over = data.get("endedAt")
     ends_at = now + _MAIL_FIRES_FOR if over is None else parse_timestamp(over)
@@ -141,7 +141,7 @@ def _alert_of_mail(
 
 
 class AlertmanagerChannel:
-    """Pushes to one Alertmanager; `username` and `password` if it wants a login."""
+    """Pushes to one Alertmanager; `username` and `password` if it requires a login."""
 
     def __init__(
         self,
@@ -160,13 +160,14 @@ class AlertmanagerChannel:
         self._secrets = (self._login, password)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - an alert is recognised by its labels
-        """Push the alerts that a message is; raises as `judge` does, and DeliveryBlocked."""
+        """Push the alerts of a message; raises as `judge` does, and DeliveryBlocked."""
         return self.push(alerts_of(message.payload, self._clock()), may_send)
 
     def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
-        """Push alerts, again or for the first time, some hundred at once; returns the last answer.
+        """Push alerts, again or for the first time, a few hundred at once; return the last answer.
 
-        If one push fails, the next attempt begins anew: the same alert twice is one.
+        If one push fails, the next attempt starts over: pushing the same alert twice changes
+        nothing.
         """
         answer = ""
         for begin in range(0, len(alerts), _AT_ONCE):

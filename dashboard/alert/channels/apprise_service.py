@@ -1,4 +1,4 @@
-"""Chat and paging services through Apprise, which knows how each of them is asked."""
+"""Chat and paging services through Apprise, which knows the API of each."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _GENERIC: Final = frozenset(
         "file",
     }
 )
-"""What asks any address, or none beyond this machine; with an s at the end through TLS."""
+"""Schemes that send to any address, or only within this machine; with a trailing s through TLS."""
 
 _LOCAL: Final = frozenset({"dbus", "gio", "glib", "gnome", "kde", "macosx", "qt", "windows"})
 _BRACKETS: Final = str.maketrans({"<": "\u2039", ">": "\u203a"})
-"""Single quotation marks that look the same: chats take the others for links and calls."""
+"""Single quotation marks that look alike: chats treat the originals as links and calls."""
 
 _QUOTED: Final = 200
 
 
 def service_scheme(url: Secret) -> str:
-    """Return the name of a service; InputError, which does not show the address, for no service."""
+    """Return the scheme of a service; InputError, which does not show the address, if unknown."""
     match = _SCHEME.fullmatch(url.reveal())
     if match is None:
         raise InputError("is no address of Apprise: write it as slack://… or pagerduty://…")
@@ -61,7 +61,7 @@ def service_scheme(url: Secret) -> str:
 
 
 def inert(text: str) -> str:
-    """Keep foreign text from calling people, or from hiding a link, in a chat."""
+    """Keep foreign text from mentioning people, or from hiding a link, in a chat."""
     shown = text.translate(_BRACKETS).replace("](", "] (")
     return re.sub(r"@(?=\S)", "\uff20", shown)  # Zulip takes @**all** as well
 
@@ -70,8 +70,8 @@ def inert(text: str) -> str:
 class AppriseChannel:
     """Sends the text of messages to one service.
 
-    Services on a host of your own are asked only with `allow_private`, since Apprise resolves
-    names by itself. If `timeout` passes, the message may still arrive.
+    Services on hosts of your own need `allow_private`, since Apprise resolves names by itself. If
+    `timeout` passes, the message may still arrive.
     """
 
     url: Secret
@@ -80,7 +80,7 @@ class AppriseChannel:
     watch: Watch = ignore
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - services know no ids
-        """Send one message; DeliveryBlocked for whatever fails: services say only that much."""
+        """Send one message; DeliveryBlocked for every failure: services do not say more."""
         service = self._service()
         if not may_send():
             raise DeliveryWithheld("the lease of this worker expired")
@@ -128,7 +128,7 @@ class AppriseChannel:
         return asked
 
     def _shown(self, text: str) -> str:
-        """Return what was said, unless it quotes a part of the address."""
+        """Return what the service said, unless it quotes a part of the address."""
         if quotes(text, re.split(r"[/?&=@:]", self.url.reveal())):
             return ""
         return visible(" ".join(text.split()), _QUOTED)
@@ -137,7 +137,7 @@ class AppriseChannel:
 def _notify(
     service: Apprise, message: Message, answers: SimpleQueue[AppriseResult | Exception]
 ) -> None:
-    """Run in a thread of its own, which is left behind if it does not end."""
+    """Run in a thread of its own, which is abandoned if it does not end."""
     try:
         result = service.notify(
             body=inert(message.text),
@@ -150,16 +150,16 @@ def _notify(
 
 
 def _use_no_proxy() -> None:
-    """Let the library ask services itself, as all other channels do.
+    """Make the library contact services directly, as all other channels do.
 
-    It asks through Requests, which takes proxies from the environment, and only there can
-    that be turned off. Nothing else in this process uses a proxy.
+    It uses Requests, which takes proxies from the environment, and they can only be turned off
+    there. Nothing else in this process uses a proxy.
     """
     os.environ["no_proxy"] = "*"
 
 
 def _keep_quiet() -> None:
-    """Let the library log nothing by itself: it may quote an address."""
+    """Turn off the library's own logging, which may quote an address."""
     log = logging.getLogger("apprise")
     log.propagate = False
     if not log.handlers:

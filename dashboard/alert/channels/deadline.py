@@ -1,4 +1,4 @@
-"""One deadline for all that a channel does with a server: resolve its name, connect, converse."""
+"""One deadline for everything a channel does with a server: resolve its name, connect, talk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Deadline:
                 self._socket = None
 
     def watch(self, line: socket.socket) -> None:
-        """Shut this connection down when time is up, even where TLS has replaced the socket.
+        """Shut this connection down when time is up, even if TLS has replaced the socket.
 
         TimeoutError if time is up already: nothing would shut it down any more.
         """
@@ -76,7 +76,7 @@ class Deadline:
 def resolve(host: str, port: int, deadline: Deadline) -> list[SocketAddress]:
     """Return the addresses of a name; OSError of the resolver, TimeoutError when time is up.
 
-    The resolver knows no time-out, so it is asked in a thread that is left behind.
+    The resolver has no time-out, so it runs in a thread that may be abandoned.
     """
     answers: SimpleQueue[list[SocketAddress] | OSError] = SimpleQueue()
     asking = threading.Thread(target=lambda: answers.put(_resolved(host, port)), daemon=True)
@@ -101,9 +101,9 @@ def _resolved(host: str, port: int) -> list[SocketAddress] | OSError:
 
 
 def open_socket(addresses: Sequence[SocketAddress], deadline: Deadline) -> socket.socket:
-    """Connect to the first address that answers; OSError of the last if none does.
+    """Connect to the first address that answers; the OSError of the last if none does.
 
-    One that never answers may use up its share of the time, and no other's.
+    An address that never answers may use up its own share of the time, but no other's.
     """
     failure = OSError("the name has no address")
     for tried, (family, place) in enumerate(addresses):

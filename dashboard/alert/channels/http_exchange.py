@@ -38,15 +38,15 @@ _URL: Final = re.compile(
 """Without a login and without a fragment, in printable ASCII."""
 
 _ENDS_IN_A_NUMBER: Final = re.compile(r"(?:^|\.)(?:\d+|0[xX][0-9A-Fa-f]*)$", re.ASCII)
-"""Old resolvers take 2130706433, 0x7f.1 and 0177.0.0.1 for 127.0.0.1; names never end so."""
+"""Old resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as 127.0.0.1; real names never end so."""
 
 _PORTS: Final = {"https": 443, "http": 80}
 _LARGEST_PORT: Final = 65535
 _QUOTED: Final = 200
-"""Characters of an answer that are shown."""
+"""How many characters of an answer are shown."""
 
 _READ: Final = 2000
-"""Bytes of an answer that are read."""
+"""How many bytes of an answer are read."""
 
 _BODY_TIMEOUT: Final = 2.0
 """Seconds that the body of a refusal may take: it is only shown."""
@@ -58,7 +58,7 @@ _ABOUT_THE_MESSAGE: Final = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     HTTPStatus.UNPROCESSABLE_ENTITY,
 }
-"""Another message may be taken."""
+"""Statuses after which another message may be accepted."""
 
 _REMEDIES: Final = {
     HTTPStatus.UNAUTHORIZED: "check its keys in [channels]",
@@ -69,7 +69,7 @@ _REMEDIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """Where requests go. `url` holds keys perhaps, so it is shown nowhere."""
+    """Where requests go. `url` may contain keys, so it is never shown."""
 
     url: Secret
     is_tls: bool
@@ -79,7 +79,7 @@ class HttpTarget:
 
     @property
     def authority(self) -> str:
-        """The host as requests name it, with its port unless that is the usual one."""
+        """The host as requests name it, with its port unless that is the default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         is_usual = self.port == _PORTS["https" if self.is_tls else "http"]
         return host if is_usual else f"{host}:{self.port}"
@@ -102,7 +102,7 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request, whose `content` is made at the last moment: its body and its headers.
+    """A request, whose `content` (body and headers) is made at the last moment.
 
     An answer that quotes one of its `secrets` is not shown.
     """
@@ -114,7 +114,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpRules:
-    """How a target is asked: in `timeout`, with `trust`, and if `allow_private` also nearby."""
+    """How a target may be contacted: `timeout`, `trust`, and whether at private addresses."""
 
     timeout: timedelta = timedelta(seconds=10)
     trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
@@ -123,7 +123,7 @@ class HttpRules:
 
 
 def parse_target(url: Secret) -> HttpTarget:
-    """Read an address; InputError, which does not show it, if nothing can be sent there."""
+    """Parse an address; InputError, which does not show it, if nothing can be sent there."""
     match = _URL.fullmatch(url.reveal())
     if match is None:
         raise InputError(
@@ -151,7 +151,7 @@ def exchange(
     """Send a request and return the answer, whatever its status.
 
     The name is resolved once, its addresses are checked, and one of these is connected to; the
-    certificate must be for the name. DeliveryBlocked if no answer came; DeliveryWithheld.
+    certificate must match the name. DeliveryBlocked if no answer came; DeliveryWithheld.
     """
     with _errors_named(), Deadline(rules.timeout.total_seconds()) as deadline:
         with _connected(target, rules, deadline) as line:
@@ -219,7 +219,7 @@ def _is_taken(status: int) -> bool:
 
 
 def _body_of(response: http.client.HTTPResponse) -> str:
-    """Return how the body begins; one that never comes changes nothing."""
+    """Return the beginning of the body; it does not matter if it never comes."""
     with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
         return response.read1(_READ).decode("utf-8", "replace").strip()
     return ""
@@ -241,7 +241,7 @@ def _text(address: SocketAddress) -> str:
 
 @contextmanager
 def _in_time(deadline: Deadline) -> Iterator[None]:
-    """Raise TimeoutError if time was up: what ended then may look like a whole answer."""
+    """Raise TimeoutError if time was up: what was cut off may look like a complete answer."""
     try:
         yield
     except (OSError, http.client.HTTPException, ValueError):
@@ -285,10 +285,10 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 def judge(answer: HttpAnswer) -> str:
-    """Return the answer if the message was taken.
+    """Return the answer if the message was accepted.
 
-    DeliveryRefused if the receiver is permanently gone, DeliveryDeferred if it dislikes this
-    message, DeliveryBlocked for all else, with the wait that it asks for.
+    DeliveryRefused if the receiver is permanently gone, DeliveryDeferred if it refuses this
+    message, DeliveryBlocked for everything else, with the wait that it asks for.
     """
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:

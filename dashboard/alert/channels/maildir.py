@@ -1,4 +1,4 @@
-"""Messages as files of a Maildir: each is whole or not there."""
+"""Messages as files of a Maildir, each complete or absent."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _FOLDERS = ("tmp", "new", "cur")
 
 
 class MaildirChannel:
-    """Writes below `folder`, which it makes if it is missing.
+    """Writes below `folder`, which it creates if it is missing.
 
     A file is named after its Message-ID, so that a repeat replaces the first file, or is recognised
     if a mail program has moved that already.
     """
 
     def __init__(self, folder: Path, sender: str) -> None:
-        """Write nothing yet; InputError if the sender is no address."""
+        """Write nothing yet; InputError for an invalid sender."""
         self._folder = folder
         self._sender = parse_sender(sender)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Write one file durably; returns its name. DeliveryBlocked if the disk refuses."""
+        """Write one file durably and return its name. DeliveryBlocked if the disk refuses."""
         content = write_mail(message, headers, self._sender).as_bytes()
         name = _file_name(headers)
         try:

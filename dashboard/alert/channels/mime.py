@@ -19,10 +19,10 @@ from dashboard.errors import DeliveryBlocked, InputError
 
 _LONGEST_SUBJECT: Final = 300
 _ONE_LINE: Final = 65
-"""Characters of a subject that need no fold."""
+"""The longest subject, in characters, that is not folded."""
 
 _LONGEST_LINE: Final = 900
-"""Characters of a header that is not folded; RFC 5322 allows 998."""
+"""The longest header, in characters, that is not folded; RFC 5322 allows 998."""
 
 _HEADERS: Final = HeaderRegistry()
 _PLAIN: Final = SMTP.clone(header_factory=_HEADERS)
@@ -43,17 +43,15 @@ _SIGNED: Final = (
     "mime-version",
     "content-type",
 )
-"""Headers that nobody may change, and none of which may be added on the way.
-
-RFC 8058 wants both headers of unsubscribing signed.
-"""
+"""Headers that nobody may change or add on the way. RFC 8058 requires a signature over both headers
+for unsubscribing."""
 
 
 class SubjectHeader(UnstructuredHeader, BaseHeader):
     """A subject that arrives as it was written.
 
-    The standard library moves blanks beside what is not ASCII when it folds: of ``1.29 × · Case``
-    it made ``1.29  ×· Case``. Encoded words as a whole (RFC 2047) keep each character.
+    When the standard library folds, it moves blanks beside text that is not ASCII: ``1.29 × ·
+    Case`` became ``1.29 ×· Case``. If all of it is encoded words (RFC 2047), each character stays.
     """
 
     def fold(self, *, policy: Policy) -> str:
@@ -77,7 +75,7 @@ _HEADERS.map_to_type("references", _UnfoldedHeader)
 
 
 def parse_sender(text: str) -> MailAddress:
-    """Read the address that messages come from; InputError if it is none."""
+    """Parse the address that messages come from; InputError if it is invalid."""
     try:
         return MailAddress.parse(text)
     except InputError as error:
@@ -85,9 +83,9 @@ def parse_sender(text: str) -> MailAddress:
 
 
 def parse_recipient(text: str) -> MailAddress:
-    """Read the address of a recipient.
+    """Parse the address of a recipient.
 
-    DeliveryBlocked if it is none: the message stays pending until the settings are corrected.
+    DeliveryBlocked if it is invalid: the message stays pending until the settings are corrected.
     """
     try:
         return MailAddress.parse(text)
@@ -98,10 +96,10 @@ def parse_recipient(text: str) -> MailAddress:
 
 
 def write_mail(message: Message, headers: MessageHeaders, sender: MailAddress) -> EmailMessage:
-    """Return plain text with HTML as its alternative, and its files, under its headers.
+    """Return plain text with HTML as its alternative, and attachments, under headers.
 
-    `Auto-Submitted` keeps vacation responders quiet (RFC 3834), `List-Id` lets people file it
-    (RFC 2919). DeliveryBlocked if the recipient's address is none.
+    `Auto-Submitted` keeps vacation responders quiet (RFC 3834), `List-Id` lets people filter it
+    (RFC 2919). DeliveryBlocked if the recipient's address is invalid.
     """
     recipient = parse_recipient(headers.to)
     is_international = sender.is_international or recipient.is_international
@@ -126,9 +124,9 @@ def write_mail(message: Message, headers: MessageHeaders, sender: MailAddress) -
 
 
 def one_line(text: str) -> str:
-    """Return foreign text as a header says it to every reader: one line, blanks not doubled.
+    """Return foreign text as one line that every reader shows alike, without repeated blanks.
 
-    The mark of an encoded word would be decoded once more by the reader.
+    The marker of an encoded word would make the reader decode it once more.
     """
     shown = visible(" ".join(text.split()), _LONGEST_SUBJECT).replace("=?", "=\\u003f")
     return shown if len(shown) <= _LONGEST_SUBJECT else f"{shown[:_LONGEST_SUBJECT]}…"
@@ -184,7 +182,7 @@ class DkimSigner:
 
 
 def read_dkim_key(file: str) -> Secret:
-    """Read a private RSA key in PEM; InputError if the file holds none that can be used."""
+    """Read a private RSA key in PEM; InputError if the file has none that is usable."""
     from dkim.crypto import UnparsableKeyError, parse_pem_private_key  # noqa: PLC0415 - see above
 
     path = Path(file).expanduser()

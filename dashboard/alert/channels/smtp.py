@@ -1,4 +1,4 @@
-"""Messages over SMTP: a server that is slow, silent or broken delays its own messages only."""
+"""Messages over SMTP: a slow, silent or broken server delays only its own messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REASONS: Final = (
 
 
 _NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"}
-"""What OpenSSL says of bytes that are no TLS at all."""
+"""What OpenSSL says about bytes that are not TLS."""
 
 _STEPS: Final = {
     "ehlo": "EHLO",
@@ -49,19 +49,19 @@ _STEPS: Final = {
     "rcpt": "recipient",
     "data": "DATA",
 }
-"""The commands that begin a step; what is none of them goes on with the step before."""
+"""The commands that begin a step; every other command belongs to the step before."""
 
 _MOST_LINES: Final = 50
-"""Lines of one answer that are shown: to EHLO a server says what it offers, in a dozen."""
+"""How many lines of one answer are shown: the answer to EHLO has about a dozen."""
 
 _GO_ON: Final = 354
-"""What a server answers when it waits for the message."""
+"""The answer of a server that waits for the message."""
 
 _LARGEST_ANSWER: Final = 64 * 1024
-"""Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
+"""How many bytes of one answer are read: it may have any number of lines, and smtplib keeps all."""
 
 _NO_CODE: Final = -1
-"""What smtplib takes for the code of an answer that begins with none."""
+"""The code that smtplib gives an answer without one."""
 
 _REMEDIES: Final = {
     "us": "ask who runs it whether this machine may connect",
@@ -76,14 +76,14 @@ SmtpReply: TypeAlias = tuple[int, bytes | str]
 _LONGEST: Final = 200
 _PERMANENT: Final = 500
 _ENHANCED: Final = re.compile(r"(?:^|#)([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)")
-"""At the start; qmail writes it with a hash at the end."""
+"""At the start of the text; qmail writes it with a hash at the end."""
 
 _NO_MAILBOX: Final = {"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
-"""Others of 5.1.x concern the sender, which Postfix refuses only when it hears the recipient."""
+"""The other 5.1.x codes are about the sender, which Postfix refuses only after the recipient."""
 
 _NO_MAILBOX_BARE: Final = {550, 551, 553}
 _ABOUT_US: Final = re.compile(r"relay|rcpthosts|authenticat|sender", re.IGNORECASE)
-"""Words by which servers without enhanced codes (Exim: "550 relay not permitted") mean us."""
+"""Words by which servers without enhanced codes (Exim: "550 relay not permitted") refuse us."""
 
 _TOO_LARGE: Final = {"5.2.3", "5.3.4"}
 _CONTENT: Final = "5.6."
@@ -101,8 +101,8 @@ class Security(StrEnum):
 class SmtpServer:
     """A mail server and our account there; `timeout` is for one whole message.
 
-    `trust` says which certificates are trusted, by default those that the system trusts; all else
-    is as in [mail].
+    `trust` says which certificates are trusted, by default those of the system; everything else is
+    as in [mail].
     """
 
     smtp_host: str
@@ -125,9 +125,9 @@ class SmtpChannel:
         watch: Watch = ignore,
         signer: DkimSigner | None = None,
     ) -> None:
-        """Ask nothing yet; InputError if the sender is no address.
+        """Contact nobody yet; InputError for an invalid sender.
 
-        If a `signer` is given, every message carries its signature.
+        With a `signer`, every message is signed.
         """
         self._server = server
         self._watch = watch
@@ -135,11 +135,11 @@ class SmtpChannel:
         self._sender = parse_sender(sender)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Send one message; returns the server's answer to it.
+        """Send one message and return the server's answer.
 
-        DeliveryRefused only if there is no such mailbox, or the message will never be taken.
-        DeliveryBlocked for what is wrong with the server, the connection, our account or the
-        recipient; DeliveryDeferred if the server saw the message and may take it later.
+        DeliveryRefused only if there is no such mailbox, or the message will never be accepted.
+        DeliveryBlocked if the server, the connection, our account or the recipient is the problem;
+        DeliveryDeferred if the server saw the message and may accept it later.
         """
         recipient = parse_recipient(headers.to)
         content = write_mail(message, headers, self._sender).as_bytes()
@@ -154,7 +154,7 @@ class SmtpChannel:
         return reply_text(reply)
 
     def greet(self, recipients: Sequence[str]) -> None:
-        """Do all but send: connect, log in, and name the sender and the recipients.
+        """Do everything but send: connect, log in, and name the sender and the recipients.
 
         DeliveryError as in `send`; a server learns nothing but the addresses.
         """
@@ -194,7 +194,7 @@ class SmtpChannel:
 
 
 def _reason(error: Exception, deadline: Deadline) -> str:
-    """Say what failed and what helps, without what was sent at the login."""
+    """Say what failed and what helps, without anything that was sent to log in."""
     place = "check host and port in [mail]"
     cause = error.__context__  # smtplib takes whatever ends reading for a lost connection
     if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
@@ -229,9 +229,9 @@ def _tls_reason(error: ssl.SSLError) -> str:
 
 
 def _international_options(connection: SmtpConnection, *parties: MailAddress) -> list[str]:
-    """Return what MAIL FROM says if an address is not ASCII (RFC 6531).
+    """Return the options of MAIL FROM if an address is not ASCII (RFC 6531).
 
-    DeliveryBlocked if the server cannot take it: then only another address helps.
+    DeliveryBlocked if the server does not support them: then only another address helps.
     """
     foreign = [each for each in parties if each.is_international]
     if foreign and not connection.has_extn("smtputf8"):
@@ -259,7 +259,7 @@ def _send_data(connection: SmtpConnection, content: bytes) -> SmtpReply:
 
 
 def _require(reply: SmtpReply, what: str) -> None:
-    """Raise unless the server agreed, before it saw the message: any other would be refused too."""
+    """Raise unless the server agreed: before it saw the message, it would refuse any other too."""
     if not is_positive(reply):
         raise DeliveryBlocked(_refusal(reply, what))
 
@@ -273,19 +273,19 @@ def _refusal(reply: SmtpReply, what: str) -> str:
 
 
 class _TooMuchSaid(OSError):
-    """An answer is larger than any that is read."""
+    """An answer is larger than the limit."""
 
 
 class _WholeLines(io.BufferedReader):
     """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
 
-    smtplib takes one for an answer: a message would count as sent that the server never took.
+    smtplib accepts one: a message would count as sent that the server never accepted.
     """
 
     left = _LARGEST_ANSWER
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return a whole line, or nothing if the connection ended; _TooMuchSaid without room."""
+        """Return a whole line, or nothing if the connection ended; _TooMuchSaid past the limit."""
         line = super().readline(size)
         self.left -= len(line)
         is_whole = line.endswith(b"\n")
@@ -295,16 +295,16 @@ class _WholeLines(io.BufferedReader):
 
 
 class SmtpConnection(smtplib.SMTP):
-    """Connects under a deadline, at once through TLS if the server wants that.
+    """Connects under a deadline, at once through TLS if the server requires that.
 
-    `watch` gets each line that the server answers under the name of the step, and never what was
+    `watch` gets each line of the server's answers with the name of the step, and never what was
     sent: an answer that repeats the password is replaced.
     """
 
     def __init__(self, server: SmtpServer, deadline: Deadline, watch: Watch = ignore) -> None:
-        """Connect; smtplib.SMTPConnectError if the server greets with a refusal.
+        """Connect; smtplib.SMTPConnectError if the server refuses in its greeting.
 
-        EHLO gets the configured name: to ask the system for it may block.
+        EHLO gets the configured name: asking the system for it may block.
         """
         self._server = server
         self._deadline = deadline
@@ -325,7 +325,7 @@ class SmtpConnection(smtplib.SMTP):
         return self.getreply()
 
     def protect(self) -> None:
-        """Ask the server for TLS, and speak it from here on."""
+        """Ask the server for TLS, and use it from here on."""
         self.starttls(context=self._server.trust)
         self._note_tls(self.sock)
 
@@ -335,7 +335,7 @@ class SmtpConnection(smtplib.SMTP):
         super().putcmd(cmd, args)
 
     def getreply(self) -> tuple[int, bytes]:
-        """Read an answer, and report it as a stage."""
+        """Read an answer, and report it as a step."""
         if self.file is None and self.sock is not None:
             self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
         if self.file is not None:
@@ -351,7 +351,7 @@ class SmtpConnection(smtplib.SMTP):
         return code, text
 
     def quit_without_waiting(self) -> None:
-        """Quit without waiting for the answer, which changes nothing: the message was taken."""
+        """Quit without waiting for the answer, which does not matter: the message was accepted."""
         with suppress(OSError, smtplib.SMTPException):
             self.putcmd("quit")
 
@@ -374,9 +374,9 @@ def is_no_mailbox(reply: SmtpReply) -> bool:
 
 
 def is_unacceptable(reply: SmtpReply) -> bool:
-    """Whether the answer to a message says that its size or content will never be taken.
+    """Whether the answer to a message says that its size or content will never be accepted.
 
-    Without an enhanced code nothing says so: 552 is more often a full mailbox than too large a
+    Without an enhanced code nothing says so: 552 more often means a full mailbox than too large a
     message, since ours are small, and 550 or 554 is a filter, which somebody may correct.
     """
     code, text = reply
@@ -385,7 +385,7 @@ def is_unacceptable(reply: SmtpReply) -> bool:
 
 
 def reply_text(reply: SmtpReply) -> str:
-    """Return code, if there is one, and text on one line, without control characters, cut off."""
+    """Return code, if there is one, and text on one line, shortened, without control characters."""
     code, text = reply
     said = visible(" ".join(_read(text).splitlines()), _LONGEST)
     return (said if code == _NO_CODE else f"{code} {said}").strip()

@@ -26,16 +26,16 @@ from dashboard.errors import InputError
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each secret begins with, and no secret
 LARGEST_PART: Final = 64 * 1024
-"""Bytes of changes in one request: with the text it stays below 100 kB, the least that usual
-receivers take, while a whole digest may have some megabytes."""
+"""Bytes of changes in one request: with the text it stays below 100 kB, which all usual receivers
+accept, while a whole digest may have several megabytes."""
 
 _SHORTEST: Final = 24
 _LONGEST: Final = 64
-"""Bytes of a secret, as Standard Webhooks wants them."""
+"""Bytes of a secret, as Standard Webhooks requires."""
 
 
 def parse_signing_secret(secret: Secret) -> bytes:
-    """Return the key of a secret; InputError, which does not show it, if it is none."""
+    """Return the key of a secret; InputError, which does not show it, if it is invalid."""
     text = secret.reveal()
     try:
         key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
@@ -50,7 +50,7 @@ def parse_signing_secret(secret: Secret) -> bytes:
 
 
 def signature(keys: Sequence[bytes], webhook_id: str, at: datetime, body: bytes) -> str:
-    """Sign what is sent with each key; the receiver is content with one that it knows."""
+    """Sign the content with each key; the receiver needs to know only one of them."""
     signed = f"{webhook_id}.{int(at.timestamp())}.".encode() + body
     digests = (hmac.new(key, signed, hashlib.sha256).digest() for key in keys)
     return " ".join(f"v1,{base64.b64encode(each).decode()}" for each in digests)
@@ -66,7 +66,7 @@ class WebhookChannel:
     def __init__(
         self, target: HttpTarget, secrets: Sequence[Secret], clock: Clock, rules: HttpRules
     ) -> None:
-        """Ask nothing yet; InputError if a secret is none."""
+        """Contact nobody yet; InputError for an invalid secret."""
         self._target = target
         self._keys = [parse_signing_secret(each) for each in secrets]
         self._clock = clock
@@ -74,10 +74,10 @@ class WebhookChannel:
         self._taken: dict[str, int] = {}
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Post one message, in parts if it is long; returns the last answer.
+        """Post one message, in parts if it is long; return the last answer.
 
-        Raises as `judge` does, and DeliveryBlocked. The next attempt goes on with the part that was
-        not taken; that of another process begins with the first one, under the same ids.
+        Raises as `judge` does, and DeliveryBlocked. The next attempt continues with the part that
+        was not accepted; that of another process begins with the first one, under the same ids.
         """
         webhook_id, answer = webhook_id_of(headers), ""
         parts = parts_of(message.payload)
@@ -103,14 +103,14 @@ class WebhookChannel:
 
 
 def webhook_id_of(headers: MessageHeaders) -> str:
-    """Return the id of a message: that of its notification, which its Message-ID begins with."""
+    """Return the id of a message: that of its notification, with which its Message-ID begins."""
     return headers.message_id.removeprefix("<").partition("@")[0]
 
 
 def parts_of(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Cut an object with many changes into some of the same form, with at least one change each.
+    """Split an object with many changes into several of the same form, each with some changes.
 
-    The same changes are always cut at the same places.
+    The same changes are always split at the same places.
     """
     members = payload.get("data", {}).get("members", [])
     cuts, size = [0], 0
