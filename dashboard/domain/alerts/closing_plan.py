@@ -1,4 +1,4 @@
-"""Closings: which waiting notifications of a recipient go now, and what is merged into one."""
+"""Closings: which waiting notifications of a recipient are sent now, and which are merged."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ def plan_closings(
     *,
     is_back: bool = False,
 ) -> list[Closing]:
-    """Return which of the due notifications of one recipient go now, and what is merged into one.
+    """Return which due notifications of one recipient are sent now, and which are merged.
 
-    `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
-    all others, and then what there is once a minute. The rest goes in order of precedence: as many
-    by themselves as there is room for, first messages about incidents apart from all others; the
-    last that goes takes all that are like it. So does the first, if two or more are late. Reminders
-    are one message; a digest goes by itself, when nothing else does. Over mail there is one message
-    of everything if two or more waited for the end of quiet hours or maintenance, or for a server
-    that `is_back` or is tried again. Nothing goes while enough waits to be delivered.
+    `due` is in order of position. Urgent notifications are sent one by one, as many an hour as the
+    cap allows in all, and beyond that one a minute. The others follow by precedence, one by one as
+    long as there is room, first messages about incidents counted apart from the rest; the last one
+    that has room takes in all others of its kind. If two or more are late, the first one already
+    takes in the others. Reminders become one message; a digest is sent alone, and only when nothing
+    else is. A recipient of mail gets everything in one message if two or more notifications waited
+    for the end of quiet hours or maintenance, or for a server that `is_back` or is being retried.
+    Nothing is sent while enough messages wait to be delivered.
     """
     if traffic.is_stuck(now):
         return []
@@ -56,9 +57,10 @@ def passed_over(
     now: datetime,
     cap: HourlyCap,
 ) -> list[UUID]:
-    """Return which of the due notifications of one recipient the cap lets not go now.
+    """Return the due notifications of one recipient that the cap holds back now.
 
-    `closings` are those that go. What waits for deliveries waits for no cap.
+    `closings` are those that are sent. A notification that waits for deliveries is not held by the
+    cap.
     """
     if traffic.is_stuck(now):
         return []
@@ -76,9 +78,9 @@ def passed_over(
 def expected_at(
     due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, cap: HourlyCap
 ) -> dict[UUID, datetime]:
-    """Return when each due notification of one recipient goes if nothing else is added meanwhile.
+    """Return when each due notification of one recipient is sent if none is added meanwhile.
 
-    What nobody can tell yet, or only for later than an hour, is missing.
+    A notification is missing if its time is unknown, or more than an hour away.
     """
     found: dict[UUID, datetime] = {}
     waiting, at = list(due), now
@@ -101,7 +103,7 @@ def _after(
     traffic: RecipientTraffic,
     now: datetime,
 ) -> tuple[RecipientTraffic, list[OpenNotification]]:
-    """Return what went to a recipient after these closings, and what still waits."""
+    """Return a recipient's traffic after these closings, and the notifications that still wait."""
     heads = {each.notification_id for each in closings}
     gone = {*heads, *(id_ for each in closings for id_ in each.merged)}
     went = [each for each in due if each.notification_id in heads]
@@ -156,10 +158,10 @@ def _planned(
 
 
 def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotification]]:
-    """Put first what is to go first, each with its place.
+    """Sort notifications by precedence, each with its own.
 
-    What came earlier in an incident goes before what follows in it, whatever that is; networks go
-    before others.
+    An earlier notification of an incident goes before later ones, whatever these are; within a
+    precedence, changes of networks go first.
     """
     soonest: dict[UUID | None, Precedence] = {}
     ranked: list[tuple[Precedence, OpenNotification]] = []
@@ -173,9 +175,9 @@ def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotif
 
 
 def _summary(due: Sequence[OpenNotification], cap: HourlyCap) -> list[Closing]:
-    """Let all go as one mail, which is of the first change; what is said of incidents joins it.
+    """Merge everything into one mail, led by the first change; messages about incidents join it.
 
-    Programs behind other channels get messages of one kind.
+    Only mail is merged like this: programs behind other channels expect messages of one kind.
     """
     ordered = sorted(due, key=lambda each: each.kind is not NotificationKind.CHANGE)
     first, *others = _within(ordered, cap.largest_members)
@@ -183,9 +185,9 @@ def _summary(due: Sequence[OpenNotification], cap: HourlyCap) -> list[Closing]:
 
 
 def _fitted(due: Sequence[OpenNotification], room: int, cap: HourlyCap) -> list[Closing]:
-    """Let as many go by themselves as there is room for, the last of them with all of its kind.
+    """Send as many one by one as there is room for; the last one takes in all others of its kind.
 
-    A message on rejections names no change of a network, nor the other way round.
+    A message about rejections names no change of a network, nor the other way round.
     """
     if room == 0 or not due:
         return []
@@ -204,7 +206,7 @@ def _fitted(due: Sequence[OpenNotification], room: int, cap: HourlyCap) -> list[
 
 
 def _within(notifications: Iterable[OpenNotification], most: int) -> list[UUID]:
-    """Return the first that together have at most so many members, at least one."""
+    """Return the first notifications that together have at most `most` members, at least one."""
     taken: list[UUID] = []
     members = 0
     for each in notifications:

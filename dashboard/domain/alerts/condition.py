@@ -13,11 +13,11 @@ from dashboard.domain.quantity import NetworkId, TxHash
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a change rests on; the module of each kind of rule has its own."""
+    """The values that a change rests on; each kind of rule has its own subclass."""
 
 
 class Signal(StrEnum):
-    """What tells whether a network is busy; the priority fee if the base fee never moves."""
+    """The fee that decides whether a network is busy; PRIORITY_FEE if the base fee never moves."""
 
     BASE_FEE = "base fee"
     PRIORITY_FEE = "priority fee"
@@ -25,11 +25,11 @@ class Signal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NetworkDigest:
-    """What happened on a network in a time.
+    """What happened on a network during the time of a digest.
 
-    `rejections` is None if nobody is asked about them, at least so many unless `is_whole`.
-    `busy` is the share of the time watched in busy spells, None if none was. `gaps` are the
-    times in which something was not watched, `unwatched` in all.
+    `rejections` is None if nobody asks for them, and a lower bound unless `is_whole`. `busy` is the
+    share of the watched time that lies in busy spells, None if nothing was watched. `gaps` counts
+    the times in which something was not watched, `unwatched` is their total.
     """
 
     network_id: NetworkId
@@ -42,9 +42,9 @@ class NetworkDigest:
 
 @dataclass(frozen=True, slots=True)
 class DigestGrounds(Grounds):
-    """What happened in a time: incidents that opened, and those that were open when it was written.
+    """The time that a digest covers: what `opened` in it, and what was `open` when it was written.
 
-    Nobody had acknowledged the `unassigned` ones.
+    `unassigned` counts the open incidents that nobody had acknowledged.
     """
 
     begins_at: datetime
@@ -57,18 +57,18 @@ class DigestGrounds(Grounds):
 
 
 LONGEST_DIMENSION: Final = 80
-"""Characters of what tells apart that a rule measures: the store keeps it within a key."""
+"""Characters of the value by which a rule tells subjects apart: the store keeps it within a key."""
 
 INSTALLATION: Final = NetworkId(0)
-"""Stands for a network in what is about no network but about the installation itself."""
+"""Stands for the network of a subject that is the installation itself."""
 
 
 class SubjectKind(StrEnum):
-    """What a condition is about: one transaction, one side of a network, or our own disk.
+    """What a condition is about: one transaction, one aspect of a network, or the installation.
 
     INCLUSION is whether a block holds a transaction that was rejected. REJECTION_RATE, FEE_LIMIT
-    and what follows INCLUSION are measured for each rule. ADDRESS is a mail address, whose
-    mails may come back.
+    and what follows INCLUSION are measured for each rule. ADDRESS is a mail address, whose mails
+    may bounce.
     """
 
     TRANSACTION = "transaction"
@@ -92,10 +92,10 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing that has a condition: a transaction on a network, or a side of the network.
+    """One thing that has a condition: a transaction on a network, or an aspect of the network.
 
-    What a rule measures is named by the `rule`, and by the value of the `dimension` by which it
-    tells things apart, if it does; that is foreign text.
+    A subject that a rule measures also has the name of the `rule` and, if the rule tells subjects
+    apart by a dimension, the value of that `dimension`, which is foreign text.
     """
 
     kind: SubjectKind
@@ -117,7 +117,7 @@ class Subject:
         dimension: str = "",
         network_id: NetworkId = INSTALLATION,
     ) -> Subject:
-        """Name what a rule measures; of a long dimension the store has room for the beginning."""
+        """Name what a rule measures; a long `dimension` is truncated to fit the store."""
         return cls(kind, network_id, rule=rule, dimension=dimension[:LONGEST_DIMENSION])
 
     def key(self) -> str:
@@ -129,14 +129,14 @@ class Subject:
 class State(StrEnum):
     """The states a subject can be in.
 
-    UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
-    REJECTED: a record was seen. BUSY: a busy spell lasts, UNKNOWN: nobody can say. STALE: a
-    fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
-    fees has none, whatever else it answers. The others are their opposites, as far as is known.
-    LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
-    more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
-    NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken, or come back.
-    NO_LINE_LIMITS: those of the network ended; nothing is wrong.
+    UNREPORTED: asked at least once, no record seen; only older stores have it for a hash. REJECTED:
+    a record was seen. BUSY: a busy spell lasts, UNKNOWN: nobody can say. STALE: a fee is older than
+    two of its own poll periods. SILENT: an API answers nothing, or a source of fees gives no fees,
+    even if it answers other questions. LOW_ON_SPACE: the disk of the store has too little room.
+    BEYOND_LIMITS: what a rule measures is above or below its limit. INCLUDED: a block holds the
+    transaction; nothing is wrong. NOT_WATCHED: nobody asks, or nobody answers. FAILING: a channel
+    does not accept notifications, or mails bounce. NO_LINE_LIMITS: the line limits of the network
+    ended; nothing is wrong. Each other state is the opposite of one of these, as far as we know.
     """
 
     UNREPORTED = "unreported"
@@ -179,9 +179,9 @@ _GOOD_NEWS: Final = frozenset({State.INCLUDED, State.NO_LINE_LIMITS})
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What is held true of a subject, and since when.
+    """The present state of a subject, and since when it has it.
 
-    `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    `turning_since` is when the opposite was first seen, as long as that has not lasted long enough.
     `seen_at` is when busyness was judged last.
     """
 
@@ -193,11 +193,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A change of condition, with what stands behind it.
+    """A change of condition, with its grounds.
 
-    `transition_id` is chosen by the caller, so that the same change is stored once. From open
-    to the same state: the same rejection has a new version. It was concluded `at` a moment; the
-    state may hold `since` one before that.
+    `transition_id` is chosen by the caller, so that the same change is stored once. If `before` and
+    `after` are the same open state, a rejection has a new version. `at` is when the change was
+    concluded; the state may already have held `since` an earlier moment.
     """
 
     transition_id: UUID
@@ -221,7 +221,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The transition with which a condition opened that lasts, or has just ended."""
+    """The transition that opened a condition which lasts, or has just ended."""
 
     transition_id: UUID
     opened_at: datetime
@@ -229,9 +229,9 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whether a subject was seen in trouble at one moment, and since when, if that is known.
+    """Whether a subject was in trouble at one moment, and since when, if that is known.
 
-    With `ended_at` the trouble was over by then, and became known only afterwards.
+    If `ended_at` is set, the trouble became known only after it had ended.
     """
 
     is_trouble: bool
@@ -242,4 +242,4 @@ class Reading:
 
 
 Readings: TypeAlias = dict[Subject, Reading | None]
-"""What was read of each subject; None if nothing can be known now."""
+"""The reading of each subject; None if nothing can be known now."""

@@ -14,33 +14,35 @@ from dashboard.domain.alerts.rule import Severity
 
 LARGEST_HOURLY: Final = 12
 LARGEST_MEMBERS: Final = 5_000
-"""Transitions that one notification groups, so that its attachment stays a few megabytes."""
+"""Transitions that one notification groups at most, so that its attachment stays below a few
+megabytes."""
 
 _UNCAPPED_HOURLY: Final = 1_000_000
 
 HOUR: Final = timedelta(hours=1)
 LATE_AFTER: Final = timedelta(minutes=2)
-"""What waits for so long beyond its time was held up, by a cap or an outage, and is merged."""
+"""A notification that is overdue by this much was delayed by a cap or an outage, and is merged."""
 
 FEW: Final = 3
-"""Messages that are tried in turn for a recipient to whom none can be delivered."""
+"""How many messages are tried in turn for a recipient who accepts none."""
 
 _LONGER_TRIAL: Final = timedelta(minutes=10)
-"""After how long one more is tried, should all of the few be the cause; that doubles each time."""
+"""How long until one more message is tried, in case the first few are the cause; doubles each time.
+"""
 
 _BETWEEN_URGENT: Final = timedelta(minutes=1)
 _SPACED: Final = timedelta(minutes=50)
-"""The time over which the second half of an hour's notifications is spaced out."""
+"""The time over which the second half of an hour's notifications is spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenNotification:
-    """A notification that still takes members, since it is not closed.
+    """A notification that is not closed, so it still takes in members.
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
-    about no transaction. `incident_id` is the one that it is about, None if that is not known.
-    `was_held`: quiet hours or maintenance held it until then. `was_capped`: it is stored that the
-    cap passed it over.
+    about no transaction. `incident_id` is None if the incident is not known. `was_held`: quiet
+    hours or maintenance held it until `release_at`. `was_capped`: the store knows that the cap held
+    it back.
     """
 
     notification_id: UUID
@@ -59,20 +61,20 @@ class OpenNotification:
 
     @property
     def is_digest(self) -> bool:
-        """Whether it says what happened in a time, which is merged with nothing."""
+        """Whether it is a digest, which is never merged."""
         return self.kind is NotificationKind.DIGEST
 
     @property
     def is_reminder(self) -> bool:
-        """Whether nothing changed since its recipient was notified."""
+        """Whether nothing changed since the recipient was last notified."""
         return self.kind is NotificationKind.REMINDER
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Open notifications that become one, the first of them: its membership is fixed then.
+    """Open notifications that become one message, the first of them; its members are now fixed.
 
-    `delay` says why that is later than it was due, None if it is not.
+    `delay` says why it is late, None if it is not.
     """
 
     notification_id: UUID
@@ -82,7 +84,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A notification that went to a recipient: when, and what it was."""
+    """A notification that was sent to a recipient."""
 
     at: datetime
     precedence: Precedence = Precedence.CHANGE
@@ -91,9 +93,10 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class RecipientTraffic:
-    """What went to a recipient: `recent` is that of the last hour, in order.
+    """What was sent to a recipient: `recent` in the last hour, in order.
 
-    `waiting` is how many closed ones are not delivered yet, the latest since `latest`.
+    `waiting` counts the closed notifications that are not delivered yet, the newest closed at
+    `latest`.
     """
 
     recent: Sequence[Gone] = ()
@@ -101,14 +104,14 @@ class RecipientTraffic:
     latest: datetime | None = None
 
     def is_stuck(self, now: datetime) -> bool:
-        """Whether enough wait to be delivered already, so that all others stay open."""
+        """Whether so many messages wait to be delivered that all others stay open."""
         if self.waiting < FEW or self.latest is None:
             return False
         trial = _LONGER_TRIAL * (1 << min(self.waiting - FEW, 10))
         return timedelta() <= now - self.latest < trial
 
     def with_gone(self, gone: Sequence[OpenNotification], now: datetime) -> RecipientTraffic:
-        """Return it after these went now."""
+        """Return the traffic after these notifications were sent now."""
         went = [Gone(now, each.precedence, each.is_urgent) for each in gone]
         return replace(self, recent=[*self.recent, *went])
 
@@ -117,11 +120,12 @@ class RecipientTraffic:
 class HourlyCap:
     """How many notifications a recipient gets within an hour.
 
-    Openings of incidents and what is critical come first: nothing else delays them before the cap
-    is reached. Other changes take at most a quarter of the hour, reminders at most half and never
-    the last quarter. Of each share half may go at once. Between the others the wait doubles, so
-    that a storm of any length is named in full and the hour still ends below the cap. The cap
-    spares people: programs behind the `uncapped` channels get everything at once.
+    Openings of incidents and critical notifications come first: only reaching the cap delays them.
+    Other changes take at most a quarter of the hour's number; reminders take at most half, and
+    never the last quarter. Half of each share may be sent at once. After that the wait between
+    messages doubles, so that a storm of any length is reported in full and the hour still ends
+    below the cap. The cap is for people: programs behind the `uncapped` channels get everything at
+    once.
     """
 
     largest_hourly: int = LARGEST_HOURLY
@@ -129,12 +133,12 @@ class HourlyCap:
     uncapped: frozenset[str] = frozenset()
 
     def of(self, recipient: Recipient) -> HourlyCap:
-        """Return the cap of a recipient."""
+        """Return the cap that applies to a recipient."""
         is_capped = recipient.channel not in self.uncapped
         return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 
     def room(self, traffic: RecipientTraffic, now: datetime, precedence: Precedence) -> int:
-        """Return how many notifications of a precedence may go now; reminders are one message."""
+        """Return how many of a precedence may be sent now; reminders are one message."""
         recent = within_the_hour(traffic.recent, now)
         left = self.largest_hourly - len(recent)
         if precedence <= Precedence.OPENING:
@@ -154,9 +158,10 @@ class HourlyCap:
         return max(0, min(left, _spaced(changes, now, self._largest_of_changes)))
 
     def urgent_room(self, traffic: RecipientTraffic, now: datetime) -> int:
-        """Return how many urgent ones may go now.
+        """Return how many urgent notifications may be sent now.
 
-        Beyond the cap one a minute goes, so that no storm of what is urgent is a flood of messages.
+        Beyond the cap it is one a minute, so that a storm of urgent changes does not flood a
+        recipient.
         """
         urgent = [each for each in within_the_hour(traffic.recent, now) if each.is_urgent]
         if len(urgent) < self.largest_hourly:
@@ -166,7 +171,7 @@ class HourlyCap:
     def opens_at(
         self, traffic: RecipientTraffic, now: datetime, precedence: Precedence = Precedence.CHANGE
     ) -> datetime:
-        """Return when the next notification of a precedence may go if nothing else does."""
+        """Return when the next notification of a precedence may be sent if no other is."""
         recent = within_the_hour(traffic.recent, now)
         gaps = (
             each.at + _gap(many, most)
@@ -184,12 +189,12 @@ class HourlyCap:
 
     @property
     def _largest_together(self) -> int:
-        """How many messages an hour has before reminders leave the rest to others."""
+        """How many messages may be sent in an hour before reminders have to wait."""
         return self.largest_hourly * 3 // 4
 
 
 def _spaced(recent: Sequence[Gone], now: datetime, most: int) -> int:
-    """Return how many may follow those of the last hour now, of so many within one."""
+    """Return how many messages may follow `recent` now if `most` are allowed within an hour."""
     free = _at_once(most)
     if len(recent) < free:
         return free - len(recent)
@@ -201,7 +206,7 @@ def _at_once(most: int) -> int:
 
 
 def _gap(sent: int, most: int) -> timedelta:
-    """Return the least time between the last of so many within an hour and the next."""
+    """Return the shortest wait after `sent` messages within an hour, if `most` are allowed."""
     free = _at_once(most)
     if sent >= most:
         return HOUR
@@ -209,7 +214,7 @@ def _gap(sent: int, most: int) -> timedelta:
 
 
 def precedence_of(transition: Transition, severity: str, *, is_first: bool) -> Precedence:
-    """Return the place of a change among others; `is_first`: it opens its incident."""
+    """Return the precedence of a change; `is_first`: it opens its incident."""
     if not transition.after.is_open:
         return Precedence.RESOLVED
     if severity == Severity.CRITICAL:
@@ -220,9 +225,9 @@ def precedence_of(transition: Transition, severity: str, *, is_first: bool) -> P
 
 
 def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
-    """Return the place of what is said of an incident itself.
+    """Return the precedence of a message about an incident itself.
 
-    An escalation is what its readers hear of the incident first.
+    An escalation counts as an opening: its readers hear of the incident for the first time.
     """
     match kind:
         case NotificationKind.REMINDER:
@@ -237,5 +242,5 @@ def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
 
 
 def within_the_hour(recent: Sequence[Gone], now: datetime) -> list[Gone]:
-    """Leave out what is older, and what lies ahead: the clock was set back."""
+    """Return what was sent in the last hour, without future times that a wrong clock left."""
     return [each for each in recent if now - HOUR < each.at <= now]

@@ -18,24 +18,25 @@ from dashboard.domain.tracking.statements import Statement
 from dashboard.errors import InputError
 
 Group: TypeAlias = tuple[tuple[str, str], ...]
-"""What the transitions of an incident have in common: names such as network or module, with their
-values; foreign text."""
+"""The names and values that all transitions of an incident share, such as network or module; the
+values are foreign text."""
 
 _NETWORK: Final = "network"  # as rules group by it
 QUIET_AFTER: Final = timedelta(minutes=15)
-"""How long after its last transition an incident of transactions ends: no rejection ever does."""
+"""How long after its last transition an incident of transactions ends: a rejection itself never
+ends."""
 
 LONGEST_NOTE: Final = 300
-"""Characters of what a person says about an incident."""
+"""Characters of a person's note about an incident."""
 
 
 class IncidentState(StrEnum):
-    """Where an incident stands.
+    """The state of an incident.
 
-    PENDING: seen, but not for as long as its rule wants: nobody is notified before `next_at`.
+    PENDING: seen, but not yet for as long as its rule wants: nobody is notified before `next_at`.
     FIRING: people are notified. ACKNOWLEDGED: somebody owns it. SILENCED: a silence or a
-    maintenance window holds everything about it back.
-    NO_DATA: what it rests on is silent, so nobody knows whether it lasts. RESOLVED: it is over.
+    maintenance window holds back everything about it. NO_DATA: what it rests on does not answer, so
+    nobody knows whether it lasts. RESOLVED: it is over.
     """
 
     PENDING = "pending"
@@ -66,15 +67,15 @@ class IncidentEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One incident of a rule; `kind` is that of the rule, as `RuleKind` writes it.
+    """One incident of a rule; `kind` is the kind of the rule, as `RuleKind` writes it.
 
-    It lasts from `opened_at` to `resolved_at`, as what it is about did; `changed_at` is when its
-    last transition was concluded, `transitions` counts them. `troubled` counts
-    the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
-    if it never does. `version` counts what was stored of it. `owner` is the name of the person
-    who acknowledged it, empty if nobody did: foreign text. `reminders` counts how often people
-    were reminded, the last time at `reminded_at`. `notified_at` is when the first message about it
-    was tried, None if none was, or if release 0.1.0 did that.
+    It lasts from `opened_at` to `resolved_at`, the times of the trouble itself; `changed_at` is
+    when its last transition was concluded, and `transitions` counts them. `troubled` counts the
+    subjects, other than transactions, that are in trouble now. `next_at` is when a timer next
+    changes the incident, None if none does. `version` counts how often the incident was stored.
+    `owner` is the name of the person who acknowledged it, empty if nobody did: foreign text.
+    `reminders` counts the reminders, the last one sent at `reminded_at`. `notified_at` is when the
+    first message about it was tried, None if none was, or if release 0.1.0 did that.
     """
 
     incident_id: UUID
@@ -102,21 +103,21 @@ class Incident:
 
     @property
     def network_id(self) -> NetworkId | None:
-        """The network that all of its changes share, None if they need not."""
+        """The network that all of its changes share, None if the rule does not group by network."""
         text = dict(self.group).get(_NETWORK)
         return None if text is None else NetworkId(int(text))
 
     @property
     def key(self) -> str:
-        """What no two open incidents share."""
+        """A key that no other open incident has."""
         return incident_key(self.rule, self.group)
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentEvent:
-    """One line of the story of an incident; `actor` is empty if nobody acted.
+    """One line of the story of an incident; `actor` is empty if no person acted.
 
-    `owner` is to whom it was handed over.
+    `owner` is the person to whom it was handed over.
     """
 
     at: datetime
@@ -128,7 +129,7 @@ class IncidentEvent:
 
 
 def incident_key(rule: str, group: Group) -> str:
-    """Return a short text that stands for a rule and a group."""
+    """Return a digest of a rule and a group."""
     words = (rule, *(word for pair in sorted(group) for word in pair))
     text = "".join(f"{len(word)}:{word}" for word in words)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -144,10 +145,10 @@ def open_incident(
     quiet_after: timedelta = QUIET_AFTER,
     pending: timedelta = timedelta(),
 ) -> Incident:
-    """Open an incident of a rule with its first transition; the id is the same every time.
+    """Open an incident of a rule with its first transition; the same transition gives the same id.
 
-    It fires at once, or after `pending`. If the transition ends a condition, nothing is open
-    afterwards: the rule came later than its beginning.
+    It fires at once, or after `pending`. If the transition ends a condition, the incident is
+    resolved right away: the rule is newer than the condition.
     """
     beginning = Incident(
         incident_id=uuid5(transition.transition_id, rule),
@@ -165,7 +166,7 @@ def open_incident(
 
 
 def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> Incident:
-    """Take in one more transition; with the last subject that recovers the incident is over."""
+    """Add one more transition; once the last subject in trouble recovers, it is resolved."""
     at = max(incident.changed_at, transition.at)
     grown = replace(incident, changed_at=at, transitions=incident.transitions + 1)
     if transition.subject.tx_hash is not None:
@@ -182,9 +183,10 @@ def resolve(incident: Incident, at: datetime) -> Incident:
 
 @dataclass(frozen=True, slots=True)
 class IncidentResponse:
-    """An incident as a person left it, and the line of its story; None if nothing changed.
+    """An incident after a person acted on it, and the line of its story; None if nothing changed.
 
-    `others` are incidents that were changed likewise, since every change of theirs is in it.
+    `others` are incidents that changed too, because every change of theirs is also part of this
+    one.
     """
 
     incident: Incident
@@ -193,9 +195,9 @@ class IncidentResponse:
 
 
 def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Make a person its owner; nothing changes if it has one.
+    """Make a person the owner; nothing changes if the incident has one.
 
-    InputError if it is over, or pending: nobody is notified of it yet.
+    InputError if it is resolved, or pending, since nobody has been notified of it yet.
     """
     _refuse_over(incident, note)
     _refuse_pending(incident)
@@ -206,7 +208,7 @@ def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentRespon
 
 
 def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Leave it without an owner; nothing changes if it had none."""
+    """Remove the owner; nothing changes if there is none."""
     _refuse_over(incident, note)
     if not incident.owner:
         return IncidentResponse(incident)
@@ -215,7 +217,7 @@ def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResp
 
 
 def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
-    """Make another person its owner, acknowledged or not; nothing changes if they are.
+    """Make another person the owner, acknowledged or not; nothing changes if they already are.
 
     InputError as for `acknowledge`.
     """
@@ -232,7 +234,7 @@ def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> Inciden
 
 
 def declare_resolved(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """End it for good: what happens later is a new incident. The second time nothing changes."""
+    """Resolve the incident for good: later changes open a new one. Repeating changes nothing."""
     if not incident.is_open:
         return IncidentResponse(incident)
     _refuse_over(incident, note)
@@ -240,7 +242,7 @@ def declare_resolved(incident: Incident, by: Actor, note: str = "") -> IncidentR
 
 
 def close_unreported(incident: Incident, by: Actor, why: str) -> IncidentResponse:
-    """End an incident that its rule no longer reports; it is due for a note to who heard of it."""
+    """Resolve an incident that its rule no longer reports; whoever heard of it is due a note."""
     closed = _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, why)
     return replace(closed, incident=replace(closed.incident, next_at=by.at))
 
@@ -266,14 +268,14 @@ def _refuse_pending(incident: Incident) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NotifiedChange:
-    """A transition with what stands behind it.
+    """A transition with what a message says about it.
 
     `opened_at` is when the condition began that this changes or ends, None if it begins one.
-    `previous` is the record that was known before, if a record changed and that is still kept.
-    `label` and `attempted_at` are as the transaction is tracked: foreign text, and None if
-    nobody knows when it was sent.
-    `ended` is what ended the condition of a network that this opened, None while it lasts.
-    `statements` are what exclusion endpoints say of the transaction, if that is more than a record.
+    `previous` is the record before a change of record, if it is still kept. `label` and
+    `attempted_at` come from the tracked transaction: foreign text, and None if nobody knows when it
+    was sent. `ended` is the transition that ended the condition of a network which this opened,
+    None while it lasts. `statements` are what exclusion endpoints say of the transaction, if that
+    is more than a record.
     """
 
     transition: Transition
@@ -287,5 +289,5 @@ class NotifiedChange:
 
     @property
     def is_changed_record(self) -> bool:
-        """Whether a rejection has another record than before: it is no new rejection."""
+        """Whether a known rejection has a new record, rather than a new rejection."""
         return self.transition.before is self.transition.after

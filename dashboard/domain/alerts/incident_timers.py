@@ -1,4 +1,4 @@
-"""What time alone does to an incident: it fires, ends, is repeated, escalates or speaks."""
+"""What time alone does to an incident: it fires, goes quiet, is repeated or escalates."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ NO_DATA_PERIOD: Final = timedelta(minutes=1)
 """How often an incident without data is checked."""
 
 LONGEST_ABSENCE: Final = timedelta(minutes=1)
-"""If no worker was running for so long when an incident was to fire, nobody knows if it lasted."""
+"""If no worker was running for this long when an incident was due to fire, nobody knows whether it
+lasted."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentTimers:
-    """How long a rule lets things be; None for what time never does.
+    """The timers of a rule; None turns one off.
 
     `pending` is how long an incident lasts before anybody is notified of it.
     """
@@ -42,9 +43,9 @@ TIMERS: Final = IncidentTimers()
 
 
 class Upcoming(NamedTuple):
-    """What time will do to an incident, if nobody acknowledges it before.
+    """The next thing that a timer does to an incident, unless somebody acknowledges it first.
 
-    `is_capped`: it would be earlier, but the hourly cap of its recipients lets nothing go before.
+    `is_capped`: it would be sooner, but the hourly cap of the recipients delays it.
     """
 
     at: datetime
@@ -55,9 +56,9 @@ class Upcoming(NamedTuple):
 def timed(
     incident: Incident, timers: IncidentTimers, silent_until: datetime | None = None
 ) -> Incident:
-    """Set when time alone changes an incident next; of what is pending or unknown that stands.
+    """Set `next_at` to the next timer; a pending incident, or one without data, keeps its own.
 
-    While a silence fits it, it may go quiet, and nothing else happens before that ends.
+    While a silence applies, the incident may go quiet; no other timer runs until the silence ends.
     """
     if incident.state in {IncidentState.PENDING, IncidentState.NO_DATA}:
         return incident
@@ -69,7 +70,7 @@ def timed(
 
 
 def no_later_than(incident: Incident, now: datetime) -> Incident:
-    """Return an incident with nothing ahead: such a time is of a clock that was set back since."""
+    """Return an incident without times in the future, which remain when a clock was set back."""
     return replace(
         incident,
         opened_at=min(incident.opened_at, now),
@@ -81,7 +82,7 @@ def no_later_than(incident: Incident, now: datetime) -> Incident:
 
 
 def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
-    """Return what time did to an open incident by now, one thing at a time; None for nothing.
+    """Apply the first timer of an open incident that is due, one at a time; None if none is due.
 
     An incident that nobody acknowledged escalates before anybody is reminded.
     """
@@ -105,10 +106,10 @@ def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
 
 
 def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange | None:
-    """Note that nobody knows whether an incident lasts, since what it rests on is silent.
+    """Note that nobody knows whether an incident lasts, since what it rests on does not answer.
 
-    None if that is noted. Nobody is reminded of it, and it does not escalate. What is
-    acknowledged stays so.
+    None unless it is firing: an acknowledged incident stays so. Until data is back, nobody is
+    reminded of it, and it does not escalate.
     """
     if incident.state is not IncidentState.FIRING:
         return None
@@ -117,16 +118,16 @@ def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange 
 
 
 def regain_data(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
-    """Let an incident fire again of which it is known that it lasts."""
+    """Let an incident fire again once it is known that it lasts."""
     known = timed(replace(incident, state=IncidentState.FIRING), timers)
     return known, IncidentEvent(now, IncidentEventKind.JUDGED_AGAIN)
 
 
 def silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
-    """Return what time does to an incident that a silence fits; None for nothing.
+    """Return what happens to an incident while a silence applies; None for nothing.
 
-    A network in trouble is silenced, unless somebody acknowledged it: nobody is reminded then
-    anyhow. An incident of transactions may go quiet.
+    If subjects are in trouble, it is silenced, unless somebody acknowledged it: then nobody is
+    reminded anyway. An incident of transactions may go quiet.
     """
     if incident.troubled and incident.state in {IncidentState.FIRING, IncidentState.NO_DATA}:
         silent = replace(incident, state=IncidentState.SILENCED)
@@ -136,18 +137,18 @@ def silence(incident: Incident, timers: IncidentTimers, now: datetime) -> Incide
 
 
 def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
-    """Let an incident fire again that lasts longer than its silence: people are reminded of it."""
+    """Let an incident that outlasts its silence fire again; people are reminded of it."""
     return _reminded(replace(incident, state=IncidentState.FIRING), timers, now)
 
 
 def fire(
     incident: Incident, timers: IncidentTimers, now: datetime, silent: str = ""
 ) -> IncidentChange:
-    """Let a pending incident fire that has lasted; if that is not known it waits once more.
+    """Let a pending incident fire if it has lasted; if that is not known, it waits once more.
 
-    That is while what it rests on is `silent`, which says why, and if no worker was running when
-    it was to fire: the worker was away, or the clock was set. Set back, it shows that something is
-    to come which happened already.
+    It is not known while what it rests on is `silent` (the text says why), or if no worker was
+    running when the incident was due to fire, or if the clock was changed: an incident that opened
+    in the future shows that it was set back.
     """
     was_away = incident.next_at is not None and now - incident.next_at > LONGEST_ABSENCE
     if timers.pending and (silent or was_away or incident.opened_at > now):
@@ -159,7 +160,7 @@ def fire(
 
 
 def _quiet_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
-    """When an incident of transactions is over: not before it escalated, if it is to."""
+    """Return when an incident of transactions goes quiet; if it is to escalate, not before that."""
     if incident.troubled:
         return None
     escalation_at = incident.escalated_at or _escalation_at(incident, timers)
@@ -182,7 +183,7 @@ def _reminder_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
 
 
 def _known_since(incident: Incident, timers: IncidentTimers) -> datetime:
-    """When it fired, or when the first message about it went, if that came later."""
+    """Return when it fired, or when the first message about it was tried, if that was later."""
     fired_at = incident.opened_at + timers.pending
     return max(fired_at, incident.notified_at or fired_at)
 

@@ -1,4 +1,4 @@
-"""Matchers: comparisons by which people name changes, such as ``module=HUB`` or ``stage!=RPC``."""
+"""Matchers: comparisons by which people select changes, such as ``module=HUB``."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from dashboard.domain.tracking.remarks import LONGEST_LABEL, typed_tags
 from dashboard.errors import InputError
 
 INSTALLATION_NAME: Final = "installation"
-"""Stands for a network in matchers of what is about no network."""
+"""The network in matchers for changes that are about the installation itself."""
 
 _FORM: Final = re.compile(r"(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*)", re.DOTALL)
 _SECOND: Final = re.compile(r"\s(?P<matcher>\w{1,20} ?(?:=~|!~|!?=).*)", re.DOTALL)
-"""A matcher after a blank, which cannot be told from a value that goes on."""
+"""A matcher after a blank, which looks the same as a value that goes on."""
 
 _QUOTED: Final = re.compile(r'"(.*)"', re.DOTALL)
 _NEEDS_QUOTES: Final = re.compile(r'|".*"|~.*|\s.*|.*\s', re.DOTALL)
-"""Values that would be read as others: none, one in quotation marks, a pattern, one with blanks."""
+"""Values that would be misread without quotation marks: empty, quoted, a pattern, blanks at an end.
+"""
 
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 NetworkNames: TypeAlias = Mapping[NetworkId, str]
@@ -42,7 +43,7 @@ _SIGNS: Final = {
 
 
 class MatchedProperty(StrEnum):
-    """What a matcher compares: a property of a change, or of the rule that it fits."""
+    """The property that a matcher compares: of a change, or of the rule that takes it."""
 
     NETWORK = "network"
     RULE = "rule"
@@ -56,10 +57,8 @@ class MatchedProperty(StrEnum):
 
 
 ChangeLabels: TypeAlias = Mapping[MatchedProperty, str]
-"""The properties of a change; one that it does not have is missing, or empty.
-
-Several tags have blanks between them.
-"""
+"""The properties of a change; a property that the change lacks is missing, or empty. Several tags
+have blanks between them."""
 
 _NAMES: Final = frozenset(map(str, MatchedProperty))
 
@@ -76,7 +75,7 @@ _WORDS: Final[Mapping[MatchedProperty, Iterable[str]]] = {
     MatchedProperty.SEVERITY: Severity,
     MatchedProperty.CAUSE: [ReasonKind.MODULE_UNDEFINED],
 }
-"""The only values of some properties."""
+"""The allowed values of properties that have a fixed set."""
 
 _MAY_LACK: Final = {
     MatchedProperty.MODULE,
@@ -90,11 +89,11 @@ _MAY_LACK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One comparison; a network is written as its chain id. Upper and lower case are the same.
+    """One comparison, which ignores case; a network is written as its chain id.
 
-    An empty value is that of a change which does not have the property.
-    With `is_pattern` each * of the value stands for any text. Of several tags of a change one is
-    enough; a value of several is all of them and no other, as an incident is grouped by them.
+    An empty value matches a change that lacks the property. With `is_pattern` each * in the value
+    stands for any text. If a change has several tags, one that matches is enough; a value with
+    several tags matches exactly these, since incidents are grouped by all tags.
     """
 
     about: MatchedProperty
@@ -103,7 +102,7 @@ class Matcher:
     is_pattern: bool = False
 
     def holds(self, labels: ChangeLabels) -> bool:
-        """Whether a change fits; a property that it does not have differs from every value."""
+        """Whether a change matches; a property that it lacks differs from every value."""
         text = labels.get(self.about, "").casefold()
         is_one_tag = self.about is MatchedProperty.TAG and len(self.value.split()) == 1
         texts = text.split() if is_one_tag else [text]
@@ -120,9 +119,9 @@ class Matcher:
 
 
 def fits_pattern(pattern: str, text: str) -> bool:
-    """Whether a whole text fits a pattern in which each * stands for any text.
+    """Whether the whole text matches a pattern in which each * stands for any text.
 
-    A regular expression could take forever on a hostile text; this reads each of them once.
+    A regular expression could take forever on a hostile text; this takes linear time.
     """
     first, *others = pattern.split("*")
     if not others:
@@ -140,9 +139,9 @@ def fits_pattern(pattern: str, text: str) -> bool:
 
 
 def fits(matchers: Sequence[Matcher], labels: ChangeLabels) -> bool:
-    """Whether a change is among those that these matchers name; without any it is.
+    """Whether a change matches; without matchers it always does.
 
-    Those that compare one property for equality are alternatives; all others hold together.
+    Matchers with = or =~ on the same property are alternatives; all others must hold together.
     """
     wanted: dict[MatchedProperty, list[bool]] = {}
     for each in matchers:
@@ -153,7 +152,7 @@ def fits(matchers: Sequence[Matcher], labels: ChangeLabels) -> bool:
 
 
 def in_words(matcher: Matcher, networks: NetworkNames) -> str:
-    """Write a matcher as people type it, a network by its name."""
+    """Format a matcher as people type it, with the name of the network."""
     if matcher.about is not MatchedProperty.NETWORK:
         return str(matcher)
     network_id = NetworkId(int(matcher.value))
@@ -162,7 +161,7 @@ def in_words(matcher: Matcher, networks: NetworkNames) -> str:
 
 
 def split_matchers(text: str) -> list[str]:
-    """Split matchers at their commas; InputError where a comma seems to be missing."""
+    """Split matchers at their commas; InputError if a comma seems to be missing."""
     found = [each.strip() for each in text.split(",") if each.strip()]
     for each in found:
         match = _FORM.fullmatch(each)
@@ -176,9 +175,10 @@ def split_matchers(text: str) -> list[str]:
 
 
 def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
-    """Read a matcher as people type it; InputError names what is wrong with it.
+    """Parse a matcher as people type it; InputError says what is wrong with it.
 
-    What is in quotation marks is taken as it is; nothing in them is what a change does not have.
+    Text in quotation marks is taken literally; empty quotation marks match a change that lacks the
+    property.
     """
     match = _FORM.fullmatch(text.strip())
     name = "" if match is None else match["about"].lower()
@@ -207,7 +207,7 @@ def _tag(text: str) -> str:
 
 
 def _pattern(about: MatchedProperty, text: str) -> str:
-    """Return a pattern as it is compared; InputError if it is none, or names every value."""
+    """Return a pattern; InputError if it has no *, or would match every value."""
     if about not in _WITH_PATTERNS:
         raise InputError(f"{about} takes no pattern: write {about}= or {about}!=, and one value")
     if "*" not in text or not text.strip("* "):
@@ -219,7 +219,7 @@ def _pattern(about: MatchedProperty, text: str) -> str:
 
 
 def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
-    """Return the value as it is compared; InputError if there cannot be such a one."""
+    """Return the value in its canonical form; InputError if the property cannot have it."""
     if about in _WORDS:
         return _word(about, text)
     match about:
@@ -246,7 +246,7 @@ def _one_that(is_right: bool, text: str, what: str) -> str:  # noqa: FBT001 - re
 
 
 def _network_id(text: str, networks: NetworkNames) -> NetworkId:
-    """Return the id of a network named by title or chain id, also of one that is not configured."""
+    """Return the id of a network given by name or chain id, even if it is not configured."""
     if text.casefold() == INSTALLATION_NAME:
         return INSTALLATION
     for network_id, name in networks.items():
@@ -259,14 +259,14 @@ def _network_id(text: str, networks: NetworkNames) -> NetworkId:
 
 
 def labels_of(change: ObservedChange, rule: str = "", severity: str = "") -> ChangeLabels:
-    """Return what matchers compare of a change that fits a rule; empty if none is known."""
+    """Return the properties of a change and of the rule that takes it; empty if unknown."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
     of_rule = {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}
     return of_change | of_rule | {MatchedProperty.CAUSE: change.cause}
 
 
 def labels_of_group(group: Sequence[tuple[str, str]], rule: str, severity: str) -> ChangeLabels:
-    """Return what all changes of a group share; another property is missing."""
+    """Return the properties that all changes of a group share; others are missing."""
     of_group = {MatchedProperty(name): value for name, value in group if name in _NAMES}
     if MatchedProperty.MODULE in of_group:  # what lacks the module is a group of its own
         of_group.setdefault(MatchedProperty.CAUSE, "")

@@ -1,4 +1,4 @@
-"""Notifications: what a recipient is to get because of transitions, until it is delivered."""
+"""Notifications: what a recipient gets because of transitions, and its way to delivery."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.errors import InputError
 
 NO_DOMAIN: Final = "linewatch.invalid"
-"""The domain of Message-IDs if no sender lends its own; nobody can ever own it (RFC 2606)."""
+"""The domain of Message-IDs if no sender address provides one; nobody can ever own it (RFC 2606).
+"""
 
 FIRST_MEMBERS: Final = 20
-"""Members that the text of a message names."""
+"""How many members the text of a message names."""
 
 _FORM: Final = re.compile(
     r"(?:daily|weekly (?P<day>[a-z]{3})) (?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)", re.ASCII
 )
 _LONGEST: Final = 40
 _DAYS_BACK: Final = 15
-"""Within these a time of the week came even if the clocks skipped it once."""
+"""Within this many days a time of the week occurs even if the clocks skip it once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Who is notified: an address of the channel of that name."""
+    """Who is notified: an address, and the name of its channel."""
 
     channel: str
     address: str
 
 
 class NotificationState(StrEnum):
-    """Where a notification stands. DEAD: refused for good or deferred for too long; it is kept.
+    """The state of a notification. DEAD: refused for good or deferred for too long; it is kept.
 
-    HELD: pending in a backup that was restored, so it may have been sent; it waits for a person.
+    HELD: pending in a backup that was restored, so it may have been sent; a person decides.
     """
 
     PENDING = "pending"
@@ -53,8 +54,8 @@ class NotificationState(StrEnum):
 class NotificationKind(StrEnum):
     """Why a notification is made: something changed, nobody acted, somebody did, or it was time.
 
-    CLOSED: the rule of an incident that was notified reports it no more, as somebody decided.
-    SUMMARY: several of these reasons, of incidents that did not change since.
+    CLOSED: the rule was changed by a person and no longer reports an incident that people heard of.
+    SUMMARY: several of these reasons, for incidents that did not change since.
     """
 
     CHANGE = "change"
@@ -85,10 +86,10 @@ class Precedence(IntEnum):
 
 
 class Delay(StrEnum):
-    """Why a notification went later than it was due.
+    """Why a notification was sent later than it was due.
 
-    SERVER: nothing could be delivered to its recipient. CAP: they had got as many as an hour has.
-    WORKER: none was running, or it was busy.
+    SERVER: nothing could be delivered to its recipient. CAP: the recipient had reached the hourly
+    cap. WORKER: none was running, or it was busy.
     """
 
     SERVER = "server"
@@ -98,24 +99,25 @@ class Delay(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What one recipient is to get because of one transition, or of several that were grouped.
+    """What one recipient gets because of one transition, or of several that were grouped.
 
-    `transition`, `rejection` and `opening` are those of its first member; `opening` is the
-    transition with which the condition opened that this one changes or ends. Of the others only
-    the `member_count` is known here; `all_members` of `store/alerts/notifications.py` reads them.
-    `incident` is what they belong to, None if that is more than one.
+    `transition`, `rejection` and `opening` belong to its first member; `opening` is the transition
+    that opened the condition which this one changes or ends. The other members are only counted
+    here (`member_count`); `all_members` of `store/alerts/notifications.py` reads them. `incident`
+    is the incident of all members, None if there are several.
 
-    It groups members until a worker claims it first, at `closed_at`: from then on members,
+    It takes in members until a worker first claims it, at `closed_at`: after that, members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
-    the same. `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and
-    `thread` all those before it there, the first one first, with blanks between. It is
-    not claimed before `release_at`, so that followers can join.
+    the same. `in_reply_to` is the Message-ID that it answers, empty if it opens a thread; `thread`
+    holds all earlier ones of the thread, oldest first, with blanks between. It is not claimed
+    before `release_at`, so that followers can join.
 
-    Only one of kind CHANGE has members: else `transition` is the last of its incident.
+    Only notifications of kind CHANGE have members; for the others, `transition` is the last one of
+    their incident.
 
-    `held_for` says what held it back until `release_at`, such as ``quiet hours of the rule night``:
-    foreign text, empty if nothing did. `held_by` names that, and the `Delay` after it, with
-    blanks between.
+    `held_for` says what held it until `release_at`, such as ``quiet hours of the rule night``:
+    foreign text, empty if nothing did. `held_by` holds the keys of what held it, and its `Delay`,
+    with blanks between.
 
     `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
     `outcome` is the channel's last answer, or the error.
@@ -146,7 +148,7 @@ class Notification:
 
     @property
     def delay(self) -> Delay | None:
-        """Why it went later than it was due; None if it did not, or if nobody knows."""
+        """Why it was late; None if it was not, or if nobody knows."""
         return next((each for each in Delay if each in self.held_by.split()), None)
 
     @property
@@ -161,7 +163,7 @@ class Notification:
 
     @property
     def is_of_changes(self) -> bool:
-        """Whether something changed, which is its reason."""
+        """Whether it reports changes, rather than something about an incident."""
         return self.kind is NotificationKind.CHANGE
 
     @property
@@ -171,13 +173,13 @@ class Notification:
 
     @property
     def is_of_incidents(self) -> bool:
-        """Whether it is about several incidents themselves, no change of which is a member."""
+        """Whether it is about several incidents themselves, without members."""
         is_of_one = self.kind in {NotificationKind.CHANGE, NotificationKind.DIGEST}
         return not is_of_one and self.incident is None
 
     @property
     def dated(self) -> datetime:
-        """The date of its message: when its membership was fixed."""
+        """The date of its message: when its members were fixed."""
         return self.closed_at or self.created_at
 
 
@@ -200,7 +202,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class DigestTime:
-    """A time of every day, or of one day of every week, which counts from Monday as 0."""
+    """A time every day, or on one weekday, counted from Monday as 0."""
 
     hour: int
     minute: int
@@ -208,7 +210,7 @@ class DigestTime:
 
     @classmethod
     def parse(cls, text: str) -> DigestTime:
-        """Read ``daily 08:00`` or ``weekly mon 08:00``; InputError for another form."""
+        """Parse ``daily 08:00`` or ``weekly mon 08:00``; InputError for any other form."""
         match = _FORM.fullmatch(text.strip().lower()[:_LONGEST])
         day = None if match is None else match["day"]
         if match is None or not (day is None or day in DAYS):
@@ -227,7 +229,7 @@ class DigestTime:
         return self.weekday is not None
 
     def latest(self, now: datetime, zone: tzinfo) -> datetime:
-        """Return when it came last, in UTC; an hour that clocks skip comes after they are set."""
+        """Return when it was last due, in UTC; a time that the clocks skip is due right after."""
         today = now.astimezone(zone).date()
         days = (today - timedelta(days=back) for back in range(_DAYS_BACK))
         moments = (

@@ -1,4 +1,4 @@
-"""Routes: what one rule makes of a transition, and which rules cannot be judged now."""
+"""Routes: how one rule sends a transition, and which rules cannot be judged now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
 
 BY_QUIET_HOURS: Final = "quiet-hours"
-"""Stands for quiet hours among what holds a notification."""
+"""The key of quiet hours in `held_by`."""
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 _WORDS: Final = {
@@ -35,12 +35,12 @@ SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FE
 
 @dataclass(frozen=True, slots=True)
 class RuleRoute:
-    """One rule that fits a transition.
+    """One rule that takes a transition.
 
-    `group_wait` is how long followers are grouped, `timers` what time does to its incidents.
-    What `is_urgent` is neither capped nor held.
-    `withheld` says why nobody is notified; it is empty if people are. No notification is sent
-    before `held_until`; `held_for` says why, and `held_by` names what holds it, between blanks.
+    `group_wait` is how long followers are grouped; `timers` apply to its incidents. If `is_urgent`,
+    neither the cap nor quiet hours delay it. `withheld` says why nobody is notified; it is empty if
+    people are. No notification is sent before `held_until`; `held_for` says why, and `held_by`
+    holds the keys of what holds it, with blanks between.
     """
 
     rule: str
@@ -59,25 +59,25 @@ class RuleRoute:
 
     @property
     def rank(self) -> tuple[bool, bool, datetime, bool]:
-        """Order routes of one change by it: a recipient is reached by the one that is soonest.
+        """The sort key among routes of one change: a recipient is notified by the soonest.
 
-        Of those that a maintenance window holds as long as each other, that is the one without
-        quiet hours: these would hold it on if the window ends early.
+        If a maintenance window holds several routes equally long, the one without quiet hours comes
+        first: quiet hours could hold a notification further if the window ends early.
         """
         until = self.held_until or _AT_ONCE
         may_be_held_on = self.held_until is not None and self.active_hours is not None
         return bool(self.withheld), not self.is_urgent, until, may_be_held_on
 
     def hold_until(self, until: datetime, why: str, *by: str) -> RuleRoute:
-        """Return it held until a moment, by these beside what holds it already."""
+        """Return the route held until a moment, with these keys added to what holds it."""
         held_by = " ".join(filter(None, (self.held_by, *by)))
         return replace(self, held_until=until, held_for=why, held_by=held_by)
 
     def wait_for(self, transition: Transition, *, is_new: bool) -> timedelta:
-        """Return how long a notification that begins with a transition groups others.
+        """Return how long a notification that begins with a transition waits for others to group.
 
-        Not at all if it opens its incident, or says how things stand with a network. A new
-        version of a rejection is never urgent: the rejection itself was notified.
+        Zero if it opens its incident or is about a network. A new version of a rejection always
+        waits: people were already notified of the rejection itself.
         """
         is_of_transaction = transition.subject.kind is SubjectKind.TRANSACTION
         if is_of_transaction and (not is_new or transition.before is not None):
@@ -86,14 +86,14 @@ class RuleRoute:
 
 
 def window_key(silence_id: int | str) -> str:
-    """Return what stands for a maintenance window among what holds a notification."""
+    """Return the key of a maintenance window in `held_by`."""
     return f"window-{silence_id}"
 
 
 def route_for(
     recipient: Recipient, route: RuleRoute, directory: RecipientDirectory, now: datetime
 ) -> RuleRoute:
-    """Return a route as it is for one recipient: their quiet hours may hold it for longer."""
+    """Return the route for one recipient, whose quiet hours may hold it longer."""
     if route.is_urgent:
         return route
     at = route.held_until or now
@@ -103,7 +103,7 @@ def route_for(
 
 @dataclass(frozen=True, slots=True)
 class SourceOutage:
-    """What does not answer, and since when: an API, the fees of a network, or the worker.
+    """An API or a network's fees that give no answer, or a missing worker, and since when.
 
     `is_replaced`: a node answers in place of the source of fees.
     """
@@ -117,7 +117,7 @@ class SourceOutage:
         return f"{_WORDS[self.kind]} since {moment(self.since)}"
 
     def inhibits(self, kind: RuleKind) -> bool:
-        """Whether rules of a kind rest on it; without a worker none is judged."""
+        """Whether rules of a kind depend on it; without a worker no rule is judged."""
         if self.kind is SubjectKind.WORKER:
             return True
         is_known = self.is_replaced and kind is not RuleKind.DATA_STALE
@@ -127,9 +127,10 @@ class SourceOutage:
 def outage_behind(
     kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SourceOutage]
 ) -> SourceOutage | None:
-    """Return the outage because of which a rule of a kind cannot be judged for a network, if any.
+    """Return the outage because of which a kind of rule cannot be judged for a network, if any.
 
-    Without a network it is about all of them, of which others may answer.
+    If `network_id` is None, only outages of the whole installation count: other networks may
+    answer.
     """
     for each in sources:
         if each.network_id in {network_id, INSTALLATION} and each.inhibits(kind):
@@ -138,7 +139,7 @@ def outage_behind(
 
 
 def inhibited_rules(source: SourceOutage, rules: Iterable[Rule]) -> list[str]:
-    """Return the names of the rules that cannot be judged of its network while it is silent."""
+    """Return the names of the rules that cannot be judged for its network during the outage."""
     is_everywhere = source.network_id == INSTALLATION
     return [
         each.name
@@ -150,5 +151,5 @@ def inhibited_rules(source: SourceOutage, rules: Iterable[Rule]) -> list[str]:
 
 
 def inhibited_in_words(rules: Iterable[str]) -> str:
-    """Say which rules cannot be judged while something is silent."""
+    """Say which rules cannot be judged during an outage."""
     return f"While this lasts, these rules cannot be judged: {', '.join(rules)}."

@@ -1,4 +1,4 @@
-"""Rules: which changes people want to hear of, who gets them, how urgent they are and when."""
+"""Rules: which changes people want to hear of, how urgent they are, who gets them and when."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejectio
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
-"""How long the followers of a first notification are grouped, unless a rule says otherwise."""
+"""How long changes that follow a first notification are grouped, unless the rule sets another time.
+"""
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
 CAUSE: Final = "cause"
-"""Stands in a group before the kind of reason, where a module is not over its limit."""
+"""The name in a group for the kind of reason, if a module is named for another reason than its
+limit."""
 
 
 class Severity(StrEnum):
-    """How urgent what a rule reports is."""
+    """How urgent the reports of a rule are."""
 
     INFO = "info"
     WARNING = "warning"
@@ -37,15 +39,15 @@ class Severity(StrEnum):
 
 
 DEFAULT_SEVERITY: Final = Severity.WARNING
-"""How urgent what a rule reports is, unless the rule says otherwise."""
+"""The severity of a rule that sets none."""
 
 URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
-"""How urgent a severity is: the most urgent has the largest number."""
+"""The rank of each severity; the most urgent has the largest number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """A transition with what rules read: its rejection, and what people wrote at the hash.
+    """A transition with what rules compare: its rejection, and the transaction's label and tags.
 
     `label` is foreign text; `is_tracked`: somebody asked to watch the transaction.
     """
@@ -58,13 +60,13 @@ class ObservedChange:
 
     @property
     def reason(self) -> Reason | None:
-        """The reason of the rejection, without what a table of limits adds."""
+        """The reason of the rejection, without values from a table of limits."""
         record = None if self.rejection is None else self.rejection.record
         return None if record is None else parse_reason(record.reason_message)
 
     @property
     def cause(self) -> str:
-        """The kind of its reason if the limits file lacks the module; else empty."""
+        """The kind of its reason if the limits file lacks the module; otherwise empty."""
         reason = self.reason
         is_undefined = reason is not None and reason.kind is ReasonKind.MODULE_UNDEFINED
         return ReasonKind.MODULE_UNDEFINED if is_undefined else ""
@@ -76,7 +78,7 @@ class ObservedChange:
         return "" if reason is None else reason.module or ""
 
     def value_of(self, dimension: Dimension) -> str:
-        """Return what it is in one dimension; empty if that says nothing of it."""
+        """Return its value in one dimension; empty if it has none."""
         if dimension is Dimension.NETWORK:
             return str(self.transition.subject.network_id)
         grounds = self.transition.grounds
@@ -101,10 +103,10 @@ class ObservedChange:
 
 @dataclass(frozen=True, slots=True)
 class RuleScope:
-    """Which changes a rule takes; what is empty takes any.
+    """Which changes a rule takes; an empty field takes any.
 
-    Of tags one is enough. `takes_all_reports`: also of transactions that nobody tracks, which
-    nodes report to our own serve.
+    One matching tag is enough. `takes_all_reports`: the rule also takes rejections of transactions
+    that nobody tracks, which nodes report to our own serve.
     """
 
     networks: tuple[NetworkId, ...] = ()
@@ -137,14 +139,14 @@ ANYTHING: Final = RuleScope()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which changes people are notified of, under a name that they chose.
+    """Which changes people are notified of, and how.
 
-    No `recipients`: those of [mail]. An incident opens after `pending` and ends `keep_firing` after
-    its cause. Changes that are equal in all of `group_by` are one group, whose first notification
-    goes at once and whose followers are grouped for `group_wait`. An open incident that nobody
-    acknowledged is repeated every `remind_every`, and sent to `escalate_to` after
-    `escalate_after`. Outside of `active_hours` notifications are held. A critical rule that
-    `pierces` heeds neither quiet hours nor the cap. A rule with `until` ends by itself then.
+    If `recipients` is empty, those of [mail] apply. An incident opens after `pending` and ends
+    `keep_firing` after its cause. Changes that are equal in all of `group_by` are one group: its
+    first notification is sent at once, and its followers are grouped for `group_wait`. People are
+    reminded of an open incident that nobody acknowledged every `remind_every`, and it escalates to
+    `escalate_to` after `escalate_after`. Outside `active_hours` notifications are held. A critical
+    rule that `pierces` ignores quiet hours and the cap. At `until` the rule ends by itself.
     """
 
     name: str
@@ -166,23 +168,24 @@ class Rule:
     until: datetime | None = None
 
     def is_over(self, at: datetime) -> bool:
-        """Whether it ended by itself."""
+        """Whether its `until` has passed."""
         return self.until is not None and at >= self.until
 
     @property
     def incident_pending(self) -> timedelta:
-        """How long an incident lasts before anybody is notified: what is measured has lasted."""
+        """How long an incident waits before people are notified; zero if measuring waits."""
         return timedelta() if KINDS[self.kind].is_measured else self.pending
 
     @property
     def incident_keep_firing(self) -> timedelta:
-        """How long an incident goes on after its cause ended: not if what is measured did."""
+        """How long an incident outlasts its cause; zero if measuring waits."""
         return timedelta() if KINDS[self.kind].is_measured else self.keep_firing
 
     def group_of(self, change: ObservedChange) -> tuple[tuple[str, str], ...]:
-        """Return the group that a change belongs to: its value in each dimension of the rule.
+        """Return the group of a change: its value in each dimension of the rule.
 
-        A module that is unknown to the limits file is apart from the same one over its limit.
+        A module that the limits file does not know is grouped apart from the same module over its
+        limit.
         """
         group = tuple((each, change.value_of(each)) for each in self.group_by)
         if Dimension.MODULE in self.group_by and (cause := change.cause):
@@ -191,7 +194,7 @@ class Rule:
 
 
 def fits(rule: Rule, change: ObservedChange) -> bool:
-    """Whether a change concerns a rule: it is on, of this kind, and takes it."""
+    """Whether an enabled rule of the right kind takes a change."""
     return (
         rule.is_enabled
         and not rule.is_over(change.transition.at)
@@ -203,7 +206,7 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
 
 
 def takes_all_reports(rule: Rule, at: datetime) -> bool:
-    """Whether a rule asks for the rejection of each transaction that any node reports."""
+    """Whether a rule also wants the rejections of untracked transactions that nodes report."""
     is_of_each = rule.kind in {RuleKind.REJECTED, RuleKind.CHANGED}
     is_on = rule.is_enabled and not rule.is_over(at)
     return is_on and is_of_each and rule.scope.takes_all_reports

@@ -1,4 +1,4 @@
-"""The keys of a rule in files and in the store: how the value of each is read and written."""
+"""The keys of a rule in files and in the store: how each value is read and written."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from dashboard.domain.tracking.remarks import LONGEST_LABEL, tags_in
 from dashboard.errors import InputError
 
 MAIL: Final = "mail"
-"""The channel of a recipient that names none."""
+"""The channel of a recipient that is written without one."""
 
 _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
 _ADDRESS: Final = re.compile(r"[^\s<>,;:@\"]{1,200}@[^\s<>,;:@\"]{1,200}")
 _OF_CHANNEL: Final = re.compile(r"([a-z][a-z0-9-]{0,39})(?::(\S{1,300}))?", re.ASCII)
-"""A channel is its own recipient, unless somebody is meant there."""
+"""A channel, which is its own recipient if no address follows."""
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 SHORTEST_REMINDER: Final = timedelta(minutes=1)
-"""Each reminder is stored in the story of its incident."""
+"""Reminders cannot be more frequent: each one is stored in the story of its incident."""
 
 LISTS: Final = frozenset(
     {"networks", "modules", "stages", "senders", "labels", "tags"}
@@ -156,7 +156,8 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "until": moment,
     **{each.key: each.read for kind in KINDS.values() for each in kind.figures},
 }
-"""Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
+"""How each key is read without knowing the names of networks or time zones; InputError says what is
+wrong."""
 
 
 def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - a plain value
@@ -194,11 +195,11 @@ WRITERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "pierces": ("pierces", _as_it_is),
     "until": ("until", write_moment),
 }
-"""Each key with the field that it says, and how that is written."""
+"""The field of each key, and how it is written."""
 
 
 def check_figures(kind: RuleKind, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield what lacks or does not belong to a rule of this kind, as key and remark."""
+    """Yield, as key and remark, which figures are missing or belong to another kind of rule."""
     figures = KINDS[kind].figures
     mine = {each.key for each in figures}
     for owner, other in KINDS.items():
@@ -214,6 +215,6 @@ def check_figures(kind: RuleKind, table: Mapping[str, object]) -> Iterator[tuple
 
 
 def measure_of(kind: RuleKind, values: Mapping[str, Any]) -> Measure | None:
-    """Return what a rule of a kind measures, from the values of its keys."""
+    """Return the measure of a rule of a kind, from the values of its keys."""
     measure = KINDS[kind].measure
     return None if measure is None else measure(values)

@@ -23,7 +23,7 @@ _NIGHT_ENDS: Final = 6
 
 
 class Excess(NamedTuple):
-    """A time in which something was in trouble without a break, and was not any more at its end."""
+    """A time in which something was in trouble without a break, until it recovered."""
 
     begins: datetime
     ends: datetime
@@ -42,8 +42,8 @@ class FeeSpread(NamedTuple):
 class Firing:
     """One incident that a rule would have opened.
 
-    `ends` is None if it lasts. `group` is what its changes have in common, network aside: pairs
-    of a dimension and a value, which is foreign text. `changes` counts what it would report.
+    `ends` is None if it lasts. `group` is what its changes share besides the network: pairs of a
+    dimension and a value, which is foreign text. `changes` counts the changes it would report.
     """
 
     at: datetime
@@ -57,8 +57,8 @@ class Firing:
 class RulePreview:
     """The incidents that a rule would have opened within a time, oldest first.
 
-    `is_cut`: more had to be read than one preview may, so that only the latest part of the time
-    is known.
+    `is_cut`: there was more than one preview may read, so only the latest part of the time is
+    known.
     """
 
     rule: Rule
@@ -68,7 +68,7 @@ class RulePreview:
     is_cut: bool = False
 
     def __post_init__(self) -> None:
-        """Let what ends later than the previewed time last."""
+        """Treat a firing that ends after the previewed time as still open."""
         shown = tuple(
             each if each.ends is None or each.ends <= self.until else replace(each, ends=None)
             for each in self.firings
@@ -76,7 +76,7 @@ class RulePreview:
         object.__setattr__(self, "firings", shown)
 
     def at_night(self, zone: tzinfo) -> int:
-        """Count those that open between 22:00 and 06:00 of a zone."""
+        """Count the firings that open between 22:00 and 06:00 in a zone."""
         hours = [each.at.astimezone(zone).hour for each in self.firings]
         return sum(hour >= _NIGHT_BEGINS or hour < _NIGHT_ENDS for hour in hours)
 
@@ -101,9 +101,9 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
 
 
 def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list[Firing]:
-    """Return the openings of conditions that a rule takes, each until its end; oldest first.
+    """Return each time that a condition would have fired, until its end; oldest first.
 
-    What ended within the rule's pending period never fired.
+    A condition that ended within the rule's pending period never fired.
     """
     lasting: dict[Subject, Firing] = {}
     found: list[Firing] = []
@@ -125,7 +125,7 @@ def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list
 
 
 def fired_spells(rule: Rule, spells: Iterable[Excess]) -> Iterator[Excess]:
-    """Yield when a rule would have fired, with its hold periods."""
+    """Yield the times in which a rule would have fired, with its hold periods applied."""
     fired: Excess | None = None
     for spell in spells:
         if fired is not None and spell.begins - fired.ends <= rule.keep_firing:
@@ -141,7 +141,7 @@ def fired_spells(rule: Rule, spells: Iterable[Excess]) -> Iterator[Excess]:
 
 
 def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[Excess]:
-    """Yield when more than so many arrivals, oldest first, lay within the window."""
+    """Yield the times in which more arrivals than allowed lay within the window; oldest first."""
     within: deque[datetime] = deque()
     begun: datetime | None = None
     for at, together in groupby(arrivals):
@@ -159,14 +159,14 @@ def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[
 
 
 def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
-    """Return when as many as are allowed are left, if no more arrive."""
+    """Return when the count is back at the allowed number if nothing more arrives."""
     return within[len(within) - measure.more_than - 1] + measure.window
 
 
 def judged_steps(
     steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure
 ) -> Iterator[JudgedValue]:
-    """Yield whether short steps were beyond a limit, of whose fees no single ones are kept.
+    """Judge short steps of which only the lowest and the highest fee are kept.
 
     With a pending period a step counts if all of its fees are beyond; without one, any will do.
     """
@@ -179,7 +179,7 @@ def judged_steps(
 def fired_of_fees(
     rule: Rule, network_id: NetworkId, values: Iterable[JudgedValue], silence: timedelta
 ) -> list[Firing]:
-    """Return when a fee rule would have fired, by the very spells that it reports."""
+    """Return when a fee rule would have fired, computed like the spells that it reports."""
     holds = HoldPeriods(rule.pending, rule.keep_firing)
     return [
         Firing(each.begins_at + rule.pending, each.ends_at, network_id)

@@ -1,4 +1,4 @@
-"""A rule as a table of plain values, and how tables change the rules in force."""
+"""A rule as a table of plain values, and edits that change the rules in force."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError, NotFound
 
 RuleTable: TypeAlias = dict[str, Any]
-"""Text, whole numbers, true or false, and lists of these, by key."""
+"""A rule by key: text, whole numbers, booleans, and lists of these."""
 
 KEYS: Final = (*READERS, "networks", "time_zone")
 """Every key that a rule may have."""
@@ -33,11 +33,11 @@ _ELSEWHERE: Final = "has no effect here: remove it; [alerts] says how long troub
 _NAMES: Final = "write small letters, digits, - and _, at most 64, such as night-shift"
 Rules: TypeAlias = tuple[Rule, ...]
 RuleEdit: TypeAlias = Callable[[Rules], Rules]
-"""Turns the rules in force into those that are wanted; InputError if that cannot be."""
+"""Turns the rules in force into the wanted ones; InputError if that is not possible."""
 
 
 class RuleRemark(NamedTuple):
-    """What is wrong with a rule: the key, empty for the whole rule, and what to say after it."""
+    """What is wrong with a rule: the key, empty for the whole rule, and the remark about it."""
 
     key: str
     remark: str
@@ -49,9 +49,9 @@ def _any_zone(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RuleNames:
-    """What names in a rule stand for: networks by their names, time zones and channels.
+    """What names in a rule refer to: networks by name, time zones and channels.
 
-    Without `channels` any may be named.
+    If `channels` is None, any channel is accepted.
     """
 
     networks: Mapping[str, NetworkId] = field(default_factory=dict)
@@ -60,11 +60,11 @@ class RuleNames:
 
 
 ANY_NAMES: Final = RuleNames()
-"""For rules that were checked before: networks by number, time zones as they are."""
+"""For rules that were checked before: networks by number, and any time zone."""
 
 
 def read_rule(name: str, table: object, names: RuleNames = ANY_NAMES) -> Rule | list[RuleRemark]:
-    """Return the rule that a table says, or everything that is wrong with it."""
+    """Return the rule that a table defines, or everything that is wrong with it."""
     remarks = [] if _NAME.fullmatch(name) else [RuleRemark("", _wrong_name(name))]
     if not isinstance(table, dict):
         return [*remarks, RuleRemark("", f"is {shorten(str(table))}: write a table of settings")]
@@ -116,7 +116,7 @@ def _read(key: str, written: object, names: RuleNames) -> object:
 
 
 def _check_channels(recipients: Iterable[Recipient], names: RuleNames) -> None:
-    """Raise InputError for a recipient whose channel is not there."""
+    """Raise InputError for a recipient whose channel does not exist."""
     for each in recipients:
         if names.channels is not None and each.channel not in {MAIL, *names.channels}:
             known = ", ".join(names.channels) or "none"
@@ -148,7 +148,7 @@ def _zone(name: str, names: RuleNames) -> str:
 
 
 def _check_together(table: Mapping[str, object], values: RuleTable) -> Iterator[RuleRemark]:
-    """Yield what each key may say by itself, and not beside the others."""
+    """Yield remarks about keys that are right by themselves but do not go together."""
     kind = values.get("kind")
     if isinstance(kind, RuleKind):
         yield from _check_scope(kind, table)
@@ -200,14 +200,14 @@ def _values(rule: Rule) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """A rule that is added, changed or removed: its table before and after, None for none."""
+    """A rule that is added, changed or removed: its table before and after, None if missing."""
 
     name: str
     before: RuleTable | None
     after: RuleTable | None
 
     def lines(self) -> Iterator[tuple[str, object, object]]:
-        """Yield each key that differs with its value before and after, None for none."""
+        """Yield each key that differs, with its value before and after; None if it is not set."""
         before, after = self.before or {}, self.after or {}
         for key in {**before, **after}:
             if before.get(key) != after.get(key):
@@ -230,10 +230,10 @@ def differences(before: Rules, after: Rules) -> list[RuleDifference]:
 
 
 def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
-    """Say why an open incident is no longer reported by its rule, given as it was before and is.
+    """Say why a rule, now changed from `before`, no longer reports an open incident.
 
-    Empty if it still is: the rule is on and of the same kind, and takes what all changes of
-    the incident share.
+    Empty if it still does: the rule is enabled, has the same kind and grouping, and takes what all
+    changes of the incident share.
     """
     if rule is None:
         return "its rule was removed"
@@ -262,7 +262,7 @@ def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
 
 
 def replaced_by(given: Sequence[Rule]) -> RuleEdit:
-    """Let the given rules be all there are."""
+    """Replace all rules by the given ones."""
 
     def edit(_: Rules) -> Rules:
         return _some(tuple(given))
@@ -271,7 +271,7 @@ def replaced_by(given: Sequence[Rule]) -> RuleEdit:
 
 
 def merged_with(given: Sequence[Rule]) -> RuleEdit:
-    """Let the given rules take the place of those of their names; others stay as they are."""
+    """Replace the rules that have the same names as the given ones, and add the others."""
 
     def edit(held: Rules) -> Rules:
         new = {each.name: each for each in given}
@@ -311,7 +311,7 @@ def turned(name: str, *, is_enabled: bool) -> RuleEdit:
 
 
 def removed(names: Sequence[str]) -> RuleEdit:
-    """Remove rules; InputError if there is none of a name, or none would be left."""
+    """Remove rules; InputError if a name does not exist, or if no rule would be left."""
 
     def edit(held: Rules) -> Rules:
         for name in names:
@@ -322,7 +322,7 @@ def removed(names: Sequence[str]) -> RuleEdit:
 
 
 def found_rule(held: Rules, name: str) -> Rule:
-    """Return the rule of a name; InputError names the nearest if there is none."""
+    """Return the rule with this name; NotFound suggests the nearest name."""
     for each in held:
         if each.name == name:
             return each
@@ -333,7 +333,7 @@ def found_rule(held: Rules, name: str) -> Rule:
 
 
 def _some(rules: Rules) -> Rules:
-    """Refuse to hold no rule at all, which stands for the default ones."""
+    """Refuse an empty list of rules, which would stand for the default rules."""
     if not rules:
         raise InputError(
             "no rule would be left, and without any the default ones are in force: turn off what "

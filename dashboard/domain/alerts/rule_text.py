@@ -1,4 +1,4 @@
-"""Rules and incidents in words, alike on pages, in messages and in commands."""
+"""Rules and incidents in words, the same on pages, in messages and in commands."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _COMMON: Final = (
     (Dimension.LABEL, "labelled"),
     (Dimension.TAG, "tagged"),
 )
-"""What changes have in common beside module and stage, in the order in which it is said."""
+"""Dimensions that a title names after module and stage, in this order."""
 
 _STAGES: Final = {RejectionStage.SEQUENCER.value: "sequencer"}
 
 
 def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
-    """Say a rule as one sentence; texts of people stay foreign text."""
+    """Describe a rule in one sentence, which may hold foreign text."""
     scope = "; ".join(_scope(rule, network_name))
     when = KINDS[rule.kind].when if rule.measure is None else rule.measure.when()
     parts = [
@@ -56,12 +56,12 @@ def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
 
 
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
-    """Say which changes a rule takes; texts of people stay foreign text."""
+    """Say which changes a rule takes; the text may hold foreign text."""
     return "; ".join(_scope(rule, network_name)) or "all"
 
 
 def differences_in_words(difference: RuleDifference) -> list[str]:
-    """Say what is added, changed or removed, a line for each key; texts stay foreign text."""
+    """Say what is added, changed or removed, one line a key; the lines may hold foreign text."""
     name = difference.name
     if difference.after is None:
         return [f"- {name} is removed"]
@@ -76,14 +76,14 @@ def differences_in_words(difference: RuleDifference) -> list[str]:
 
 
 def written(value: object) -> str:
-    """Write the value of a key of a rule on one line; a key that is not there says default."""
+    """Format the value of a key on one line; a key that is not set is "default"."""
     if value is None:
         return "default"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
-    """Say how often a rule would have fired, and how often of that at night in a zone."""
+    """Say how often a rule would have fired, and how many times of these at night in a zone."""
     many, nights = len(preview.firings), preview.at_night(zone)
     fired = {0: "would not have fired", 1: "would have fired once"}.get(
         many, f"would have fired {many:,} times"
@@ -97,7 +97,7 @@ def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
 
 
 def group_in_words(firing: Firing) -> str:
-    """Say what the changes of an incident have in common, beside their network."""
+    """Say what the changes of an incident have in common besides their network."""
     return ", ".join(
         module_trouble(ReasonKind(value)) if name == CAUSE else f"{name} {value}"
         for name, value in firing.group
@@ -123,7 +123,7 @@ def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str
 
 
 def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
-    """Name recipients; none are the default ones."""
+    """List recipients, or say that the default ones apply."""
     return ", ".join(write_recipients(recipients)) or "the default recipients"
 
 

@@ -1,4 +1,4 @@
-"""Signed links in messages: who may do what to which incident, until when, proven by a key."""
+"""Signed links in messages: what their recipient may do to which incident, and until when."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ACTION_VALID_FOR: Final = timedelta(days=7)
 """How long after its notification an incident can be acknowledged or silenced by link."""
 
 UNSUBSCRIBE_VALID_FOR: Final = timedelta(days=366)
-"""Mail programs offer to unsubscribe for as long as they keep a message."""
+"""Long, because mail programs offer to unsubscribe for as long as they keep a message."""
 
 _CONTEXT: Final = b"linewatch link 1:"
-"""Keeps a signature of ours from meaning anything where the key signs something else."""
+"""Separates our signatures from others that are made with the same key."""
 
 _TOKEN: Final = re.compile(r"(?P<claims>[\w-]{1,4000})\.(?P<proof>[\w-]{43})", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,7 +49,7 @@ class LinkFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """What is signed. `incident_id` is None if the link is about the recipient alone."""
+    """The content of a link; `incident_id` is None if it is about the recipient alone."""
 
     purpose: LinkPurpose
     recipient: Recipient
@@ -58,9 +58,9 @@ class SignedLink:
 
 
 def sign(link: SignedLink, key: bytes) -> str:
-    """Write a link as text for an address; the same link and key give the same text.
+    """Sign a link and encode it for a URL; the same link and key give the same text.
 
-    The moment at which it expires is kept to the second, rounded down.
+    Its expiry is rounded down to the second.
     """
     claims = [
         link.purpose.value,
@@ -74,7 +74,7 @@ def sign(link: SignedLink, key: bytes) -> str:
 
 
 def read_link(text: str, key: bytes, now: datetime) -> SignedLink | LinkFault:
-    """Return what was signed with this key, or why the link cannot be used."""
+    """Return the link that was signed with this key, or why it cannot be used."""
     match = _TOKEN.fullmatch(text)
     if match is None or not hmac.compare_digest(_proof(match["claims"], key), match["proof"]):
         return LinkFault.FORGED

@@ -1,4 +1,4 @@
-"""Silences and maintenance windows: of which changes nobody is notified for a time, and why."""
+"""Silences and maintenance windows: which changes nobody is notified of for a time, and why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_REASON: Final = 300
 """Characters of the reason that a person gives."""
 
 SILENCED: Final = "silenced until"
-"""Begins the reason why nobody was notified of a change that a silence fitted."""
+"""How the reason begins for which a silence withheld a notification."""
 
 MOST_MATCHERS: Final = 20
 _MORNING: Final = time(7)
@@ -33,7 +33,7 @@ class SilenceKind(StrEnum):
 
 
 class SilenceState(StrEnum):
-    """Whether one is still to come, lasts, or is over; between its weekly hours it is to come."""
+    """Whether it is planned, active or over; between its weekly hours it counts as planned."""
 
     PLANNED = "planned"
     ACTIVE = "active"
@@ -44,8 +44,8 @@ class SilenceState(StrEnum):
 class SilenceRequest:
     """What a person asks for: which changes, from when to when, and why.
 
-    `request_id` is chosen by the caller, so that the same request is stored once. With `weekly` it
-    lasts only in these hours of every week, from its start until its end.
+    `request_id` is chosen by the caller, so that the same request is stored once. With `weekly`, it
+    applies only during these hours of every week, between its start and its end.
     """
 
     request_id: UUID
@@ -61,7 +61,7 @@ class SilenceRequest:
 class Silence:
     """A stored silence or maintenance window; `author` and the reason are foreign text.
 
-    `ended_at` is when a person ended it before its time, `ended_by` who did.
+    `ended_at` and `ended_by` say when and by whom it was ended early.
     """
 
     silence_id: int
@@ -87,7 +87,7 @@ class Silence:
         return self.ended_at is not None and self.ended_at <= self.request.starts_at
 
     def state(self, at: datetime) -> SilenceState:
-        """Return whether it is to come, lasts or is over; the start is included, the end is not."""
+        """Return its state at a moment; the start is included, the end is not."""
         if at >= self.over_at:
             return SilenceState.EXPIRED
         is_on = self.request.weekly is None or self.request.weekly.are_on(at)
@@ -96,9 +96,9 @@ class Silence:
         )
 
     def occurrence(self, at: datetime) -> Silence | None:
-        """Return the part of it that lasts at a moment, else the next one, as a silence of its own.
+        """Return the weekly occurrence that lasts at a moment, or else the next, as a silence.
 
-        Without weekly hours that is all of it. None if nothing of it follows.
+        Without weekly hours that is the whole silence. None if no occurrence follows.
         """
         if at >= self.over_at:
             return None
@@ -113,16 +113,17 @@ class Silence:
 
 
 def next_morning(now: datetime, zone: tzinfo) -> datetime:
-    """Return when it is 07:00 in a time zone next, in UTC: a night's silence ends then."""
+    """Return the next 07:00 in a time zone, in UTC, when a night's silence ends."""
     here = now.astimezone(zone)
     day = here.date() + timedelta(days=1 if here.time() >= _MORNING else 0)
     return datetime.combine(day, _MORNING, zone).astimezone(UTC)
 
 
 def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime) -> Silence | None:
-    """Return the silence because of which nobody is notified of a change; None without one.
+    """Return the silence that applies to a change; None if there is none.
 
-    Of several that fit, it is the one that lasts longest; of weekly hours only those of now.
+    If several apply, it is the one that lasts longest; of weekly silences only the current hours
+    count.
     """
     fitting = _lasting(silences, SilenceKind.SILENCE, labels, at)
     return max(fitting, key=lambda each: each.over_at, default=None)
@@ -131,7 +132,7 @@ def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime)
 def silenced_all_by(
     silences: Sequence[Silence], each_labels: Iterable[ChangeLabels], at: datetime
 ) -> Silence | None:
-    """Return the silence of some changes that ends first; None unless each of them is silenced."""
+    """Return the silence that ends first, if each of these changes is silenced; otherwise None."""
     first: Silence | None = None
     for labels in each_labels:
         found = silenced_by(silences, labels, at)
@@ -142,9 +143,9 @@ def silenced_all_by(
 
 
 def held_by(silences: Sequence[Silence], labels: ChangeLabels, at: datetime) -> list[Silence]:
-    """Return the maintenance windows at whose end people are notified; none if nothing holds it.
+    """Return the maintenance windows that hold a change; the last one's end releases it.
 
-    Windows that overlap or follow each other without a gap hold until the last of them ends.
+    A window that overlaps another, or follows it without a gap, holds the change further.
     """
     windows: list[Silence] = []
     while True:
@@ -158,7 +159,7 @@ def held_by(silences: Sequence[Silence], labels: ChangeLabels, at: datetime) -> 
 def _lasting(
     silences: Iterable[Silence], kind: SilenceKind, labels: ChangeLabels, at: datetime
 ) -> list[Silence]:
-    """Return those of a kind that fit and last at a moment, of each its occurrence."""
+    """Return the current occurrences of the silences of a kind that match."""
     fitting = (
         each for each in silences if each.kind is kind and fits(each.request.matchers, labels)
     )
@@ -167,9 +168,9 @@ def _lasting(
 
 
 def check_request(request: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
-    """Raise InputError, naming the remedy, for what a person cannot have meant.
+    """Raise InputError, with the remedy, for a request that a person cannot have meant.
 
-    `covers_all`: the person said that everything is meant.
+    `covers_all`: the person confirmed that everything is meant.
     """
     what = request.kind.value
     if request.ends_at <= request.starts_at:

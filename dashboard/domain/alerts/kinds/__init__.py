@@ -1,1 +1,1 @@
-"""Kinds of rules: a module each says what it measures, its keys, its grounds and its words."""
+"""Kinds of rules: each module says what its kind measures, its keys, its grounds and its words."""

@@ -18,7 +18,7 @@ _MEASURES: Final = {
         "{}, the 90th percentile of the last day",
     ),
 }
-"""The fee that decides, then its threshold, in short and in a sentence."""
+"""The fee that decides, then its threshold, first in short and then as part of a sentence."""
 
 _MEANINGS: Final = {
     Signal.BASE_FEE: "Busy means that the base fee is higher than nine in ten recent ones.",
@@ -35,7 +35,7 @@ _WAIT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FeeGrounds(Grounds):
-    """A fee beside what is usual.
+    """A fee and the threshold that it is compared with.
 
     BASE_FEE: `estimatedBaseFee` and `busyThreshold` of one network. PRIORITY_FEE: the medium
     suggested priority fee and the 90th percentile of its own stored window.
@@ -47,7 +47,7 @@ class FeeGrounds(Grounds):
 
     @property
     def is_busy(self) -> bool:
-        """Strictly above: a fee that never moves equals its own threshold for ever."""
+        """Whether the fee is strictly above: one that never moves equals its own threshold."""
         return self.fee > self.threshold
 
 

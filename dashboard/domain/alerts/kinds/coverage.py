@@ -1,4 +1,4 @@
-"""Rules of kinds coverage-gap and worker-silent: nobody watched a network, or nobody anything."""
+"""Rules of kinds coverage-gap and worker-silent: a network was not watched, or no worker ran."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dashboard.domain.alerts.rule import Rule
 
 REPORTED_AFTER_END: Final = timedelta(minutes=5)
-"""How long after its end a gap is still reported: only then may somebody know of it."""
+"""How long after its end a gap is still reported: without a worker, it becomes known only then."""
 
 _AFTER_WORKER: Final = (
     "What nodes reported meanwhile is stored, and hashes are asked about again.",
@@ -42,7 +42,7 @@ _CAUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GapGrounds(Grounds):
-    """A time in which a network was not watched, or no worker was running; open without an end.
+    """A time in which a network was not watched, or no worker was running; it may be open.
 
     `reason` is the failure in words, safe to show; empty if no worker asked.
     """
@@ -56,9 +56,9 @@ class GapGrounds(Grounds):
 def read_gaps(
     rule: Rule, gaps: Sequence[Gap], networks: Iterable[NetworkId], now: datetime
 ) -> Readings:
-    """Return of each network whether it is not watched, or was not until a moment ago.
+    """Return for each network whether it is not watched, or was not until a moment ago.
 
-    A gap while no worker was running is known only afterwards, so it is reported for a while.
+    A gap without a worker becomes known only afterwards, so it is reported for a while.
     """
     return {
         Subject.of_rule(SubjectKind.COVERAGE, rule.name, network_id=network_id): _read_gap(
@@ -69,16 +69,16 @@ def read_gaps(
 
 
 def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
-    """Return whether no worker was running until a moment ago; one that is there judges it."""
+    """Return whether no worker was running until a moment ago, as the one running now sees it."""
     unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
     subject = Subject.of_rule(SubjectKind.WORKER, rule.name)
     return {subject: _read_gap(rule, unwatched, now)}
 
 
 def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
-    """Read the longest gap that lasts; else one that ended within `REPORTED_AFTER_END`.
+    """Read the longest open gap, or else one that ended within `REPORTED_AFTER_END`.
 
-    Gaps count that are long enough.
+    Gaps shorter than the rule's `pending` do not count.
     """
     long = [each for each in gaps if each.length(now) >= rule.pending]
     lasting = [each for each in long if each.ends_at is None]
@@ -124,7 +124,7 @@ def _describe(
 
 
 def _describe_past_gap(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
-    """Say it with its end, which was not known when it was reported."""
+    """Describe a gap with its end, which was not known when the gap was reported."""
     ends_at = None if change.end is None else change.end.began_at
     return _describe_gap(change, replace(grounds, ends_at=ends_at))
 

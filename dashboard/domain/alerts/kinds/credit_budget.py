@@ -29,7 +29,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
 USUAL_SHARE: Final = 80
-"""Percent of a budget that a rule reports unless it says another share."""
+"""Percent of a budget at which a rule reports, unless it sets another share."""
 
 _LARGEST_BUDGET: Final = 10**15
 _ALL: Final = 100
@@ -40,20 +40,20 @@ _SAVE_CREDITS: Final = (
 
 
 class BudgetPeriod(StrEnum):
-    """For how long a budget of credits is meant."""
+    """The period that a budget of credits is for."""
 
     DAY = "day"
     MONTH = "month"
 
     def begin(self, now: datetime) -> datetime:
-        """Return when the day or the month of a moment began, in UTC."""
+        """Return when the current day or month began, in UTC."""
         day = now.replace(hour=0, minute=0, second=0, microsecond=0)
         return day if self is BudgetPeriod.DAY else day.replace(day=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CreditMeasure(Measure):
-    """A share, in percent, of a budget of credits for a day or a month of UTC."""
+    """A share, in percent, of a budget of credits for a day or a month in UTC."""
 
     budget: int
     per: BudgetPeriod
@@ -68,7 +68,7 @@ class CreditMeasure(Measure):
 
 @dataclass(frozen=True, slots=True)
 class CreditGrounds(Grounds):
-    """Credits spent in this day or month, beside what a rule allows for it."""
+    """Credits spent in this day or month, and the budget of the rule."""
 
     spent: int
     budget: int
@@ -76,7 +76,7 @@ class CreditGrounds(Grounds):
 
 
 def read_credits(rule: str, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
-    """Return whether as much of the budget is spent as the rule reports."""
+    """Return whether the share of the budget that the rule reports is spent."""
     subject = Subject.of_rule(SubjectKind.CREDITS, rule)
     grounds = CreditGrounds(spent, measure.budget, measure.per.value)
     is_trouble = spent * 100 >= measure.budget * measure.percent

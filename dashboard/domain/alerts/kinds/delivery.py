@@ -1,4 +1,4 @@
-"""Rules of kind delivery-failing: a channel takes nothing, or mails to an address come back."""
+"""Rules of kind delivery-failing: a channel accepts nothing, or mails to an address bounce."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AFTER_BOUNCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DeliveryGrounds(Grounds):
-    """How many notifications a channel does not take, since when, and its last answer (foreign)."""
+    """Notifications that a channel does not accept, the oldest, and the last answer (foreign)."""
 
     pending: int
     oldest: datetime
@@ -40,7 +40,7 @@ class DeliveryGrounds(Grounds):
 
 @dataclass(frozen=True, slots=True)
 class BounceGrounds(Grounds):
-    """When a mail to an address came back, the answer of its server (foreign), and what follows.
+    """When a mail to an address bounced, and the answer of its server (foreign).
 
     `is_off`: nothing is sent to the address any more.
     """
@@ -51,7 +51,7 @@ class BounceGrounds(Grounds):
 
 
 def read_deliveries(rule: str, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
-    """Return of each channel that it fails, with what it does not take."""
+    """Return a reading for each failing channel."""
     return {
         Subject.of_rule(SubjectKind.DELIVERY, rule, channel): Reading(
             is_trouble=True, at=now, grounds=grounds
@@ -61,7 +61,7 @@ def read_deliveries(rule: str, failing: Mapping[str, DeliveryGrounds], now: date
 
 
 def read_bounces(rule: str, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
-    """Return of each mail address that mails to it come back, since the first one did."""
+    """Return a reading for each mail address that bounces, in trouble since the first bounce."""
     return {
         Subject.of_rule(SubjectKind.ADDRESS, rule, address): Reading(
             is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds
@@ -71,7 +71,7 @@ def read_bounces(rule: str, bounced: Mapping[str, BounceGrounds], now: datetime)
 
 
 def describe_own_failure(change: DescribedChange, grounds: DeliveryGrounds) -> IncidentText:
-    """Say in a message over a channel that this channel took nothing: it took the message."""
+    """Describe the failure of a channel in a message over that channel, which works again."""
     channel, many = change.what, counted(grounds.pending, "notification")
     return replace(
         _describe_delivery(change, grounds),

@@ -22,7 +22,7 @@ _MAKE_ROOM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SpaceGrounds(Grounds):
-    """Bytes that are free on the disk of the store, beside how many there should be at least."""
+    """Free bytes on the disk of the store, and the least number that is enough."""
 
     free: int
     least: int

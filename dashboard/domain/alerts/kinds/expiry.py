@@ -1,4 +1,4 @@
-"""Rules of kind expiry: a key or a certificate ends soon."""
+"""Rules of kind expiry: a key or a certificate expires soon."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BEFORE_END: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ExpiryMeasure(Measure):
-    """Less than so long until something ends."""
+    """How long before its end a key or a certificate is reported."""
 
     within: timedelta
 
@@ -50,7 +50,7 @@ class ExpiryMeasure(Measure):
 
 @dataclass(frozen=True, slots=True)
 class ExpiryGrounds(Grounds):
-    """What ends soon, such as ``key wallet`` (foreign text), and when."""
+    """What expires soon, such as ``key wallet`` (foreign text), and when."""
 
     what: str
     ends_at: datetime
@@ -59,7 +59,7 @@ class ExpiryGrounds(Grounds):
 def read_expiries(
     rule: str, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
 ) -> Readings:
-    """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
+    """Return a reading for each thing that expires soon; None for what is `unknown` now."""
     subject = partial(Subject.of_rule, SubjectKind.EXPIRY, rule)
     readings: Readings = {subject(each): None for each in unknown}
     return readings | {

@@ -49,7 +49,7 @@ class FeeMeasure(Measure):
 
 @dataclass(frozen=True, slots=True)
 class FeeLimitGrounds(Grounds):
-    """A fee beside the limit that a rule sets it, from above or from below."""
+    """A fee and the upper or lower limit that a rule sets."""
 
     signal: Signal
     fee: Wei
@@ -58,7 +58,7 @@ class FeeLimitGrounds(Grounds):
 
     @property
     def is_beyond(self) -> bool:
-        """Strictly above an upper limit, strictly below a lower one."""
+        """Whether the fee is strictly above an upper limit, or strictly below a lower one."""
         return self.fee > self.limit if self.is_upper else self.fee < self.limit
 
 
@@ -99,7 +99,7 @@ def _describe(change: DescribedChange, grounds: FeeLimitGrounds) -> IncidentText
 
 
 def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
-    """Print the fee and its limit in one unit, or in two if one of them would be nothing."""
+    """Format the fee and its limit in one unit, or in two if one of them would be shown as 0."""
     fee, limit, unit = compared(grounds.fee, grounds.limit)
     if "0" in {fee, limit}:
         return " ".join(formatted(grounds.fee)), " ".join(formatted(grounds.limit))

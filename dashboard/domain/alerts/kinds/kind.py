@@ -1,4 +1,4 @@
-"""What every kind of rule says of itself; `kinds.table` lists them."""
+"""What each kind of rule defines; `kinds.table` lists them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rows: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class RuleKind(StrEnum):
-    """What a rule is about: the name of its kind, as files and the store have it."""
+    """The name of a kind of rule, as files and the store write it."""
 
     REJECTED = "rejected"
     CHANGED = "changed"
@@ -41,7 +41,7 @@ class RuleKind(StrEnum):
 
 
 class Dimension(StrEnum):
-    """What changes are grouped by: those of one group are equal in each dimension of their rule.
+    """What changes are grouped by: those of a group are equal in each dimension of their rule.
 
     TAG is all the tags of a transaction; a rate counts a rejection for each of them.
     """
@@ -55,13 +55,13 @@ class Dimension(StrEnum):
 
 
 class Measure(ABC):
-    """The figures of a rule; a kind that has some has a subclass."""
+    """The figures of a rule; each kind with figures has a subclass."""
 
     __slots__ = ()
 
     @abstractmethod
     def table(self) -> dict[str, Any]:
-        """Return the keys that say these figures."""
+        """Return the keys and values that define the measure."""
 
     @abstractmethod
     def when(self) -> str:
@@ -70,9 +70,9 @@ class Measure(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A key that says a figure, and its field in the form of a rule.
+    """A key with a figure of the rule, and its field in the form.
 
-    `default` is what the key says where it is left out; `example` stands in the empty field.
+    `default` applies if the key is left out; `example` is the placeholder of the field.
     """
 
     key: str
@@ -87,9 +87,9 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The states of a subject that a kind judges, and what is said when trouble is over.
+    """The states of a subject that a kind judges, and what a message says when trouble is over.
 
-    `over` may name the {network}, and {what} the subject is told apart by.
+    `over` may contain {network}, and {what} for the value that tells the subject apart.
     """
 
     closed: State
@@ -101,10 +101,10 @@ class Judged:
 class IncidentText:
     """The text about a change of a condition.
 
-    `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
-    one that shows more; `quote` is foreign text, made visible, below its title. `changed` are the
-    fields of a record that is another now: label, before and now. If `subject` is empty the
-    headline is the subject; `kicker` stands above it, `preheader` beside it in lists of mails.
+    `headline` says what changed in a few words, `opening` in a sentence. `page` shows more; `quote`
+    is foreign text, made visible, below `quote_title`. `changed` are the fields of a record that
+    changed: label, before and after. If `subject` is empty, the headline is the subject; `kicker`
+    stands above it, `preheader` beside it in lists of mails.
     """
 
     headline: str
@@ -124,10 +124,10 @@ class IncidentText:
 
 @dataclass(frozen=True, slots=True)
 class DescribedChange:
-    """A change that is put into words; in a message that comes when it is over, with its end.
+    """A change that is put into words; in a message sent after it was over, with its end.
 
-    `network` is its name, made visible. `opened_at` is when the condition began that is over now.
-    Times are in UTC, those of labelled lines also in `zone`.
+    `network` is the name of the network, made visible. `opened_at` is when the condition began that
+    is over now. Times are in UTC, and in labelled lines also in `zone`.
     """
 
     transition: Transition
@@ -143,12 +143,12 @@ class DescribedChange:
 
     @property
     def rule(self) -> tuple[str, str]:
-        """Return the labelled line that names the rule."""
+        """The labelled line that names the rule."""
         return "Rule", unlinked(self.transition.subject.rule, LONGEST_VALUE)
 
     @property
     def what(self) -> str:
-        """Return what tells the subject apart, made visible: a channel, an address."""
+        """The value that tells the subject apart, made visible: a channel, an address."""
         subject = self.transition.subject
         if subject.kind is SubjectKind.ADDRESS:
             return unlinked_name(subject.dimension)
@@ -156,7 +156,7 @@ class DescribedChange:
 
     @property
     def lasted(self) -> Rows:
-        """Return how long a condition that is over lasted, as a labelled line."""
+        """How long a condition that is over lasted, as a labelled line."""
         last = self.end or self.transition
         opened_at = self.opened_at if self.end is None else self.transition.began_at
         if opened_at is None or last.after.is_open:
@@ -166,29 +166,29 @@ class DescribedChange:
 
     @property
     def when(self) -> str:
-        """Say from when to when it lasted; empty if that is not known."""
+        """From when to when it lasted; empty if that is not known."""
         return "" if self.end is None else from_to(self.transition.began_at, self.end.began_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What there is to say of one kind of rule.
+    """The definition of one kind of rule.
 
-    title: of its incidents, with {network} or {where}; where each change is counted, of one
-        and of several.
-    when: when such a rule reports; if it has a measure, that says it with its figures.
-    subjects: what is judged for it. Without any it is about transactions.
-    rests_on: while one of these is silent, nobody can judge it.
+    title: the title of its incidents, with {network} or {where}; if each change is counted, the
+        title for one and for several.
+    when: when such a rule reports; if there is a measure, its own `when` says it with figures.
+    subjects: what is judged. A kind without subjects is about transactions.
+    rests_on: while one of these does not answer, nobody can judge the kind.
     is_of_rejections: modules, stages, senders, labels and tags can narrow it.
     is_lasting: what it is about lasts and ends, so that it can be pending.
     is_of_networks: it is about networks; otherwise about the installation itself.
     is_measured: the worker measures it for each rule, with the rule's own hold periods.
-    reads_some: what is measured is read only if there is trouble, so what is not read is over.
-    figures: the keys that its rules have, and no others. `measure` is made of their values, and
-        `check` says what is wrong with the keys of a table beside each other.
-    grounds: what a change may rest on, by the name that the store has for it.
-    describe: puts a change that rests on something into words; `describe_past` says of one that
-        is over what was so, as a claim or as a whole text.
+    reads_some: a subject is read only if it is in trouble; one that is not read has recovered.
+    figures: the keys that only its rules have. `measure` is made of their values, and `check`
+        says which keys of a table do not go together.
+    grounds: what a change may rest on, by the name that the store uses.
+    describe: puts a change with grounds into words; `describe_past` describes a change that is
+        over, as a claim or as a whole text.
     """
 
     title: str | tuple[str, str]

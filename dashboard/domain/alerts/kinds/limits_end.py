@@ -23,7 +23,7 @@ _IF_NOT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EndGrounds(Grounds):
-    """When line limits ended; with which block, if it is a block that the settings name."""
+    """When line limits ended; with the block, if the settings name one."""
 
     ended_at: datetime
     block_number: int | None = None

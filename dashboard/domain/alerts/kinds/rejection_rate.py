@@ -32,7 +32,7 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 
 MOST_COUNTED: Final = 50_000
-"""The largest number of rejections that a rule counts to."""
+"""The largest number of rejections that a rule can set as its limit."""
 
 SHORTEST_WINDOW: Final = timedelta(seconds=10)
 LONGEST_WINDOW: Final = timedelta(hours=24)
@@ -50,14 +50,14 @@ _OF_VALUE: Final = {
 }
 
 Counts: TypeAlias = Mapping[tuple[NetworkId, str], int]
-"""Rejections by network, and by the value of the dimension of a rule, empty for none."""
+"""Rejections by network and by the value of the rule's dimension, which is empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateMeasure(Measure):
-    """More than so many rejections within a time, on each network by itself.
+    """More than so many rejections within a window, on each network separately.
 
-    With `by`, also of each module, stage, sender, label or tag by itself.
+    With `by`, also for each module, stage, sender, label or tag separately.
     """
 
     more_than: int
@@ -73,17 +73,17 @@ class RateMeasure(Measure):
         return f"more than {self.more_than:,} rejections{each} arrive within {span(self.window)}"
 
     def grounds(self, count: int, value: str) -> RateGrounds:
-        """Return a count as the grounds of a change."""
+        """Return the grounds of a change for a count."""
         by = "" if self.by is None else self.by.value
         return RateGrounds(count, self.more_than, self.window, by, value)
 
 
 @dataclass(frozen=True, slots=True)
 class RateGrounds(Grounds):
-    """How many rejections arrived within a time, beside how many a rule allows.
+    """How many rejections arrived within the window, and how many the rule allows.
 
-    `by` is the dimension by which the rule tells them apart, empty for none, and `value` theirs,
-    which is foreign text.
+    `by` is the dimension by which the rule counts separately, empty for none; `value` is the value
+    counted here, foreign text.
     """
 
     count: int
@@ -94,7 +94,7 @@ class RateGrounds(Grounds):
 
 
 def read_rates(rule: str, measure: RateMeasure, counts: Counts, now: datetime) -> Readings:
-    """Return of each network and value whether more rejections arrived than the rule allows."""
+    """Return for each network and value whether more rejections arrived than the rule allows."""
     readings: Readings = {}
     for (network_id, value), count in counts.items():
         subject = Subject.of_rule(SubjectKind.REJECTION_RATE, rule, value, network_id)

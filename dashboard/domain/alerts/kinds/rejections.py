@@ -26,7 +26,7 @@ CHANGED: Final = Kind(
     is_of_rejections=True,
     is_lasting=False,
 )
-"""A rejected transaction has another record."""
+"""A rejected transaction has a new record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ INCLUDED: Final = Kind(
     is_lasting=False,
     grounds={"inclusion": InclusionGrounds},
 )
-"""A rejected transaction is in a block all the same."""
+"""A rejected transaction is in a block after all."""

@@ -23,9 +23,9 @@ _LOOK_AFTER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AgeGrounds(Grounds):
-    """A figure that is too old: which one, when it was answered last, how often it is due.
+    """A stale fee: the operation, when it was last answered, and how often it is due.
 
-    `answered_at` is None if it never was, though others were.
+    `answered_at` is None if it was never answered, though other operations were.
     """
 
     operation: Operation

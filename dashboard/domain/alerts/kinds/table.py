@@ -41,24 +41,24 @@ KINDS: Final[Mapping[RuleKind, Kind]] = {
 JUDGED: Final[Mapping[SubjectKind, Judged]] = {
     subject: judged for kind in KINDS.values() for subject, judged in kind.subjects.items()
 }
-"""The states of each kind of subject that is held, transactions aside."""
+"""The states of each kind of subject except transactions."""
 
 GROUNDS: Final[Mapping[str, type[Grounds]]] = {
     "digest": DigestGrounds,
     **{name: grounds for kind in KINDS.values() for name, grounds in kind.grounds.items()},
 }
-"""What changes rest on, by the name that the store has for it."""
+"""The types of grounds, by the name that the store uses."""
 
 _OF_SUBJECT: Final = {subject: name for name, kind in KINDS.items() for subject in kind.subjects}
 
 
 def subject_kinds(kind: RuleKind) -> tuple[SubjectKind, ...]:
-    """Return the kinds of subjects whose changes concern a kind of rule, transactions aside."""
+    """Return the kinds of subjects that a kind of rule is about; empty for transactions."""
     return tuple(KINDS[kind].subjects)
 
 
 def kind_of(transition: Transition) -> RuleKind:
-    """Return the kind of rule that a change concerns."""
+    """Return the kind of rule that a change is about."""
     if transition.subject.kind is SubjectKind.TRANSACTION:
         is_known = transition.before is State.REJECTED
         return RuleKind.CHANGED if is_known else RuleKind.REJECTED

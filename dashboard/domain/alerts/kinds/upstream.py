@@ -1,4 +1,4 @@
-"""Rules of kind upstream-silent: an API has an outage, or a source of fees has no fees."""
+"""Rules of kind upstream-silent: an API has an outage, or a source of fees gives no fees."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SOURCES: Final = {
     SubjectKind.GAS_API: ("fee source", _NO_FEES),
     SubjectKind.EXCLUSION_API: ("exclusion API", _NO_REJECTIONS),
 }
-"""What people call an API, and what its outage means."""
+"""What people call an API, and what follows from its outage."""
 
 _OUTAGES: Final = {
     SubjectKind.GAS_API: "has given no fees since {}",
     SubjectKind.EXCLUSION_API: "has answered nothing since {}",
 }
-"""What an API does not do since a moment: thresholds may come from a fee source without fees."""
+"""What each API fails to do; a gas API without fees may still answer thresholds."""
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
@@ -40,7 +40,7 @@ _ASK_ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OutageGrounds(Grounds):
-    """Since when an API answers nothing, and why; `message` is safe to show."""
+    """Since when an API has answered nothing, and why; `message` is safe to show."""
 
     failing_since: datetime
     message: str
@@ -64,7 +64,7 @@ def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> I
 
 
 def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
-    """Say that an outage is over since no answer is awaited any more."""
+    """Say that an outage is over because answers are no longer expected."""
     return IncidentText(
         headline=f"{change.network}: exclusion API no longer needed",
         opening=(
