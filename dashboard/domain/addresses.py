@@ -25,8 +25,8 @@ class AllowedHosts:
     """The names by which browsers reach this machine, in lower case.
 
     A web site can point its own name at our address (DNS rebinding); a browser then takes our
-    answers for the site's. It cannot do so with `localhost` or a numeric address, so these need no
-    permission. `origins` are other sites that may call, as browsers write them; ``*`` is all.
+    answers for the site's. It cannot do so with `localhost` or a numeric address, so these are
+    always allowed. `origins` are other sites that may call, as browsers write them; ``*`` is all.
     """
 
     names: frozenset[str] = frozenset()
@@ -57,10 +57,10 @@ class AllowedHosts:
         return name in self.names or needs_no_permission(name)
 
     def _allows_origin(self, origin: str, host: str) -> bool:
-        """Whether a page may call: one of the listed origins, or one that the request itself names.
+        """Whether a page may call: its origin is listed, or has the host that the request names.
 
-        Another port of this machine is another site. So is its other scheme, where an origin is
-        listed: nothing else says which of both is ours.
+        Another port of this machine is another site. So is the other scheme of a listed origin:
+        nothing else says which of the two schemes is ours.
         """
         if "*" in self.origins or origin.lower() in self.origins:
             return True
@@ -114,7 +114,7 @@ _PRIVATE_IPV4: Final = tuple(
         ),
     )
 )
-"""IANA's register of special-purpose addresses, and two of clouds."""
+"""Networks in IANA's register of special-purpose addresses, and two that clouds use."""
 
 _GLOBAL_IPV6: Final = IPv6Network("2000::/3")
 _PRIVATE_IPV6: Final = tuple(
@@ -135,8 +135,8 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 def is_public(text: str) -> bool:
     """Whether an address, as the resolver writes it, belongs to the public internet.
 
-    False for this machine, its networks and a cloud's metadata, also if an IPv6 address holds such
-    an IPv4 address; and for a text that is no address.
+    False for this machine, its networks and a cloud's metadata, also if an IPv6 address embeds such
+    an IPv4 address; and for a text that is not an address.
     """
     try:
         address = ipaddress.ip_address(text)
@@ -160,12 +160,12 @@ def _last_32_bits(address: IPv6Address) -> IPv4Address:
 
 
 _CLIENT_BITS: Final = 64
-"""A client that has one address of such an IPv6 network has them all."""
+"""A client that has one address in an IPv6 network of this size has all of them."""
 
 
 @lru_cache(maxsize=4096)
 def client_prefix(text: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the network of an IPv6 one."""
+    """Return what counts as one client: an IPv4 address, or the network of an IPv6 address."""
     address = peer_address(text)
     if not isinstance(address, IPv6Address):
         return text if address is None else str(address)
@@ -174,9 +174,9 @@ def client_prefix(text: str) -> str:
 
 
 def peer_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Read the address of a peer; one that a socket of both families maps to IPv6 is an IPv4 one.
+    """Read the address of a peer; an IPv4 address that a socket maps to IPv6 is read as IPv4.
 
-    None for what is no address, as of a socket in the file system.
+    None for what is not an address, such as the peer of a Unix socket.
     """
     try:
         address = ipaddress.ip_address(text)

@@ -1,4 +1,4 @@
-"""How times, durations and fees are printed for people, and read from what people write."""
+"""How times, durations, sizes and fees are formatted for people, and parsed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _MINUTES_BELOW: Final = 90 * _MINUTE
 _SIGNIFICANT: Final = 4
 _FEW_DIGITS: Final = 3
 _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
-"""Wei per unit, its name, and the least fee in wei that is shown in it."""
+"""Wei per unit, its name, and the smallest fee in wei that is shown in it."""
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def span(length: timedelta) -> str:
-    """Say a length of time in its one fitting unit, rounded down; minutes begin at 60 s.
+    """Format a duration in one suitable unit, rounded down; minutes begin at 60 s.
 
-    What two clocks are apart by less than a twentieth of a second counts as nothing.
+    A difference of less than a twentieth of a second between two clocks is ignored.
     """
     seconds = int(round(length.total_seconds(), 1))
     if seconds < _MINUTE:
@@ -45,7 +45,7 @@ def span(length: timedelta) -> str:
 
 
 def period(length: timedelta) -> str:
-    """Say how often something is due, with seconds if the period is short: ``1 min 15 s``."""
+    """Format how often something is due, with seconds if the period is short: ``1 min 15 s``."""
     seconds = length.total_seconds()
     if seconds < _MINUTE:
         return f"{seconds:g} s"
@@ -57,19 +57,19 @@ _YEARS: Final = range(2, 9999)
 
 
 def is_far_off(at: datetime) -> bool:
-    """Whether a moment is so early or so late that in another time zone it may be no date."""
+    """Whether a moment is so early or so late that it may not exist in another time zone."""
     return at.year not in _YEARS
 
 
 def moment(at: datetime) -> str:
-    """Print a moment to the second, in UTC."""
+    """Format a moment to the second, in UTC."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def moment_in(at: datetime, zone: tzinfo) -> str:
-    """Print a moment in UTC and, where its clock shows another time, as in a zone.
+    """Format a moment in UTC and, if its clock differs, in a zone.
 
-    A far off one, such as a hostile node may claim, in UTC alone.
+    A far-off moment, which a hostile node may claim, is given in UTC only.
     """
     local = at if is_far_off(at) else at.astimezone(zone)
     if not local.utcoffset():
@@ -80,7 +80,7 @@ def moment_in(at: datetime, zone: tzinfo) -> str:
 
 
 def from_to(begin: datetime, end: datetime) -> str:
-    """Print from when to when something lasted, to the second, in UTC."""
+    """Format the beginning and the end of a time, to the second, in UTC."""
     if begin.astimezone(UTC).date() == end.astimezone(UTC).date():
         return f"from {begin:%H:%M:%S} to {end:%H:%M:%S} UTC"
     return f"from {begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"
@@ -92,16 +92,16 @@ def unit_of(largest: Wei) -> tuple[int, str]:
 
 
 def fee(wei: Wei) -> tuple[str, str]:
-    """Print a fee to four significant digits at most in the unit that fits, as number and unit."""
+    """Format a fee with at most four significant digits in a suitable unit, as number and unit."""
     wei_per_unit, name = unit_of(wei)
     decimals = _decimals(wei, wei_per_unit, _SIGNIFICANT)
     return _bare(_number(wei, wei_per_unit, decimals)), name
 
 
 def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
-    """Print two fees in one unit, as two numbers and the unit, with few digits.
+    """Format two fees in one unit, as two numbers and the unit, with few digits.
 
-    Fees that differ get enough digits to show the difference.
+    Different fees get enough digits to show the difference.
     """
     largest = max(first, second)
     wei_per_unit, name = unit_of(largest)
@@ -114,57 +114,57 @@ def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
 
 
 def _decimals(wei: Wei, wei_per_unit: int, digits: int) -> int:
-    """Return the decimals that give a fee in a unit so many significant digits."""
+    """Return how many decimals show so many significant digits of a fee in a unit."""
     most = len(str(wei_per_unit)) - 1
     return min(most, max(0, digits - len(str(wei)) + most))
 
 
 def _number(wei: Wei, wei_per_unit: int, decimals: int) -> str:
-    """Print a fee in a unit with so many decimals, rounded half up."""
+    """Format a fee in a unit with so many decimals, rounded half up."""
     scaled: int = (wei * 10**decimals + wei_per_unit // 2) // wei_per_unit
     whole, rest = divmod(scaled, 10**decimals)
     return f"{whole:,}.{rest:0{decimals}d}" if decimals else f"{whole:,}"
 
 
 def _bare(number: str) -> str:
-    """Drop the zeros that end decimals."""
+    """Remove trailing zeros after the decimal point."""
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def capitalized(text: str) -> str:
-    """Begin with a capital letter; all else stays as it is."""
+    """Capitalise the first letter only."""
     return text[:1].upper() + text[1:]
 
 
 def counted(many: int, one: str, several: str = "") -> str:
-    """Print a number and what there is of it: ``1 row``, ``1,200 rows``; by default with an s."""
+    """Format a number with its noun: ``1 row``, ``1,200 rows``; the default plural adds an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"
 
 
 def listed(words: Sequence[str]) -> str:
-    """Name one or several: ``a``, ``a and b``, ``a, b and c``."""
+    """Join words: ``a``, ``a and b``, ``a, b and c``."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def short_hash(tx_hash: TxHash) -> str:
-    """Print the ends of a hash, enough to tell it from others: ``0x348e0630…d4a388``."""
+    """Shorten a hash to its ends, enough to recognise it: ``0x348e0630…d4a388``."""
     text = str(tx_hash)
     return f"{text[:10]}…{text[-6:]}"
 
 
 def unnamed_network(network_id: NetworkId) -> str:
-    """Return what a network is called that is not configured, or not any more."""
+    """Return the name of a network that is not configured, or no longer."""
     return f"network {network_id}"
 
 
 def share(part: float) -> str:
-    """Print a share of 0 to 1 as per cent."""
+    """Format a share of 0 to 1 as a percentage."""
     return f"{part:.0%}"
 
 
 def size(octets: int) -> str:
-    """Print a number of bytes in the unit that fits."""
+    """Format a number of bytes in a suitable unit."""
     for unit, name in _SIZES:
         if octets >= unit:
             return f"{octets / unit:,.1f} {name}"
@@ -172,7 +172,7 @@ def size(octets: int) -> str:
 
 
 LONGEST: Final = timedelta(days=36_500)
-"""The longest duration: any clock can count on so far."""
+"""The longest duration: the present time plus this is still a valid date."""
 
 _PART: Final = re.compile(r"(\d{1,9}) ?([A-Za-z]{1,12})", re.ASCII)
 _DURATION: Final = re.compile(rf"{_PART.pattern}(?:(?:,| and)? ?{_PART.pattern})*", re.ASCII)
@@ -197,16 +197,16 @@ _UNITS_BY_NAME: Final = {
     for name in names.split()
 }
 LENGTH_EXAMPLES: Final = "30s, 5 min or 1h 30m"
-"""What a message names that refuses a text."""
+"""Examples for the message that refuses a text."""
 
 _FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SHOWN_AS_GWEI: Final = 10**6
 
 
 def read_duration(text: object, most: timedelta = LONGEST) -> timedelta | None:
-    """Read what people write: 250ms, 4s, 90 s, 5 min, 2 hours, 1h 30m, 7d, 1y.
+    """Parse a duration as people write it: 250ms, 4s, 90 s, 5 min, 2 hours, 1h 30m, 7d, 1y.
 
-    None for any other form. InputError, naming `most`, for more than that.
+    None for any other form. InputError, naming `most`, if it is longer.
     """
     written = text.strip() if isinstance(text, str) else ""
     parts = _PART.findall(written) if _DURATION.fullmatch(written) else []
@@ -222,12 +222,12 @@ def read_duration(text: object, most: timedelta = LONGEST) -> timedelta | None:
 
 
 def _unit(name: str) -> timedelta:
-    """Return a unit, or no time for none; M alone is none, since it may mean months."""
+    """Return a unit, zero for an unknown name; M is unknown, since it may mean months."""
     return _UNITS_BY_NAME.get(name if len(name) == 1 else name.lower(), timedelta())
 
 
 def write_duration(length: timedelta) -> str:
-    """Write a duration of whole milliseconds in the largest unit that holds it exactly."""
+    """Format a duration of whole milliseconds in the largest unit that is exact."""
     if not length:
         return "0s"
     name, unit = next(each for each in _WRITTEN_UNITS.items() if length % each[1] == timedelta())
@@ -235,7 +235,7 @@ def write_duration(length: timedelta) -> str:
 
 
 def read_fee(text: object) -> Wei:
-    """Read a fee with its unit exactly: 1.5gwei, 7wei; InputError says what is expected."""
+    """Parse a fee with its unit exactly: 1.5gwei, 7wei; InputError says what is expected."""
     match = _FEE.fullmatch(text) if isinstance(text, str) else None
     if match is not None:
         try:
@@ -250,5 +250,5 @@ def read_fee(text: object) -> Wei:
 
 
 def write_fee(fee: Wei) -> str:
-    """Write a fee so that `read_fee` reads the same."""
+    """Format a fee so that `read_fee` reads the same."""
     return f"{format_gwei(fee)}gwei" if fee >= _SHOWN_AS_GWEI else f"{fee}wei"

@@ -1,4 +1,4 @@
-"""Foreign text made safe to show, and markup of our own, where every other text is escaped."""
+"""Foreign text made safe to show, and our own markup, in which all other text is escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
 
 
 class Markup(str):
-    """HTML that `element` built; any other text is foreign and gets escaped."""
+    """HTML that `element` built; all other text is foreign and is escaped."""
 
     __slots__ = ()
 
@@ -32,17 +32,17 @@ def element(tag: str, *children: str, **attributes: str | None) -> Markup:
 
 
 def join(*children: str) -> Markup:
-    """Put pieces one after the other, each foreign one escaped."""
+    """Concatenate pieces and escape the foreign ones."""
     return Markup("".join(c if isinstance(c, Markup) else escape(c) for c in children))
 
 
 def breakable(name: str) -> Markup:
-    """Let a long name or address break where its parts meet, and only else inside of them."""
+    """Allow a long name or address to wrap between its parts, and elsewhere only if needed."""
     return Markup("<wbr>".join(escape(part) for part in _JOINTS.split(name)))
 
 
 def plain_label(text: str, limit: int) -> str:
-    """Return text for the label of a widget, which Streamlit would read as Markdown."""
+    """Escape text for the label of a widget, which Streamlit would read as Markdown."""
     return _MARKDOWN.sub(r"\\\1", visible(text, limit))
 
 
@@ -52,7 +52,7 @@ _LINK_JOINTS: Final = (
     ".\u2024\u2025\u2026\u2488-\u249b\u3002\u33c2\u33c7\u33d8\ufe12\ufe19\ufe30\ufe52\uff0e\uff61"
     "\U0001f100:\u2a74\ufe13\ufe55\uff1a@\ufe6b\uff20"
 )
-"""Dots, colons and at signs, and what becomes one when a program normalises text (NFKC)."""
+"""Dots, colons and at signs, and characters that normalisation (NFKC) turns into these."""
 
 _LINK_MARK: Final = re.compile(
     r"(?P<plain>(?<!\S)\d\d(?::\d\d)+"
@@ -61,11 +61,9 @@ _LINK_MARK: Final = re.compile(
     rf"|(?<=[^\s\[\"{_LINK_JOINTS}])[{_LINK_JOINTS}]+(?=[^\s)\"”{_LINK_JOINTS}])"
     r"|(?<![\\\ufe68\uff3c])[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
 )
-"""What makes a link of the text around it; `plain` are words that no program takes for one.
-
-These are times, abbreviations such as e.g., and numbers or versions of up to three parts: the last
-part of a host has two characters at least, unless all four are numbers.
-"""
+"""Characters that turn the text around them into a link; `plain` are words that no program links.
+The plain ones are times, abbreviations such as e.g., and numbers or versions of up to three
+parts: the last part of a host name has at least two characters, unless all four are numbers."""
 
 _MAIL_ADDRESS: Final = re.compile(
     r"(?!(?i:www|ftp)\.)[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,9}", re.ASCII
@@ -85,7 +83,7 @@ def visible(text: str, limit: int = 2000) -> str:
 
 
 def unlinked(text: str, limit: int = 2000) -> str:
-    """Show foreign text in a mail: as `visible`, and so that no program makes a link of it.
+    """Show foreign text in a mail: like `visible`, and so that no program turns it into a link.
 
     ``https://evil.example/`` becomes ``https[:]//evil[.]example/``. A second time changes nothing.
     """
@@ -93,7 +91,7 @@ def unlinked(text: str, limit: int = 2000) -> str:
 
 
 def unlinked_name(text: str, limit: int = 80) -> str:
-    """Show what a person is called: as `unlinked`, but a mail address stays as it is."""
+    """Show a person's name: like `unlinked`, but a mail address stays as it is."""
     return text if len(text) <= limit and _MAIL_ADDRESS.fullmatch(text) else unlinked(text, limit)
 
 

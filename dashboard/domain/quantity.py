@@ -1,4 +1,4 @@
-"""Exact quantities: wei, hashes, addresses and their texts on the wire; and the type of clocks."""
+"""Exact quantities and their texts on the wire: wei, hashes, addresses; and the type of clocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NetworkId = NewType("NetworkId", int)
 
 WEI_PER_GWEI = 10**9
 LARGEST_FEE = Wei(2**63 - 1)
-"""Largest fee that Linewatch keeps, in wei (9.2 ether for one unit of gas): the store's integer."""
+"""The largest fee that the store's integers can hold, in wei (9.2 ether for one unit of gas)."""
 
 _GWEI_TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
 _HEX_QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
@@ -30,10 +30,10 @@ def shorten(text: str, limit: int = _SHOWN) -> str:
 
 
 def parse_gwei(text: str) -> Wei:
-    """Read plain decimal gwei text such as ``"11.234610275"`` as exact wei.
+    """Parse plain decimal gwei text such as ``"11.234610275"`` as exact wei.
 
-    Source: every fee of the gas API. Exponents, signs, blanks and more than nine decimals
-    raise WireError, as does a fee above `LARGEST_FEE`.
+    Source: every fee of the gas API. Exponents, signs, blanks and more than nine decimals raise
+    WireError, as does a fee above `LARGEST_FEE`.
     """
     match = _GWEI_TEXT.fullmatch(text)
     if match is None:
@@ -48,13 +48,13 @@ def parse_gwei(text: str) -> Wei:
 
 
 def format_gwei(wei: Wei) -> str:
-    """Print wei as plain decimal gwei: no exponent, no trailing zeros, at most nine decimals."""
+    """Format wei as plain decimal gwei: no exponent, no trailing zeros, at most nine decimals."""
     whole, decimals = divmod(wei, WEI_PER_GWEI)
     return f"{whole}.{decimals:09d}".rstrip("0").rstrip(".")
 
 
 def parse_hex_quantity(text: str) -> int:
-    """Read a JSON-RPC quantity (``0x`` and minimal hex digits, at most 256 bits)."""
+    """Parse a JSON-RPC quantity (``0x`` and minimal hex digits, at most 256 bits)."""
     match = _HEX_QUANTITY.fullmatch(text)
     if match is None:
         msg = f"{shorten(text)} is not a hex quantity such as 0x1a"
@@ -63,7 +63,7 @@ def parse_hex_quantity(text: str) -> int:
 
 
 def parse_hex_bytes(text: str) -> bytes:
-    """Read hex digits in pairs, with or without ``0x``, of any length."""
+    """Parse pairs of hex digits, with or without ``0x``, of any length."""
     match = _HEX_BYTES.fullmatch(text)
     if match is None:
         msg = f"{shorten(text)} is not hexadecimal with an even number of digits"
@@ -79,7 +79,7 @@ class _FixedBytes(bytes):
     NAME: ClassVar[str]
 
     def __new__(cls, raw: bytes) -> Self:
-        """Refuse any other length with InputError."""
+        """Raise InputError for any other length."""
         if len(raw) != cls.LENGTH:
             msg = f"{len(raw)} bytes are no {cls.NAME}, which has {cls.LENGTH}"
             raise InputError(msg)
@@ -87,7 +87,7 @@ class _FixedBytes(bytes):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read hex text in either case, ``0x`` optional; InputError names text and remedy."""
+        """Parse hex text in either case, ``0x`` optional; InputError gives text and remedy."""
         digits = text[2:] if text[:2] in {"0x", "0X"} else text
         if len(digits) == cls.LENGTH * 2:
             try:
@@ -106,7 +106,7 @@ class _FixedBytes(bytes):
 
 
 class TxHash(_FixedBytes):
-    """The 32-byte hash that names a signed transaction."""
+    """The 32-byte hash that identifies a signed transaction."""
 
     __slots__ = ()
     LENGTH = 32
@@ -114,7 +114,7 @@ class TxHash(_FixedBytes):
 
 
 class TxHashes(Sequence[TxHash]):
-    """Hashes in one string of bytes, so that thousands are read, kept and asked about at once."""
+    """Hashes in one byte string, so that thousands can be read, stored and asked about cheaply."""
 
     __slots__ = ("packed",)
 
@@ -123,7 +123,7 @@ class TxHashes(Sequence[TxHash]):
 
     @classmethod
     def of(cls, parts: Iterable[Sequence[TxHash]]) -> Self:
-        """Join several sequences."""
+        """Concatenate several sequences."""
         return cls(b"".join(map(pack, parts)))
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class TxHashes(Sequence[TxHash]):
 
 
 def pack(hashes: Sequence[TxHash]) -> bytes:
-    """Return the bytes of all hashes, one after the other."""
+    """Return the bytes of all hashes, concatenated."""
     return hashes.packed if isinstance(hashes, TxHashes) else b"".join(hashes)
 
 
@@ -161,7 +161,5 @@ class Address(_FixedBytes):
 
 
 Clock: TypeAlias = Callable[[], datetime]
-"""Returns the present moment, aware, in UTC and in whole milliseconds, as it can be stored.
-
-The clock is an argument: code that needs the time of day gets one.
-"""
+"""Returns the current time, aware, in UTC and in whole milliseconds, as the store keeps it. Code
+that needs the time of day gets a clock as an argument."""

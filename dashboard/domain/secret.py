@@ -1,4 +1,4 @@
-"""Secrets that cannot be printed by accident, and foreign texts that repeat one."""
+"""Secrets that cannot be printed by accident, and how to find them in foreign text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 MASK: Final = "•••"
 
 _SHORTEST: Final = 6
-"""Characters of a secret that is searched for: fewer are a word such as v1."""
+"""Shorter secrets are not searched for, since they could be words such as v1."""
 
 _TELLING: Final = 12
-"""So many characters in a row give a longer secret away."""
+"""This many consecutive characters give away a longer secret."""
 
 
 class Secret:
-    """Text that is never printed: `str`, `repr` and `format` give a mask, `reveal` the text."""
+    """Text that is never printed: `str`, `repr` and `format` give a mask."""
 
     __slots__ = ("_text",)
 
@@ -54,14 +54,14 @@ _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def holds_login(text: str) -> bool:
-    """Whether a text is an address that may hold a password, or has one in it."""
+    """Whether a text contains a URL or an address that may include a password."""
     return any(":" in word.rpartition("@")[0] for word in text.split())
 
 
 def quotes(text: str, secrets: Iterable[str]) -> bool:
     """Whether a foreign text repeats a secret, or a piece of it that gives it away.
 
-    A server may send back what it was sent: as it was, percent-encoded, in base64, cut off.
+    A server may echo what it was sent: as it was, percent-encoded, in base64, or truncated.
     """
     shown = {text, _unquoted(text)}
     pieces = {piece for each in secrets for form in _forms(each) for piece in _pieces(form)}
@@ -69,7 +69,7 @@ def quotes(text: str, secrets: Iterable[str]) -> bool:
 
 
 def _unquoted(text: str) -> str:
-    """Return what percent-encoding stands for."""
+    """Decode percent-encoding."""
     plain = _PERCENT.sub(
         lambda found: bytes.fromhex(found[1].decode()), text.encode("utf-8", "replace")
     )
@@ -77,7 +77,7 @@ def _unquoted(text: str) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret in plain text, and what base64 makes of it wherever it stands in a text."""
+    """Yield a secret in plain text, and its base64 at every offset within a longer text."""
     for form in {secret, _unquoted(secret)}:
         if len(form) < _SHORTEST:
             continue

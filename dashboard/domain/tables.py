@@ -1,4 +1,4 @@
-"""Tables of plain values as text that other programs read: CSV without formulas, and TOML."""
+"""Tables of plain values as text for other programs: CSV without formulas, and TOML."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from dashboard.domain.markup import visible
 from dashboard.errors import InputError
 
 _LONGEST_CELL: Final = 32_000
-"""Characters; the usual spreadsheets take 32,767."""
+"""Characters; common spreadsheets accept 32,767."""
 
 _CELL_BEGINS: Final = r"(^|[;,|])"
 _FORMULA: Final = r"(?=['\"\s]*[=+\-@\uff1d\uff0b\uff0d\uff20|%])"
-"""What spreadsheets, or the programs they hand a cell to, may take for the start of a formula."""
+"""What a spreadsheet, or a program that it passes a cell to, may take for the start of a formula.
+"""
 
 _COMPUTED: Final = re.compile(_CELL_BEGINS + _FORMULA)
 _MARKED: Final = re.compile(f"{_CELL_BEGINS}'{_FORMULA}")
 
 
 def read_spreadsheet(octets: bytes) -> str:
-    """Read text as spreadsheets save it, in UTF-8 or UTF-16; InputError for any other."""
+    """Decode text that a spreadsheet saved in UTF-8 or UTF-16; InputError for anything else."""
     try:
         return octets.decode(_encoding(octets))
     except UnicodeDecodeError as error:
@@ -35,7 +36,7 @@ def read_spreadsheet(octets: bytes) -> str:
 
 
 def _encoding(octets: bytes) -> str:
-    """Detect UTF-16 by its mark, or by the zero beside a first ASCII character."""
+    """Detect UTF-16 by its byte order mark, or by the zero byte beside a first ASCII character."""
     if octets[:2] in {BOM_UTF16_LE, BOM_UTF16_BE}:
         return "utf-16"
     if octets[:2].count(0) == 1:
@@ -44,22 +45,22 @@ def _encoding(octets: bytes) -> str:
 
 
 def cell(text: str) -> str:
-    """Make foreign text a cell that stays text: an apostrophe in front of what could compute.
+    """Put an apostrophe before foreign text that a spreadsheet could take for a formula.
 
-    Where another character than the comma separates cells, a part of the text becomes a cell. So
-    one stands behind each separator too. Unseen characters, tabs and line ends included, show as
-    codes.
+    If a program separates cells by another character than the comma, part of the text becomes a
+    cell, so an apostrophe follows each such separator too. Invisible characters, including tabs and
+    line ends, are shown as codes.
     """
     return _COMPUTED.sub(r"\1'", visible(text, _LONGEST_CELL))
 
 
 def without_mark(text: str) -> str:
-    """Take each apostrophe away that `cell` put in front of what could compute."""
+    """Remove the apostrophes that `cell` added."""
     return _MARKED.sub(r"\1", text)
 
 
 def write_csv(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:
-    """Write a table as RFC 4180 asks; None is an empty cell, numbers stay numbers."""
+    """Format a table as in RFC 4180; None is an empty cell, numbers stay numbers."""
     written = StringIO()
     table = csv.writer(written)
     table.writerow(header)
@@ -72,17 +73,17 @@ _LARGEST_SHORT: Final = 0xFFFF
 
 
 def write_toml(above: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write each table as ``[above.NAME]``; values are text, numbers, booleans, lists of these."""
+    """Format each table as ``[above.NAME]``; values are text, numbers, booleans, lists of these."""
     return write_nested_toml({above: tables})
 
 
 def write_nested_toml(table: Mapping[str, Any]) -> str:
-    """Write a table with the tables in it, each below a head of its own."""
+    """Format a table and the tables in it, each with a header of its own."""
     return "\n".join("\n".join([*lines, ""]) for lines in _tables(table, ()))
 
 
 def _tables(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield the lines of each table; one that holds nothing but tables needs no head."""
+    """Yield the lines of each table; one that contains nothing but tables needs no header."""
     own = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if own or not table:
         head = [f"[{'.'.join(map(_key, above))}]"] if above else []
@@ -107,13 +108,13 @@ def _value(value: object) -> str:
 
 
 def _lines_of(text: str) -> str:
-    """Quote a text of several lines, each on its own."""
+    """Quote a text of several lines, line by line."""
     lines = (_text(each)[1:-1] for each in text.split("\n"))
     return '"""\n' + "\n".join(lines) + '"""'
 
 
 def _text(text: str) -> str:
-    """Quote a text; what cannot be seen is written as a code."""
+    """Quote a text and escape invisible characters."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(each if each.isprintable() else _escape(each) for each in quoted)
 

@@ -1,1 +1,1 @@
-"""Fees: what a network asks, its roll-ups, percentiles, busy spells and cheap hours."""
+"""Fees: the fees of a network, their roll-ups, percentiles, busy spells and cheap hours."""

@@ -14,12 +14,12 @@ from dashboard.domain.formatting import span
 from dashboard.domain.quantity import Wei
 
 CHEAP_LENGTH: Final = 3
-"""So many hours in a row are looked for."""
+"""The number of consecutive hours to look for."""
 
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _FEWEST: Final = 3
-"""Hours below which nothing is said of a weekday and hour, or of an hour of the day."""
+"""With fewer hours, nothing is said about a weekday and hour, or about an hour of the day."""
 _FEWEST_OF_WEEK: Final = 72
 _HOURS: Final = 24
 _CLEARLY: Final = 0.05
@@ -37,10 +37,10 @@ class HourFee(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheapHours:
-    """The cheapest hours of the day that follow each other.
+    """The cheapest consecutive hours of the day.
 
-    They begin at `hour` o'clock and `minute`. Three of four of them cost at most `below`, which
-    lies `difference` from the median of all hours: -0.2 is a fifth below.
+    They begin at `hour`:`minute`. Three of four such hours cost at most `below`, which differs from
+    the median of all hours by `difference`: -0.2 is a fifth below.
     """
 
     hour: int
@@ -50,12 +50,12 @@ class CheapHours:
 
     @property
     def is_clear(self) -> bool:
-        """Whether they are enough cheaper than the others to be worth waiting for."""
+        """Whether they are cheap enough to be worth waiting for."""
         return self.difference <= -_CLEARLY
 
     @property
     def hours(self) -> str:
-        """From when to when, such as ``03:00 to 06:00``."""
+        """Their beginning and end, such as ``03:00 to 06:00``."""
         ends = (self.hour + CHEAP_LENGTH) % _HOURS
         return f"{self.hour:02}:{self.minute:02} to {ends:02}:{self.minute:02}"
 
@@ -78,7 +78,7 @@ class CheapHours:
         )
 
     def when(self, now: datetime, zone: tzinfo) -> str:
-        """Say when they begin again, or that they have begun."""
+        """Say how soon they begin, or that they have begun."""
         local = now.astimezone(zone)
         begins = local.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
         if begins > local:
@@ -90,13 +90,13 @@ class CheapHours:
 
 @dataclass(frozen=True, slots=True)
 class WeekChange:
-    """The median fee of the last seven days and of the seven before."""
+    """The median fee of the last seven days, and of the seven days before."""
 
     this: Wei
     last: Wei
 
     def in_words(self) -> str:
-        """Say how this week lies beside the last one."""
+        """Compare this week with the last one."""
         medians = (
             f"the median of the last 7 days is {' '.join(printed(self.this))}, of the 7 before "
             f"{' '.join(printed(self.last))}"
@@ -110,10 +110,10 @@ class WeekChange:
 class UsualWeek:
     """The usual fee of each hour of the week, in a time zone.
 
-    `fees` has a row for each weekday, Monday first, and in it the median of each hour of the day;
-    None where fewer than three such hours are known. Hours begin at `minute`, which is zero in
-    most zones. `days` counts the days of which anything is known. `this_hour` are the fees of
-    this hour of the day on the days before.
+    `fees` has a row for each weekday, Monday first, with the median of each hour of the day; None
+    if fewer than three such hours are known. Hours begin at `minute`, which is zero in most zones.
+    `days` counts the days with any fee. `this_hour` holds the fees at the current hour of the day
+    on earlier days.
     """
 
     fees: tuple[tuple[Wei | None, ...], ...]
@@ -125,11 +125,11 @@ class UsualWeek:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is any hour to show."""
+        """Whether the median of any hour is known."""
         return any(each is not None for row in self.fees for each in row)
 
     def beside_now(self, fee: Wei) -> str | None:
-        """Say on how many days a fee of now would have been dear at this hour; None for too few."""
+        """Say on how many days the fee was lower at this hour; None if too few days are known."""
         if len(self.this_hour) < _FEWEST:
             return None
         below = sum(each < fee for each in self.this_hour)
@@ -140,7 +140,7 @@ class UsualWeek:
 
 
 def usual_week(hours: Sequence[HourFee], zone: tzinfo, now: datetime) -> UsualWeek:
-    """Sum up the hours before now, each given once, in the hours of a time zone."""
+    """Summarise past hours, each given once, in a time zone."""
     by_weekday: dict[tuple[int, int], list[int]] = {}
     by_hour: dict[int, list[int]] = {}
     days = set()
@@ -184,7 +184,7 @@ def _cheapest(by_hour: dict[int, list[int]], minute: int) -> CheapHours | None:
 
 
 def _weeks(hours: Sequence[HourFee], now: datetime) -> WeekChange | None:
-    """Compare two weeks, where at least three days of each are known."""
+    """Compare two weeks; None unless at least three days of each are known."""
     this = [fee for begins_at, fee in hours if now - _WEEK <= begins_at]
     last = [fee for begins_at, fee in hours if now - 2 * _WEEK <= begins_at < now - _WEEK]
     if min(len(this), len(last)) < _FEWEST_OF_WEEK:
@@ -193,6 +193,6 @@ def _weeks(hours: Sequence[HourFee], now: datetime) -> WeekChange | None:
 
 
 def _compared(difference: float, to: str = "") -> str:
-    """Say a difference before what it refers to, such as ``18% below``."""
+    """Describe a difference, to be followed by what it refers to, such as ``18% below``."""
     words = difference_in_words(difference)
     return f"{'as high as' if words == 'as usual' else words.removesuffix(' usual')}{to}"

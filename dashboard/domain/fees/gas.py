@@ -13,13 +13,14 @@ from dashboard.domain.quantity import NetworkId, Wei
 
 PARTS_BITS: Final = 6
 PARTS: Final = 1 << PARTS_BITS
-"""Equal parts of a doubling: a part is at most 1/64 as wide as its smallest fee."""
+"""Equal parts that each doubling of a fee has: a part is at most 1/64 as wide as its smallest fee.
+"""
 
 MINUTE: Final = 60_000
 
 
 class FeeSeries(IntEnum):
-    """Which fee is rolled up; the numbers are stored and mean the same for ever.
+    """Which fee is rolled up; the numbers are stored and never change their meaning.
 
     Release 0.1.0 counted busy values under 5.
     """
@@ -31,9 +32,9 @@ class FeeSeries(IntEnum):
 
 
 class RollupLevel(IntEnum):
-    """How long a time one roll-up covers, from a whole multiple of it on; finest first.
+    """How much time one roll-up covers, beginning at a multiple of that; finest first.
 
-    The numbers are stored and mean the same for ever.
+    The numbers are stored and never change their meaning.
     """
 
     MINUTE = 1
@@ -42,11 +43,11 @@ class RollupLevel(IntEnum):
 
     @property
     def length(self) -> int:
-        """The milliseconds that one covers."""
+        """The milliseconds that one roll-up covers."""
         return _LENGTHS[self]
 
     def begin_of(self, at: int) -> int:
-        """Return when the one began that covers a time."""
+        """Return when the roll-up that covers a time begins (milliseconds)."""
         return at - at % _LENGTHS[self]
 
 
@@ -58,7 +59,7 @@ _LENGTHS: Final = {
 
 
 class TimedFee(NamedTuple):
-    """One fee and its time; `is_estimated` if the time is only probable."""
+    """One fee and its time (milliseconds); `is_estimated` if the time is a guess."""
 
     at: int
     fee: Wei
@@ -66,7 +67,7 @@ class TimedFee(NamedTuple):
 
 
 class SavedFee(NamedTuple):
-    """A fee that was saved just now, and the one that it replaced, if it did."""
+    """A fee that was just saved, and the fee that it replaced, if any."""
 
     fee: TimedFee
     replaced: TimedFee | None = None
@@ -109,11 +110,10 @@ class SuggestedGasFees:
 
 @dataclass(frozen=True, slots=True)
 class BlockFees:
-    """What one block says about fees.
+    """The fees of one block.
 
-    `base_fee_per_gas` is the block's own. `gas_used` and `gas_limit` are units of gas.
-    `rewards` are priority fees in wei at the percentiles that were asked, ascending; empty
-    where the node gave none.
+    `base_fee_per_gas` is the block's own. `rewards` are priority fees in wei at the percentiles
+    that were asked for, ascending; empty if the node gave none.
     """
 
     number: int
@@ -125,8 +125,8 @@ class BlockFees:
 class GasSource(StrEnum):
     """Who answered for a fee.
 
-    NODE_INSTEAD: the node, since the gas API of the network did not answer. DEMO_HISTORY: nobody,
-    it was made up for trying the pages.
+    NODE_INSTEAD: the node, because the gas API of the network did not answer. DEMO_HISTORY: nobody,
+    the fee was made up for trying out the pages.
     """
 
     GAS_API = "gas API"
@@ -135,7 +135,7 @@ class GasSource(StrEnum):
     DEMO_HISTORY = "demo history"
 
     def is_better_than(self, other: GasSource) -> bool:
-        """Whether its answer replaces one of the other source for the same moment."""
+        """Whether its answer replaces an answer of the other source for the same moment."""
         return _TRUST[self] > _TRUST[other]
 
 
@@ -151,8 +151,8 @@ _TRUST = {
 class GasObservation:
     """What one gas poll saw; a field is None if that operation was not asked or failed.
 
-    `sources` names who answered an operation; the gas API, if it names nobody. If the node
-    answered instead, `failures` may still hold the failure of the gas API.
+    `sources` says who answered an operation; an operation that is missing there was answered by the
+    gas API. If the node answered instead, `failures` may still hold the failure of the gas API.
     """
 
     network_id: NetworkId

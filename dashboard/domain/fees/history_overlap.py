@@ -9,15 +9,15 @@ from typing import Final
 from dashboard.domain.quantity import Wei
 
 SMALLEST_OVERLAP: Final = 5
-"""Equal values in a row that make an overlap; fewer are equal by chance."""
+"""How many consecutive equal values make an overlap; fewer may be equal by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryOverlap:
-    """How a later answer continues an earlier one, if both have one certain order.
+    """How a later answer continues an earlier one, for one order of both.
 
-    `base_fees` are the later answer's, the oldest first. Between `fewest` and `most` of them
-    belong to blocks that came since.
+    `base_fees` are the later answer's, oldest first. Between `fewest` and `most` of them belong to
+    new blocks.
     """
 
     base_fees: Sequence[Wei]
@@ -26,7 +26,7 @@ class HistoryOverlap:
     _run_begins: Sequence[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Find where the run of equal base fees begins that each block is in."""
+        """Find, for each block, where its run of equal base fees begins."""
         begins: list[int] = []
         for place, fee in enumerate(self.base_fees):
             goes_on = place > 0 and fee == self.base_fees[place - 1]
@@ -35,13 +35,13 @@ class HistoryOverlap:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is known how many blocks came."""
+        """Whether the number of new blocks is known."""
         return self.fewest == self.most
 
     def common_fee(self, newest: int, oldest: int) -> Wei | None:
-        """Return the one base fee of the blocks of these ages, in blocks; None if they differ.
+        """Return the base fee that all blocks of these ages share; None if they differ.
 
-        The newest block has the age 0. However many blocks these are, it takes the same time.
+        Ages are in blocks; the newest block has the age 0. Takes constant time.
         """
         last = len(self.base_fees) - 1
         is_one_run = self._run_begins[last - newest] <= last - oldest
@@ -49,9 +49,9 @@ class HistoryOverlap:
 
 
 def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[HistoryOverlap]:
-    """Return how two answers fit, at most once for each order; empty if they do not.
+    """Return how two answers overlap, at most once for each order; empty if they do not.
 
-    Both orders are tried: first the oldest block first, then the newest first. Takes linear time.
+    Both orders are tried: oldest block first, then newest block first. Takes linear time.
     """
     found = []
     for in_order, lengths in (
@@ -66,7 +66,7 @@ def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[HistoryOverlap]:
 
 
 def overlaps(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[int]:
-    """Return each length, longest first, at which the end of one is the beginning of the other.
+    """Return each length, longest first, at which the end of `earlier` equals the start of `later`.
 
     These are the borders of the concatenation, as Knuth, Morris and Pratt find them.
     """

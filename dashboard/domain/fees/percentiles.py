@@ -15,7 +15,7 @@ from dashboard.domain.quantity import Wei
 def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
     """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
 
-    No values or a percentage outside 0 to 100 raise ValueError.
+    ValueError if there are no values, or if the percentage is outside 0 to 100.
     """
     if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
         raise ValueError(f"{percent} is no percentage: give 0 to 100")
@@ -26,16 +26,16 @@ def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
 
 
 class RankedFees:
-    """Fees in the order of their size.
+    """Fees sorted by size.
 
-    To add or remove one costs one binary search and one move inside a list of integers, so
-    percentiles over 20,000 of them stay exact without sorting anything again.
+    Adding or removing one costs a binary search and a move inside a list of integers, so
+    percentiles of 20,000 fees stay exact without sorting again.
     """
 
     __slots__ = ("_ascending",)
 
     def __init__(self, fees: Iterable[Wei] = ()) -> None:
-        """Begin with these, which may come in any order."""
+        """Start with these fees, in any order."""
         self._ascending = sorted(fees)
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class RankedFees:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no two of them differ."""
+        """Whether all fees are equal."""
         return not self._ascending or self._ascending[0] == self._ascending[-1]
 
     def add(self, fee: Wei) -> None:
@@ -57,7 +57,7 @@ class RankedFees:
         self._ascending.sort()
 
     def remove(self, fee: Wei) -> None:
-        """Remove one of this size, which must be there."""
+        """Remove one fee of this size, which must be present."""
         del self._ascending[bisect_left(self._ascending, fee)]
 
     def below(self, fee: Wei) -> int:
@@ -72,7 +72,7 @@ class FeeWindow:
     """The base fees of the last `capacity` blocks, kept sorted as well as in order."""
 
     def __init__(self, capacity: int) -> None:
-        """Start empty; a capacity below one is refused with ValueError."""
+        """Start empty; ValueError if the capacity is below one."""
         if capacity < 1:
             raise ValueError(f"a window holds at least one block, not {capacity}")
         self.capacity = capacity
@@ -88,7 +88,7 @@ class FeeWindow:
         return tuple(self._in_order)
 
     def newest(self, count: int) -> tuple[Wei, ...]:
-        """Return the last `count` base fees, or all where fewer are held; oldest first."""
+        """Return the last `count` base fees, or all if there are fewer; oldest first."""
         return tuple(islice(self._in_order, max(0, len(self) - count), None))
 
     def append(self, base_fee: Wei) -> None:
@@ -106,7 +106,7 @@ class FeeWindow:
         self._ranked.add_all(kept)
 
     def truncate(self, count: int) -> None:
-        """Forget the newest `count` base fees: their blocks were replaced."""
+        """Remove the newest `count` base fees, whose blocks were replaced."""
         for _ in range(min(count, len(self))):
             self._ranked.remove(self._in_order.pop())
 
@@ -122,10 +122,10 @@ class FeeWindow:
 
 
 class TimedFees:
-    """Fees by time (milliseconds); fees from `since` to `until`, both included, are ranked.
+    """Fees by time (milliseconds); those from `since` to `until`, both included, are ranked.
 
-    `ranked` may hold other fees too. A later fee waits until its time has come; an older one is
-    not held.
+    `ranked` may contain other fees too. A fee after `until` is ranked once `until` reaches it; a
+    fee before `since` is dropped.
     """
 
     __slots__ = ("_in_order", "_ranked", "since", "until")
@@ -133,7 +133,7 @@ class TimedFees:
     def __init__(
         self, ranked: RankedFees, values: Iterable[TimedFee], since: int, until: int
     ) -> None:
-        """Begin with values, none of them from before `since`."""
+        """Start with values, none of which is older than `since`."""
         self.since, self.until = since, until
         self._ranked = ranked
         self._in_order = sorted(values)
@@ -141,12 +141,12 @@ class TimedFees:
 
     @property
     def first_at(self) -> int | None:
-        """When the oldest one that is ranked was seen; None if none is."""
+        """When the oldest ranked fee was seen; None if no fee is ranked."""
         oldest = self._in_order[0].at if self._in_order else None
         return None if oldest is None or oldest > self.until else oldest
 
     def move(self, since: int, until: int) -> None:
-        """Move the bounds to later times; ValueError for earlier ones: older fees are gone."""
+        """Move the bounds forward; ValueError if they would move back: older fees are gone."""
         if since < self.since or until < self.until:
             raise ValueError("a window of fees moves with the time, never back")
         was, begin, end = self._after(self.until), self._after(since - 1), self._after(until)
@@ -158,10 +158,10 @@ class TimedFees:
         self.since, self.until = since, until
 
     def add(self, value: TimedFee) -> None:
-        """Hold one more fee, unless it is too old.
+        """Add a fee, unless it is too old.
 
-        ValueError if it would be the oldest of several, or a fee of its time is held. So the
-        oldest fee that is held always shows whether somebody deleted older ones.
+        ValueError if it would become the oldest one, or if its time is taken. This way the oldest
+        fee always shows whether somebody deleted older ones.
         """
         if value.at < self.since:
             return
@@ -173,7 +173,7 @@ class TimedFees:
             self._ranked.add(value.fee)
 
     def remove(self, value: TimedFee) -> None:
-        """Drop a fee; ValueError if it is not held although it is not too old."""
+        """Remove a fee, unless it is too old; ValueError if it is missing."""
         if value.at < self.since:
             return
         place = bisect_left(self._in_order, value)

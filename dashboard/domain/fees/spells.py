@@ -19,7 +19,7 @@ _NOTHING: Final = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class HoldPeriods:
-    """How long trouble must be seen before it counts, and its absence before it is over."""
+    """How long trouble must last before it counts, and be gone before it is over."""
 
     pending: timedelta
     keep_firing: timedelta = _NOTHING
@@ -28,7 +28,7 @@ class HoldPeriods:
 class JudgedValue(NamedTuple):
     """Whether a value was beyond its limit, and when it was seen.
 
-    `before` is when the value before it was seen, if only values that change something are given.
+    `before` is when the previous value was seen, if values that change nothing are left out.
     """
 
     at: datetime
@@ -38,9 +38,9 @@ class JudgedValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Spell:
-    """A time beyond a limit; without an end it lasts.
+    """A time beyond a limit; `ends_at` is None while it lasts.
 
-    Unless `is_end_known`, nobody watched from `ends_at` on, so that it may have lasted longer.
+    Unless `is_end_known`, nobody watched after `ends_at`, so it may have lasted longer.
     """
 
     begins_at: datetime
@@ -48,20 +48,20 @@ class Spell:
     is_end_known: bool = True
 
     def was_over(self, at: datetime) -> bool:
-        """Whether it had ended by a moment, and it is known when."""
+        """Whether it is known to have ended by a moment."""
         return self.is_end_known and self.ends_at is not None and self.ends_at <= at
 
     def length(self, now: datetime) -> timedelta:
-        """Return how long it was, or is until now."""
+        """Return how long it lasted, or has lasted until now."""
         return max((self.ends_at or now) - self.begins_at, _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
 class SpellState:
-    """Whether a spell lasts, since when that holds, and when a value was seen last.
+    """Whether a spell lasts, since when, and when a value was last seen.
 
-    `is_within` is None if that is not known, since nobody watched. `turning_since` is when the
-    first value on the other side was seen, while that side has not lasted for long enough.
+    `is_within` is None if nobody watched. `turning_since` is when the first value on the other side
+    was seen, as long as that side has not lasted long enough.
     """
 
     is_within: bool | None
@@ -70,11 +70,11 @@ class SpellState:
     turning_since: datetime | None = None
 
     def unseen(self) -> SpellState:
-        """Return what follows if nothing was seen after `seen_at`: it is not known."""
+        """Return the state after a gap that began at `seen_at`: unknown."""
         return SpellState(None, self.turning_since or self.seen_at, self.seen_at)
 
     def settled(self, holds: HoldPeriods, at: datetime) -> SpellState:
-        """Return it after the side that is seen now has lasted until a moment."""
+        """Return the state if the side seen now lasts until a moment."""
         turning = self.turning_since
         wait = holds.keep_firing if self.is_within else holds.pending
         if turning is None or at - turning < wait:
@@ -83,17 +83,17 @@ class SpellState:
 
 
 def longest_pause(period: timedelta) -> timedelta:
-    """Return the longest time between two values without a gap, if asked for every `period`."""
+    """Return how far apart two values may be without a gap, if they are polled every `period`."""
     return max(SHORTEST_GAP, 2 * period)
 
 
 def follow(
     held: SpellState | None, value: JudgedValue, holds: HoldPeriods, pause: timedelta
 ) -> list[SpellState]:
-    """Return each state that a value leads to, one after the other; the last one holds.
+    """Return the states that a value leads to, in order; the last one is the present state.
 
-    Two values further apart than `pause` have a gap between them. A fee that was never seen begins
-    outside a spell. If the clock was set back, waiting begins again.
+    If two values are further apart than `pause`, there is a gap between them. A fee that is seen
+    for the first time starts outside a spell. If the clock was set back, waiting starts again.
     """
     if held is None:
         held = SpellState(is_within=False, since=value.at, seen_at=value.at)
@@ -106,7 +106,7 @@ def follow(
 
 
 def _turned(held: SpellState, value: JudgedValue) -> SpellState:
-    """Return a state after a value that is on its own side, or on the other one."""
+    """Return the state after a value on either side."""
     if value.is_beyond is bool(held.is_within):
         if held.is_within is None:
             return SpellState(is_within=False, since=value.at, seen_at=value.at)
@@ -115,12 +115,12 @@ def _turned(held: SpellState, value: JudgedValue) -> SpellState:
 
 
 def spells_of(values: Iterable[JudgedValue], holds: HoldPeriods, pause: timedelta) -> list[Spell]:
-    """Return the spells that values make, which come in order of time; the last one may last."""
+    """Return the spells of values in order of time; the last spell may still last."""
     return list(spells_between(states_of(None, values, holds, pause)))
 
 
 def spells_between(states: Iterable[SpellState]) -> Iterator[Spell]:
-    """Yield the spells that begin, last and end with states, oldest first."""
+    """Yield the spells that these states describe, oldest first."""
     begun: datetime | None = None
     for state in states:
         if state.is_within:
@@ -138,7 +138,7 @@ def states_of(
     holds: HoldPeriods,
     pause: timedelta,
 ) -> Iterator[SpellState]:
-    """Yield every state that values lead to from the one that is held, as `follow` does."""
+    """Yield all states that the values lead to, starting from `held`; see `follow`."""
     for value in values:
         states = follow(held, value, holds, pause)
         yield from states
@@ -147,7 +147,7 @@ def states_of(
 
 @dataclass(frozen=True, slots=True)
 class BusyTime:
-    """The busy spells of a time, oldest first, and its watched part; None if nobody watched.
+    """The busy spells within a time, oldest first, and its watched part; None if nobody watched.
 
     Spells may reach beyond that time.
     """
@@ -157,32 +157,32 @@ class BusyTime:
 
     @property
     def share(self) -> float | None:
-        """The time in spells over the time watched; None if nothing was watched."""
+        """The share of the watched time that lies in spells; None if nothing was watched."""
         if self.watched is None or not self.watched.watched:
             return None
         return 1 - self.calm(self.watched).watched / self.watched.watched
 
     def calm(self, watched: WatchedTime) -> WatchedTime:
-        """Return what of a watched time did not lie in spells."""
+        """Return the part of a watched time that lies outside spells."""
         spells = [(each.begins_at, each.ends_at or watched.until) for each in self.spells]
         return WatchedTime.of(watched.since, watched.until, [*watched.missed, *spells])
 
 
 USUAL_WINDOW: Final = timedelta(days=90)
-"""How far back spells are compared with one that begins."""
+"""How far back a spell that begins is compared with earlier spells."""
 
 USUAL_DAYS: Final = 30
-"""So many days say what a fee usually is at an hour of the day."""
+"""How many days decide what a fee usually is at an hour of the day."""
 
 _AROUND: Final = timedelta(minutes=90)
 _DAY: Final = timedelta(days=1)
 _FEWEST: Final = 3
-"""Spells, or days, below which nothing is called usual."""
+"""With fewer spells or days, nothing is called usual."""
 _AS_USUAL: Final = 0.005
 
 
 class FeePoint(NamedTuple):
-    """The lowest and the highest fee of a short time, in wei, and when that ended."""
+    """The lowest and the highest fee of a short time, in wei, and when that time ended."""
 
     at: datetime
     lowest: Wei
@@ -191,7 +191,7 @@ class FeePoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UsualSpells:
-    """How long past spells lasted; `is_of_hour`: only spells of about the same hour."""
+    """How long past spells lasted; `is_of_hour`: only spells that began at about the same hour."""
 
     many: int
     middle: timedelta
@@ -199,20 +199,20 @@ class UsualSpells:
     is_of_hour: bool
 
     def in_words(self) -> str:
-        """Say how long they last, alike on pages and in messages."""
+        """Say how long they last, in the same words on pages and in messages."""
         which = "around this hour" if self.is_of_hour else "at any hour"
         return f"spells that begin {which} usually last {span(self.middle)}"
 
 
 @dataclass(frozen=True, slots=True)
 class UsualFee:
-    """What a fee is at this hour of the day, UTC, in the middle of the last days."""
+    """The median fee at this hour of the day (UTC) over the last days."""
 
     fee: Wei
     days: int
 
     def difference(self, fee: Wei) -> float | None:
-        """Return a fee's distance from it: 0.5 is half as much again; None if it is zero."""
+        """Return how far a fee is from it: 0.5 is half as much again; None if it is zero."""
         return (fee - self.fee) / self.fee if self.fee else None
 
 
@@ -235,8 +235,8 @@ class BusyContext:
 def usual_spells(spells: Iterable[Spell], at: datetime) -> UsualSpells | None:
     """Return how long spells that begin at about this hour of the day (UTC) usually last.
 
-    If there are too few, spells of any hour count; None if these are too few as well. Only spells
-    that were over at that moment, with a known end, count.
+    If there are too few, spells at any hour count; None if these are too few as well. A spell
+    counts only if its end is known and lies before `at`.
     """
     over = [each for each in spells if each.was_over(at)]
     of_hour = [each for each in over if _is_near(each.begins_at, at)]
@@ -249,20 +249,20 @@ def usual_spells(spells: Iterable[Spell], at: datetime) -> UsualSpells | None:
 
 
 def _is_near(one: datetime, other: datetime) -> bool:
-    """Whether two times of day are near each other, across midnight too."""
+    """Whether two times of day are close, also across midnight."""
     apart = (one - other) % _DAY
     return min(apart, _DAY - apart) <= _AROUND
 
 
 def usual_fee(medians: Sequence[int]) -> UsualFee | None:
-    """Return the usual fee, of the median of one hour on each of some days; None for too few."""
+    """Return the usual fee from the medians of one hour on several days; None for too few."""
     if len(medians) < _FEWEST:
         return None
     return UsualFee(Wei(median_low(medians)), len(medians))
 
 
 def difference_in_words(difference: float) -> str:
-    """Say a difference from what is usual, such as ``34% above usual``."""
+    """Describe a difference from the usual fee, such as ``34% above usual``."""
     if abs(difference) < _AS_USUAL:
         return "as usual"
     return f"{abs(difference):,.0%} {'above' if difference > 0 else 'below'} usual"

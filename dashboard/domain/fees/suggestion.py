@@ -39,7 +39,7 @@ Share = Annotated[int, Meta(ge=1, le=10_000)]
 
 
 class LevelPolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one level (low, medium, high) is made; shares are in percent."""
+    """How one level (low, medium, high) is computed; shares are in percent."""
 
     reward_percentile: Percentile
     priority_fee_share: Share
@@ -50,9 +50,9 @@ class LevelPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FeePolicy(Struct, frozen=True, forbid_unknown_fields=True):
-    """The numbers behind the gas operations, as [fees] has them; defaults are the published ones.
+    """The parameters of the gas operations, as in [fees]; defaults are the published ones.
 
-    Levels look at the newest `recent_blocks`, historical ranges at `historical_blocks`;
+    Levels use the newest `recent_blocks`, historical ranges the newest `historical_blocks`;
     `busy_percentile` and `usual_percentile` are taken over all of `window_blocks`.
     """
 
@@ -77,7 +77,7 @@ class FeePolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def reward_percentiles(self) -> tuple[int, ...]:
-        """The percentiles to ask of `eth_feeHistory`, ascending, each once."""
+        """The percentiles to request from `eth_feeHistory`, ascending and distinct."""
         levels = (level.reward_percentile for level in (self.low, self.medium, self.high))
         return tuple(sorted({*levels, *self.range_percentiles, self.trend_percentile}))
 
@@ -87,8 +87,8 @@ def suggest(
 ) -> SuggestedGasFees:
     """Compute `suggestedGasFees` from consecutive blocks (oldest first, at least one).
 
-    `rewards` of a block are at `policy.reward_percentiles`; a block without them is ignored for
-    priority fees, and if no block has any, the floors are suggested.
+    `rewards` of a block are at `policy.reward_percentiles`; a block without rewards is ignored for
+    priority fees. If no block has rewards, the floors are suggested.
     """
     latest = blocks[-1]
     recent = blocks[-policy.recent_blocks :]
@@ -122,7 +122,7 @@ def _level(level: LevelPolicy, recent: Sequence[BlockFees], policy: FeePolicy) -
 
 
 def _rewards(blocks: Iterable[BlockFees], percentile: int, policy: FeePolicy) -> list[Wei]:
-    """Return the rewards at one percentile, in the order of blocks; blocks without are left out."""
+    """Return the rewards at one percentile in block order, without blocks that have none."""
     column = policy.reward_percentiles.index(percentile)
     return [block.rewards[column] for block in blocks if block.rewards]
 
@@ -137,7 +137,7 @@ def _latest_range(latest: BlockFees, policy: FeePolicy) -> tuple[Wei, Wei]:
 
 
 def _historical_range(blocks: Sequence[BlockFees], policy: FeePolicy) -> tuple[Wei, Wei]:
-    """Empty blocks reward nothing, so the smallest reward that is not zero counts."""
+    """Return the range of rewards; its lower end ignores zero, which empty blocks report."""
     smallest, largest = (_rewards(blocks, each, policy) for each in policy.range_percentiles)
     return (min(filter(None, smallest), default=_NO_FEE), max(largest, default=_NO_FEE))
 

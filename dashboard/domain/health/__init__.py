@@ -1,1 +1,1 @@
-"""Linewatch itself: what it observed and covered, what it keeps, and what troubles it."""
+"""Linewatch itself: its observations, coverage, budgets, retention and troubles."""

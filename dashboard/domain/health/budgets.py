@@ -1,4 +1,4 @@
-"""Budgets: what one account of an upstream may cost, and how far polls stretch to keep to it."""
+"""Budgets: what one account of an upstream may spend, and how polls slow down to stay within it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ALL: Final = 100
 class Budget:
     """What an account allows; 0 means no limit.
 
-    A day and a month begin at midnight in UTC. `reserve` percent of everything are for look-ups of
-    people. A call costs what `credits` says of its method, otherwise `credits_per_call`.
+    A day and a month begin at midnight UTC. `reserve` percent of every limit is kept for look-ups
+    by people. A call costs what `credits` says for its method, otherwise `credits_per_call`.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Budget:
         return calls * self.credits.get(bare_method(method), self.credits_per_call)
 
     def limits(self, *, for_people: bool) -> dict[BudgetPeriod, int]:
-        """Return how many credits may be spent in each period, by people or by polls."""
+        """Return how many credits people, or polls, may spend in each period."""
         whole = {
             BudgetPeriod.DAY: self.credits_per_day,
             BudgetPeriod.MONTH: self.credits_per_month,
@@ -46,23 +46,23 @@ class Budget:
         return {period: limit * (_ALL - kept) // _ALL for period, limit in whole.items() if limit}
 
     def share(self, limit: int, *, for_people: bool) -> float:
-        """Return how much of a limit of requests one process may use, so that both fit."""
+        """Return which part of a limit on requests belongs to look-ups by people, or to polls."""
         of_people = limit * self.reserve / _ALL
         return of_people if for_people else limit - of_people
 
 
 USUAL: Final = Budget("")
-"""What calls cost that no budget is charged for, as the hosted gateway counts."""
+"""The prices of the hosted gateway, for calls that no budget is charged for."""
 
 FREE: Final = Budget("", credits_per_call=0)
-"""What calls cost to our own serve, and to a node without a budget."""
+"""For calls to our own serve, and to a node without a budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """How a budget stands; `spent` are the credits of the present day and month.
+    """The state of a budget; `spent` holds the credits of the current day and month.
 
-    Polls ask `stretch` times as seldom as the cadence has it.
+    Polls wait `stretch` times as long as the cadence says.
     """
 
     budget: Budget
@@ -70,11 +70,11 @@ class BudgetState:
     stretch: float = 1.0
 
     def is_short(self) -> bool:
-        """Whether polls ask more seldom than they would."""
+        """Whether polls are slowed down."""
         return self.stretch > 1
 
     def sentences(self, now: datetime) -> list[str]:
-        """Say what is spent of it and what follows."""
+        """Say how much is spent, and what follows from that."""
         found = []
         for period, limit in self.budget.limits(for_people=True).items():
             spent = self.spent.get(period, 0)
@@ -94,13 +94,13 @@ class BudgetState:
 
 
 def period_end(period: BudgetPeriod, now: datetime) -> datetime:
-    """Return when the day or the month of a moment ends, in UTC."""
+    """Return when the current day or month ends, in UTC."""
     begun = period.begin(now)
     return period.begin(begun + timedelta(days=1 if period is BudgetPeriod.DAY else 31))
 
 
 def per_second(budget: Budget, spent: Mapping[BudgetPeriod, int], now: datetime) -> float:
-    """Return the credits a second that polls may spend, evenly over what is left of each period."""
+    """Return the credits a second that polls may spend, evenly over the rest of each period."""
     return min(
         (
             (limit - spent.get(period, 0)) / (period_end(period, now) - now).total_seconds()
@@ -113,15 +113,15 @@ def per_second(budget: Budget, spent: Mapping[BudgetPeriod, int], now: datetime)
 def stretch_for(
     budget: Budget, spent: Mapping[BudgetPeriod, int], planned: float, fixed: float, now: datetime
 ) -> float:
-    """Return how many times as seldom polls have to ask so that a budget suffices.
+    """Return by which factor polls must slow down so that the budget lasts.
 
-    `planned` are the credits a second of what can be stretched, `fixed` those of what cannot, as
-    fees.
+    `planned` and `fixed` are credits a second: of polls that can be slowed down, and of those that
+    cannot, such as fees.
     """
     left = per_second(budget, spent, now) - fixed
     return min(max(1.0, planned / left if left > 0 else _LONGEST_STRETCH), _LONGEST_STRETCH)
 
 
 def factor(stretch: float) -> str:
-    """Write a factor; below ten, a tenth matters."""
+    """Format a factor, with one decimal below ten."""
     return f"{stretch:,.{0 if stretch >= 10 else 1}f}"  # noqa: PLR2004 - ten

@@ -1,4 +1,4 @@
-"""Clock jumps: how far ahead a clock is distrusted, so that nothing is deleted by it."""
+"""Clock jumps: when not to trust a clock that is ahead, so that nothing is purged because of it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from itertools import pairwise
 from typing import Final
 
 FURTHEST: Final = timedelta(days=3)
-"""How far the clock may be ahead of the last measurement of the store, which is made daily."""
+"""How far the clock may be ahead of the last daily measurement of the store."""
 
 CONFIRMED_BY: Final = 4
-"""Daily measurements after which a jump is accepted: the machine was switched off."""
+"""After this many daily measurements a jump is accepted: the machine was switched off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """The clock went from `before` to `after` at once; whether time passed is not known yet."""
+    """The clock jumped from `before` to `after`; whether time really passed is not known yet."""
 
     before: datetime
     after: datetime
 
 
 def unconfirmed_jump(measured: Sequence[datetime], now: datetime) -> ClockJump | None:
-    """Return the first jump that is not accepted yet, None if `now` may be trusted.
+    """Return the first jump that is not accepted yet, None if `now` can be trusted.
 
-    `measured` are times at which the store was measured, one a day; those after `now` are
-    ignored: the clock was ahead then and was corrected.
+    `measured` are the times of the daily measurements of the store; those after `now` are ignored:
+    the clock was ahead then and has been corrected.
     """
     earlier = sorted(moment for moment in measured if moment <= now)[-CONFIRMED_BY:]
     for before, after in pairwise([*earlier, now]):

@@ -12,7 +12,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
 
 SHORTEST_GAP: Final = timedelta(minutes=2)
-"""A restart, or a question that is answered the next time, makes no gap."""
+"""A restart, or one question that failed once, makes no gap."""
 
 Stretch: TypeAlias = tuple[datetime, datetime]
 """A beginning and an end."""
@@ -36,7 +36,7 @@ class GapCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which a network was not watched; without an end it is open.
+    """A time in which a network was not watched; `ends_at` is None while it is open.
 
     `reason` is the failure in words, safe to show; empty if no worker asked.
     """
@@ -49,17 +49,17 @@ class Gap:
     reason: str = ""
 
     def length(self, now: datetime) -> timedelta:
-        """Return its length, until now if it is open."""
+        """Return its length, until now while it is open."""
         return max((self.ends_at or now) - self.begins_at, timedelta())
 
     def ended(self, at: datetime) -> Gap:
-        """Return it with an end; by a clock that was set back, at its own beginning."""
+        """Return the gap with an end, which a clock set back cannot put before its beginning."""
         return replace(self, ends_at=max(at, self.begins_at))
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedTime:
-    """A time, and the stretches of it that were not watched, oldest first and apart."""
+    """A time, and the parts of it that were not watched: disjoint, oldest first."""
 
     since: datetime
     until: datetime
@@ -67,7 +67,7 @@ class WatchedTime:
 
     @classmethod
     def of(cls, since: datetime, until: datetime, missed: Iterable[Stretch]) -> Self:
-        """Join the missed times of a time, given in any order and perhaps reaching beyond it."""
+        """Merge the missed parts, given in any order, and clip them to the time."""
         joined: list[Stretch] = []
         clipped = [(max(begin, since), min(end, until)) for begin, end in missed]
         for begins_at, ends_at in sorted(clipped):
@@ -87,16 +87,16 @@ class WatchedTime:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that happened was seen; a restart or two do not matter."""
+        """Whether practically all of it was watched; a restart or two do not matter."""
         return self.watched >= _ENOUGH * self.length
 
     def within(self, since: datetime, until: datetime) -> WatchedTime:
-        """Return the watched part of a time within it."""
+        """Return the watched time of a part of it."""
         return WatchedTime.of(since, until, self.missed)
 
 
 def seen_rejections(number: int, *, is_whole: bool) -> str:
-    """Say how many rejections were seen; unless it `is_whole`, not all of the time was watched."""
+    """Say how many rejections were seen; unless `is_whole`, there may have been more."""
     if not number:
         return "no rejection" if is_whole else "no rejection seen"
     return f"{counted(number, 'rejection')}{'' if is_whole else ' or more'}"
@@ -116,9 +116,9 @@ class Covered:
     open_gap: Gap | None = None
 
     def unseen(self, since: datetime, until: datetime) -> tuple[Gap, ...]:
-        """Return the gap of a time without a worker, unless it is short.
+        """Return the gap of a time without a worker; empty if that was short.
 
-        A gap that was open until then ends when it begins, and comes first.
+        If a gap was open, it ends where the new one begins, and comes first.
         """
         if until - since < SHORTEST_GAP:
             return ()
@@ -128,7 +128,7 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class CoverageChange:
-    """The coverage after a poll, and the gaps that ended with it."""
+    """The coverage after a poll, and the gaps that the poll ended."""
 
     covered: Covered
     ended: tuple[Gap, ...] = ()

@@ -1,4 +1,4 @@
-"""Observations: what one poll saw or how it failed, what it cost, and how well sources answer."""
+"""Observations: what a poll saw or how it failed, what it cost, and how well sources answer."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class FailureKind(StrEnum):
 class Failure:
     """Why there is no answer; `message` is safe to show and holds no secret.
 
-    `retry_after` is how long the upstream wants no requests, if it says so; it is obeyed at once
-    and not stored.
+    `retry_after` is how long the upstream asks us to wait, if it does; it is obeyed at once and not
+    stored.
     """
 
     kind: FailureKind
@@ -36,13 +36,13 @@ class Failure:
 
 
 def longest_retry_after(failures: Iterable[Failure]) -> timedelta:
-    """Return how long not to ask an upstream that failed in these ways."""
+    """Return the longest wait that these failures ask for."""
     wishes = (each.retry_after for each in failures if each.retry_after is not None)
     return max(wishes, default=timedelta())
 
 
 class Operation(StrEnum):
-    """The questions that are polled, in the wire's words."""
+    """The operations that are polled, named as on the wire."""
 
     SUGGESTED_GAS_FEES = "suggestedGasFees"
     BASE_FEE_HISTORY = "baseFeeHistory"
@@ -60,25 +60,25 @@ FEE_OPERATIONS: Final = frozenset(
         Operation.BUSY_THRESHOLD,
     }
 )
-"""The questions that a gas API answers."""
+"""The operations that a gas API answers."""
 
 NODE_READING: Final[Mapping[str, int]] = {"eth_getBlockByNumber": 2, "eth_feeHistory": 1}
-"""The calls, at most, with which a node is read once for fees."""
+"""The calls, and how many of each at most, that read the fees of a node once."""
 
 OF_FEES: Final = FEE_OPERATIONS | NODE_READING.keys() | {"eth_chainId"}
-"""What is asked for fees, of a gas API and of a node."""
+"""All methods that fetch fees, from a gas API or a node."""
 
 METHODS: Final = (*Operation, *NODE_READING, "eth_chainId", "eth_getTransactionCount")
-"""All that is asked of any upstream."""
+"""All methods that any upstream is asked."""
 
 
 def bare_method(method: str) -> str:
-    """Return the name of a method as it is counted: without the prefix of its network."""
+    """Return the name under which a method is counted: without the prefix of its network."""
     return method if method in METHODS else method.partition("_")[2] or method
 
 
 class AnswerShape(StrEnum):
-    """How an endpoint tells of a transaction: with upstream's own record, or with a status."""
+    """The format in which an endpoint answers: upstream's own record, or a status."""
 
     RECORD = "record"
     STATUS = "status"
@@ -88,8 +88,8 @@ class AnswerShape(StrEnum):
 class ExclusionAnswer:
     """What upstream said of one hash: a record, null (`record` is None), or a failure.
 
-    `claim` is what it said instead of a record, as other gateways do. Where there are several
-    endpoints, `endpoint` is the one that said it, and `beside` are the answers of others.
+    `claim` is what it said instead of a record, as other gateways do. If there are several
+    endpoints, `endpoint` gave this answer, and `beside` holds the answers of the others.
     """
 
     tx_hash: TxHash
@@ -101,12 +101,12 @@ class ExclusionAnswer:
 
     @property
     def is_claimed_included(self) -> bool:
-        """Whether upstream says, instead of a record, that it is in a block."""
+        """Whether upstream claims, without a record, that the transaction is in a block."""
         return self.claim is not None and self.claim.status == INCLUDED
 
     @property
     def shape(self) -> AnswerShape | None:
-        """In which shape it came; null has none, and neither has a failure."""
+        """Its format; None for null and for a failure."""
         if self.claim is not None:
             return AnswerShape.STATUS
         if self.record is None:
@@ -115,10 +115,9 @@ class ExclusionAnswer:
 
 
 class ExclusionAnswers(Sequence[ExclusionAnswer]):
-    """What upstream said of many hashes, in order: null but for `not_null`, by their places.
+    """What upstream said of many hashes, in order: null except for `not_null`, by index.
 
-    Most answers are null, which all `endpoints` said. An object for each of those is made only if
-    somebody asks for it.
+    Most answers are null, from all `endpoints`. Objects for these are created only when needed.
     """
 
     def __init__(
@@ -127,14 +126,14 @@ class ExclusionAnswers(Sequence[ExclusionAnswer]):
         not_null: Mapping[int, ExclusionAnswer] | None = None,
         endpoints: Sequence[str] = ("",),
     ) -> None:
-        """Hold all other answers alone, by their places; a network's only endpoint has no name."""
+        """Store the answers that are not null by index; a network's only endpoint has no name."""
         self.hashes = hashes
         self.not_null = not_null or {}
         self.endpoints = endpoints
         self._all: list[ExclusionAnswer] | None = None
 
     def null(self, tx_hash: TxHash) -> ExclusionAnswer:
-        """Return the answer about a hash of which there is no other one."""
+        """Return the null answer about a hash."""
         first, *beside = (ExclusionAnswer(tx_hash, endpoint=each) for each in self.endpoints)
         return replace(first, beside=tuple(beside)) if beside else first
 
@@ -163,12 +162,12 @@ Answer = TypeVar("Answer")
 
 
 def not_null(answers: Sequence[Answer]) -> Sequence[Answer]:
-    """Return the records and failures, in order, or all answers where those are not known apart."""
+    """Return the records and failures, in order, or all answers if nulls are not kept apart."""
     return [each for _, each in sorted(not_null_by_place(answers).items())]
 
 
 def not_null_by_place(answers: Sequence[Answer]) -> Mapping[int, Answer]:
-    """Return the same answers, each by its place."""
+    """Return the same answers by index."""
     if not isinstance(answers, ExclusionAnswers):
         return dict(enumerate(answers))
     return cast("Mapping[int, Answer]", answers.not_null)
@@ -176,7 +175,7 @@ def not_null_by_place(answers: Sequence[Answer]) -> Mapping[int, Answer]:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Calls, and the credits that they cost together; none where calls are free."""
+    """Calls, and the credits that they cost in total; zero if calls are free."""
 
     calls: int = 0
     credits: int = 0
@@ -186,20 +185,20 @@ class Spent:
 
 
 CREDITS_PER_CALL: Final = 80
-"""What the hosted gateway charges for one call of either API, as its price list has it."""
+"""What the hosted gateway charges for one call of either API, according to its price list."""
 
 FREE_CREDITS: Final = 3_000_000
-"""What its free plan has for one day."""
+"""The daily credits of its free plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What asking about one network takes while everything answers, by budget; "" is for none.
+    """What polling one network costs while everything answers, by budget; "" stands for no budget.
 
-    `question` is one question about a transaction, to every endpoint that is asked; `fees` are all
+    `question` is one question about a transaction, to all endpoints that are asked; `fees` are all
     fees of a day, `gas_credits` those of the gas API alone. A transaction without a rejection is
-    asked about `checks` times in all, one first seen after line limits ended
-    `checks_after_limits` times, None if they are not known to end.
+    asked about `checks` times in all; one that is first seen after line limits ended,
+    `checks_after_limits` times, None if no end is known.
     """
 
     question: Mapping[str, Spent] = field(default_factory=dict)
@@ -214,7 +213,7 @@ class Cost:
 
     @property
     def of_fees(self) -> Spent:
-        """The calls and credits of the fees of a day."""
+        """The calls and credits for the fees of a day."""
         return sum(self.fees.values(), Spent())
 
     def of_checks(self, checks: int) -> Spent:
@@ -229,18 +228,18 @@ LIMITS: Final = tuple(
     timedelta(milliseconds=each)
     for each in (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 )
-"""Up to which time an answer counts to each place of `times`; the last place is beyond all."""
+"""The upper bounds of the buckets in `times`; the last bucket has none."""
 
 _LONGEST: Final = timedelta(seconds=30)
-"""What the slowest answers are taken for: the deadline of a question, as delivered."""
+"""The assumed bound of the last bucket: the default deadline of a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
     """The results of one question, counted.
 
-    `instead` counts answers of the node because the gas API failed. `times` counts answers by how
-    long they took; hashes that are asked about together share one time.
+    `instead` counts answers of the node after the gas API failed. `times` is a histogram of
+    response times; hashes that are asked about together share one response time.
     """
 
     answered: int = 0
@@ -261,13 +260,13 @@ class AnswerCounts:
         return self.answered + self.instead + self.failed
 
     def share(self) -> float | None:
-        """Return the share that was answered, None if nothing was asked."""
+        """Return the share of questions that were answered, None if nothing was asked."""
         return (self.answered + self.instead) / self.asked if self.asked else None
 
     def percentile(self, part: float) -> timedelta | None:
-        """Return the time within which this part of the answers came, None without answers.
+        """Return the time within which this share of the answers came, None without answers.
 
-        Within a place of `times` answers are taken for evenly spread.
+        Answers are assumed to be spread evenly within a bucket of `times`.
         """
         rank, below = part * sum(self.times), 0
         for place, count in enumerate(self.times):
@@ -280,13 +279,13 @@ class AnswerCounts:
 
 
 def times_of(took: timedelta) -> tuple[int, ...]:
-    """Count one answer that took so long."""
+    """Return the histogram of a single answer."""
     place = sum(took > limit for limit in LIMITS)
     return tuple(int(each == place) for each in range(len(LIMITS) + 1))
 
 
 class TrialOutcome(StrEnum):
-    """The result of a question; ABSENT: an optional feature that the endpoint does not offer."""
+    """The result of a question; ABSENT: the endpoint lacks an optional feature."""
 
     GOOD = "ok"
     ABSENT = "absent"
@@ -295,7 +294,7 @@ class TrialOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One question that was tried on one endpoint, its result in words, and how long that took."""
+    """One question that was tried on one endpoint, its result in words, and how long it took."""
 
     endpoint: str
     question: str

@@ -17,7 +17,7 @@ _STEPS: Final = {"fees": _MINUTE, "fee_minutes": _HOUR, "audit_log": _DAY, "cred
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long each kind is kept: None is forever.
+    """How long each kind of data is kept; None is forever.
 
     `fees` are single values, `fee_minutes` roll-ups by the minute; roll-ups by hour and day are
     kept forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the
@@ -37,7 +37,7 @@ class Retention:
     answer_counts: timedelta | None = timedelta(days=31)
 
     def before(self, now: datetime) -> dict[str, datetime]:
-        """Return the time before which each kind is purged now, without kinds kept forever.
+        """Return the time before which each kind of data is purged; kinds kept forever are missing.
 
         Fees are purged by whole minutes and minutes by whole hours, so that each roll-up stays
         complete; credits by the hours that count them; the audit log by whole days, since each
@@ -51,7 +51,7 @@ class Retention:
         }
 
     def in_words(self) -> Mapping[str, str]:
-        """Say of each kind how long it is kept."""
+        """Say how long each kind is kept."""
         lengths = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: "forever" if kept is None else span(kept) for name, kept in lengths}
 
@@ -66,20 +66,20 @@ def _since(kept: timedelta | None, now: datetime) -> datetime | None:
 
 
 def _whole(moment: datetime, step: timedelta) -> datetime:
-    """Return the last multiple of `step`, counted from the year 1 on, that is not after it."""
+    """Round down to a multiple of `step`, counted from the year 1."""
     return moment - (moment - datetime.min.replace(tzinfo=moment.tzinfo)) % step
 
 
 SHORTEST_GROWTH: Final = timedelta(hours=20)
-"""Growth over less time says nothing about a day."""
+"""Daily growth cannot be estimated from less time."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """The store as it was measured: bytes in use, indexes included, and how many more a day.
+    """A measurement of the store: bytes in use, including indexes, and growth in bytes a day.
 
-    `growth` is None while too little time has passed to know, and below zero where more is purged.
-    `free` is room for more: in the file, and on its disk where known.
+    `growth` is None until enough time has passed, and negative if more is purged than added. Free
+    space is measured inside the file, and on its disk if that is known.
     """
 
     measured_at: datetime
@@ -90,7 +90,7 @@ class StoreSize:
 
     @property
     def full_in(self) -> timedelta | None:
-        """When the disk is full, None if it does not grow or that is unknown."""
+        """How long until the disk is full; None if it does not fill up, or if that is unknown."""
         if self.free_on_disk is None or self.growth is None or self.growth <= 0:
             return None
         days = (self.free_on_disk + self.free_inside) / self.growth
@@ -98,7 +98,7 @@ class StoreSize:
 
 
 def growth_of(earlier: tuple[datetime, int], now: tuple[datetime, int]) -> float | None:
-    """Return bytes a day between two sizes, each with its time."""
+    """Return the growth in bytes a day between two measurements; None if they are too close."""
     (began, before), (ended, after) = earlier, now
     length = ended - began
     return None if length < SHORTEST_GROWTH else (after - before) * (_DAY / length)

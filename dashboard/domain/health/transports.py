@@ -1,4 +1,4 @@
-"""How an endpoint is asked: over which transport, and how many hashes at once, as found out."""
+"""How an endpoint is asked: over which transport, and with how many hashes at once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Transport(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransportState:
-    """What an endpoint takes over one transport.
+    """What an endpoint accepts over one transport.
 
-    It answered `accepted` hashes at once, 0 while that is not known, and not `refused` of them, 0
-    where it never refused any. `trouble` says why it takes no more, or is not used; it is safe to
-    show. `is_used`: the last questions went this way.
+    It has answered `accepted` hashes at once, 0 if that is unknown, and has refused `refused`
+    hashes at once, 0 if it never refused. `trouble` says why it accepts no more, or is not used; it
+    is safe to show. `is_used`: the last questions were sent over this transport.
     """
 
     transport: Transport
@@ -29,7 +29,7 @@ class TransportState:
     trouble: str = ""
 
     def in_words(self) -> str:
-        """Say how it is asked now, and why not better."""
+        """Say how the endpoint is asked now, and why not in a better way."""
         why = f" ({self.trouble})" if self.trouble else ""
         if not self.is_used:
             return f"{self.transport}: not used now{why}"

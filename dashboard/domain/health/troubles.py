@@ -1,4 +1,4 @@
-"""Troubles of the installation: mail that is not taken, and roles that keep dying."""
+"""Troubles of the installation: mail that is not accepted, and roles that keep crashing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class MailTrouble:
-    """What fails now: since when no mail was taken, how many are pending, the last answer.
+    """An ongoing failure of mail: since when, how many are pending, and the server's last answer.
 
-    `after_delivery` numbers the last attempt before it, and so names it. `answer` is foreign text.
+    `after_delivery` is the number of the last attempt before it, which identifies the failure.
+    `answer` is foreign text.
     """
 
     after_delivery: int
@@ -19,7 +20,7 @@ class MailTrouble:
     answer: str
 
     def is_outage(self, now: datetime, after: timedelta) -> bool:
-        """Whether it lasts so long that people must be notified over another channel."""
+        """Whether it has lasted so long that people must be notified over another channel."""
         return self.pending > 0 and now - self.since >= after
 
 
@@ -35,9 +36,9 @@ class MailOutage:
 
 @dataclass(frozen=True, slots=True)
 class FailingRole:
-    """A process of `linewatch up` that died again before it had been ready for a while.
+    """A process of `linewatch up` that ended again before it had been ready for a while.
 
-    `deaths` counts from `since`; `why` tells how it ended last, `again_at` when it starts again.
+    `deaths` counts from `since`; `why` says how it ended last, `again_at` when it restarts.
     """
 
     name: str

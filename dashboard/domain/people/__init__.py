@@ -1,1 +1,1 @@
-"""People: recipients and their hours, addresses and their verification, keys and the audit log."""
+"""People: recipients and their hours, verified addresses, roles, keys and the audit log."""

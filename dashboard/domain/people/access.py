@@ -1,4 +1,4 @@
-"""Roles and what each may do, API keys and theirs, and the audit log of what people did."""
+"""Roles and what each may do, API keys and their limits, and the audit log of what people did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_NAME: Final = 80
 """Characters of the name of a person who acts."""
 
 Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
-"""The types of a detail; a Secret is none of them, so that none is ever written."""
+"""The types of an audit detail. Secret is not among them, so that no secret is ever written."""
 
 UNLIMITED: Final = 0.0
 """The rate of a key without a limit."""
@@ -40,9 +40,9 @@ _EXACT: Final = 1e-6
 class Action(StrEnum):
     """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
 
-    SUSPECT: a message to an address came back. SIGN_OUT: somebody ended a session of their own,
-    END_SESSION: of somebody else. REMOVE_FACTOR: somebody took away an app or a passkey of their
-    own, RESET_FACTORS: all of somebody else. DISABLE_PERSON: until ENABLE_PERSON, no sign-in.
+    SUSPECT: a message to an address bounced. SIGN_OUT: people ended a session of their own,
+    END_SESSION: of somebody else. REMOVE_FACTOR: people removed an app or a passkey of their own,
+    RESET_FACTORS: all of somebody else's. DISABLE_PERSON: no sign-in until ENABLE_PERSON.
     """
 
     CREATE_KEY = "create-key"
@@ -111,7 +111,7 @@ class Action(StrEnum):
 
 
 class Role(StrEnum):
-    """What a person may do, from the least to the most; each may do what those before it may."""
+    """What a person may do, from least to most; each role includes those before it."""
 
     VIEWER = "viewer"
     SUPPORT = "support"
@@ -120,7 +120,7 @@ class Role(StrEnum):
 
     @property
     def with_article(self) -> str:
-        """The role within a sentence."""
+        """The role with its article, for a sentence."""
         name = "support agent" if self is Role.SUPPORT else self.value
         return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
@@ -133,7 +133,7 @@ class Role(StrEnum):
         return ranks.index(self) >= ranks.index(other)
 
     def at_most(self, other: Role) -> Role:
-        """Return the lesser of the two."""
+        """Return the lower of the two roles."""
         return self if other.includes(self) else other
 
 
@@ -187,10 +187,10 @@ LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
         }
     ),
 }
-"""The least role for each action. Whatever is not listed takes an admin."""
+"""The lowest role that may take each action. Actions that are not listed need an admin."""
 
 READS_ACCESS: Final = Role.ADMIN
-"""The least role that reads who may do what, and who did: people, sessions, keys, the audit log."""
+"""The lowest role that may read people, sessions, keys and the audit log."""
 
 
 def least_role(action: Action) -> Role:
@@ -198,7 +198,7 @@ def least_role(action: Action) -> Role:
 
 
 class Way(StrEnum):
-    """How something is done; FILE: what a file says is put in force."""
+    """How somebody acts; FILE: a file is put into force."""
 
     PAGE = "page"
     API = "api"
@@ -208,12 +208,11 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, and when.
+    """Who acts, and when.
 
-    `role` limits what they may do: that of a sign-in, and everything for who works on this machine
-    itself. `origin` says from where it is done, as the audit log shows it, and `way` how.
-    `subjects` are those that a program may be about; None is all of them. `token_id` is the token
-    that it acts with.
+    `role` limits what they may do: the role of a sign-in, or ADMIN for somebody on this machine.
+    `origin` says where they act from, as the audit log shows it, and `way` how. `subjects` are the
+    only ones that a program may act on; None is all of them. `token_id` is the token that it uses.
     """
 
     name: str
@@ -225,7 +224,7 @@ class Actor:
     token_id: int | None = None
 
     def require(self, action: Action) -> None:
-        """Raise NotAllowed where the role does not allow an action."""
+        """Raise NotAllowed if the role does not allow an action."""
         if not self.role.may(action):
             raise NotAllowed(
                 f"{self.name} is {self.role.with_article} here, and {action.value} takes the role "
@@ -234,7 +233,7 @@ class Actor:
 
 
 def parse_name(text: str) -> str:
-    """Read the name of a person who acts, as they give it; InputError names the remedy."""
+    """Clean up the name of a person who acts; InputError says what to change."""
     name = " ".join(text.split())
     if not name:
         raise InputError("nobody is named: say who acts, for those who read the audit log")
@@ -245,10 +244,10 @@ def parse_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One entry: who did what to what; all its texts are foreign.
+    """One entry: who did what to what; all texts are foreign.
 
-    `origin` is from where: the address of a browser, say; empty for this machine. `audit_id` tells
-    it from others of its moment.
+    `origin` is, say, the address of a browser; empty for this machine. `audit_id` distinguishes
+    entries of the same moment.
     """
 
     at: datetime
@@ -262,11 +261,11 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """The limits of one key; None leaves a limit to the installation, which allows everything.
+    """The limits of one key; None is no limit, or for the rate, the installation's.
 
-    `methods` may be called: names without prefix, and gas operations.
-    `requests_per_second`: None is the installation's rate, `UNLIMITED` no limit.
-    `burst`: how many calls may come at once. `may_report`: whether it may save rejections.
+    `methods` lists what may be called: names without prefix, and gas operations.
+    `requests_per_second` may be `UNLIMITED`. `burst`: how many calls may come at once.
+    `may_report`: whether it may save rejections.
     """
 
     network_ids: frozenset[NetworkId] | None = None
@@ -276,18 +275,18 @@ class KeyLimits:
     may_report: bool = True
 
     def rate_in_force(self, default: float) -> tuple[float | None, int | None]:
-        """Return calls a second and burst that apply, both None if there is no limit."""
+        """Return the calls a second and the burst that apply, both None if there is no limit."""
         rate = default if self.requests_per_second is None else self.requests_per_second
         return (None, None) if rate == UNLIMITED else (rate, self.burst or usual_burst(rate))
 
 
 def usual_burst(rate: float) -> int:
-    """Return the burst of a key without one: the calls of a second, at least 10."""
+    """Return the default burst: the calls of one second, at least 10."""
     return max(_SMALLEST_BURST, math.ceil(rate))
 
 
 def parse_rate(text: str) -> float:
-    """Read ``50/s``, ``600/m``, ``1000/h`` or ``none`` as calls a second; InputError otherwise."""
+    """Parse ``50/s``, ``600/m``, ``1000/h`` or ``none`` as calls a second; InputError otherwise."""
     if text == "none":
         return UNLIMITED
     match = _RATE.fullmatch(text)
@@ -299,7 +298,7 @@ def parse_rate(text: str) -> float:
 
 
 def format_rate(rate: float) -> str:
-    """Write a rate as `parse_rate` reads it, in the smallest unit that makes it whole."""
+    """Format a rate for `parse_rate`, in the smallest unit that makes it a whole number."""
     if rate == UNLIMITED:
         return "none"
     for unit, seconds in _SECONDS.items():
@@ -310,7 +309,7 @@ def format_rate(rate: float) -> str:
 
 
 def parse_key_name(text: str) -> str:
-    """Read the name of a key, for logs and lists; InputError if it is not allowed."""
+    """Check the name of a key, which logs and lists show; InputError if it is not allowed."""
     if not _NAME.fullmatch(text):
         raise InputError(
             f"{shorten(text)} cannot name a key: use up to 64 letters, digits, dots, dashes and "
@@ -321,12 +320,12 @@ def parse_key_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One key of one caller; `name` is what logs call the caller.
+    """One key of one caller; logs call the caller by its `name`.
 
-    `network_ids` are the networks that the key opens; None opens all of them.
-    `methods` are names without prefix and gas operations that it may call; None is all of them.
-    `may_report`: whether it may save rejections. `requests_per_second` and `burst` limit how
-    often; None is no limit.
+    `network_ids` are the networks that the key may read; None is all of them. `methods` are the
+    names without prefix and the gas operations that it may call; None is all of them. `may_report`:
+    whether it may save rejections. `requests_per_second` and `burst` limit how often it may call;
+    None is no limit.
     """
 
     name: str
@@ -346,7 +345,7 @@ class ApiKey:
         secret: Secret | None = None,
         network_ids: Iterable[NetworkId] | None = None,
     ) -> Self:
-        """Digest a key and its secret, if any; InputError if no client could send the key.
+        """Hash a key and its secret, if any; InputError if no client could send the key.
 
         Keys are random and long, so one round of SHA-256 is enough.
         """
@@ -362,7 +361,7 @@ class ApiKey:
         )
 
     def limited(self, limits: KeyLimits, default_rate: float) -> Self:
-        """Return the key with these limits; `default_rate` is for those without a rate."""
+        """Return the key with these limits; `default_rate` applies if they set no rate."""
         rate, burst = limits.rate_in_force(default_rate)
         return replace(
             self,
@@ -379,9 +378,9 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredKeys:
-    """The keys of the settings, and the rate of stored keys without a rate.
+    """The keys in the settings, and the default rate of stored keys.
 
-    `is_for_trial`: they are the one published key, for trying Linewatch with nothing configured.
+    `is_for_trial`: this is the one published key, for trying Linewatch with nothing configured.
     """
 
     keys: tuple[ApiKey, ...] = ()

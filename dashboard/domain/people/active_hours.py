@@ -1,4 +1,4 @@
-"""Active hours: spans of a week in a time zone, also right when its clocks change."""
+"""Active hours: weekly spans in a time zone, correct even when its clocks change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
 Zones: TypeAlias = Callable[[str], tzinfo]
-"""Returns the time zone of a name."""
+"""Looks up a time zone by name."""
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SPAN: Final = re.compile(
@@ -22,22 +22,22 @@ _SPAN: Final = re.compile(
 )
 _WHOLE_DAY: Final = 24 * 60
 _LOOKED_AHEAD: Final = timedelta(days=15)
-"""A span of one day a week begins within these even where the clocks skip it once."""
+"""Within this time a weekly span begins even if the clocks skip it once."""
 
 _STEP: Final = timedelta(minutes=30)
-"""Clocks are put forward and back at whole or half hours of UTC."""
+"""Clocks change at whole or half hours UTC."""
 
 
 def utc_only(_: str) -> tzinfo:
-    """Take every time zone for UTC."""
+    """Return UTC for every time zone."""
     return UTC
 
 
 @dataclass(frozen=True, slots=True)
 class WeekSpan:
-    """Hours on days of the week: `days` count from Monday (0), times are minutes of the day.
+    """Hours on some days of the week: `days` count from Monday (0), times are minutes of the day.
 
-    `ends` is not part of it; if it is not after `begins`, it is on the next day.
+    `ends` is exclusive; if it is not after `begins`, it is on the next day.
     """
 
     days: tuple[int, ...]
@@ -46,7 +46,7 @@ class WeekSpan:
 
     @classmethod
     def parse(cls, text: str) -> WeekSpan:
-        """Read ``mon-fri 08:00-18:00`` or ``sat,sun 22:00-06:00``; InputError for another form."""
+        """Parse ``mon-fri 08:00-18:00`` or ``sat,sun 22:00-06:00``; InputError for others."""
         match = _SPAN.fullmatch(text.strip().lower())
         if match is None:
             raise InputError(_unreadable(text))
@@ -60,7 +60,7 @@ class WeekSpan:
         return f"{runs} {_clock(self.begins)}-{_clock(self.ends)}"
 
     def holds(self, local: datetime) -> bool:
-        """Whether it holds a moment that clocks on the wall show so."""
+        """Whether a local time lies in the span."""
         minute, day = local.hour * 60 + local.minute, local.weekday()
         if self.begins < self.ends:
             return day in self.days and self.begins <= minute < self.ends
@@ -71,10 +71,10 @@ class WeekSpan:
 
 @dataclass(frozen=True, slots=True)
 class ActiveHours:
-    """When a rule may notify: the hours of all spans, as clocks on the wall show them in a zone.
+    """When a rule may notify: the hours of all spans, in the local time of a zone.
 
-    `zone` is a name of the time zone database; its rules are handed in, since they are data on
-    disk. An hour that the clocks show twice counts twice, one that they skip not at all.
+    `zone` is a name in the time zone database; its rules are an argument, since they are data on
+    disk. An hour that the clocks repeat counts twice, one that they skip not at all.
     """
 
     spans: tuple[WeekSpan, ...]
@@ -85,20 +85,20 @@ class ActiveHours:
         return any(span.holds(local) for span in self.spans)
 
     def next_on(self, at: datetime, zone: tzinfo) -> datetime:
-        """Return the first moment from `at` on that is one of these hours, in UTC."""
+        """Return the first active moment from `at` on, in UTC."""
         if self.are_on(at, zone):
             return at.astimezone(UTC)
         later = (each for each in self._turns(at, zone) if each > at and self.are_on(each, zone))
         return min(later)
 
     def next_off(self, at: datetime, zone: tzinfo) -> datetime | None:
-        """Return the first moment after `at` that is none of these hours; None without an end."""
+        """Return the first moment after `at` that is not active, in UTC; None if there is none."""
         turns = self._turns(at, zone)
         later = (each for each in turns if each > at and not self.are_on(each, zone))
         return min(later, default=None)
 
     def _turns(self, at: datetime, zone: tzinfo) -> Iterator[datetime]:
-        """Yield when the hours may begin or end: as each span says, and when clocks are set."""
+        """Yield when the hours may begin or end: at the times of spans, and when clocks change."""
         today = at.astimezone(zone).date()
         minutes = {each for span in self.spans for each in (span.begins, span.ends % _WHOLE_DAY)}
         for day in (today + timedelta(days=ahead) for ahead in range(_LOOKED_AHEAD.days)):
@@ -115,7 +115,7 @@ class ActiveHours:
 
 @dataclass(frozen=True, slots=True)
 class WeeklyHours:
-    """Hours of every week, with the rules of their time zone."""
+    """Hours that repeat every week, with the rules of their time zone."""
 
     hours: ActiveHours
     zone: tzinfo
@@ -127,7 +127,7 @@ class WeeklyHours:
         return self.hours.are_on(at, self.zone)
 
     def span(self, at: datetime) -> tuple[datetime, datetime | None]:
-        """Return when they are on next, from `at` on, and until when; None if they never end."""
+        """Return when they next begin, from `at` on, and when they end; None if they never end."""
         return _span_of(self, at)
 
 

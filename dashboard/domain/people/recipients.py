@@ -1,4 +1,4 @@
-"""Recipients: their addresses, whether each may be sent anything, their time zone and hours."""
+"""Recipients: their addresses, whether they may be sent messages, their time zones and hours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
 _LONGEST_TEXT: Final = 1_000
-"""Characters: more than any address has, and few enough to look at some of them twice."""
+"""Characters: longer than any address, and short enough to scan parts of it twice."""
 
 _LONGEST_NAME: Final = 80
 _LONGEST_LOCAL: Final = 64
@@ -36,18 +36,18 @@ _HOST: Final = re.compile(
     r"|\[(IPv6:)?[0-9a-f:.]{2,45}\]",
     re.ASCII | re.IGNORECASE,
 )
-"""A name of a host, or an address in brackets (RFC 5321 section 4.1.3)."""
+"""A host name, or an address in brackets (RFC 5321 section 4.1.3)."""
 
 NOT_VERIFIED: Final = "address not verified"
-"""Why somebody is not notified whose address nobody has confirmed."""
+"""Why a recipient is not notified whose address nobody has confirmed."""
 
 QUIET_HOURS: Final = "quiet hours of this recipient"
-"""What holds messages outside of a recipient's own hours."""
+"""The reason that holds messages outside a recipient's own hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailAddress:
-    """A mailbox: `domain` in ASCII as DNS has it, `local` in any script, a name for people."""
+    """A mailbox: `domain` in ASCII as in DNS, `local` in any script, and a display name."""
 
     local: str
     domain: str
@@ -55,9 +55,9 @@ class MailAddress:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``name@example.org`` or ``Some Name <name@example.org>``; InputError for others.
+        """Parse ``name@example.org`` or ``Some Name <name@example.org>``; InputError for others.
 
-        A domain in another script becomes its ASCII form (IDNA 2008).
+        A domain in another script is converted to ASCII (IDNA 2008).
         """
         if len(text) > _LONGEST_TEXT:
             raise _no_address(text)
@@ -74,17 +74,17 @@ class MailAddress:
 
     @property
     def spec(self) -> str:
-        """The address alone, as SMTP commands name it."""
+        """The bare address, as in SMTP commands."""
         return f"{self.local}@{self.domain}"
 
     @property
     def is_international(self) -> bool:
-        """Whether only servers that speak SMTPUTF8 (RFC 6531) can take it."""
+        """Whether only servers that support SMTPUTF8 (RFC 6531) accept it."""
         return not self.local.isascii()
 
 
 def _is_name(text: str) -> bool:
-    """Whether a name reads the same everywhere: the mark of an encoded word would be decoded."""
+    """Whether a name reads the same everywhere: mail programs would decode an encoded word."""
     return visible(text, _LONGEST_NAME) == text and "=?" not in text
 
 
@@ -94,7 +94,7 @@ def _is_local(local: str) -> bool:
 
 
 def _ascii_domain(domain: str) -> str:
-    """Return a domain as DNS has it; ValueError if it is none."""
+    """Return a domain in ASCII; ValueError if it is not a domain."""
     shown = domain if domain.isascii() else idna.encode(domain, uts46=True).decode("ascii")
     if len(shown) > _LONGEST_DOMAIN or not _HOST.fullmatch(shown):
         raise ValueError(f"{domain!a} is no domain")
@@ -108,8 +108,8 @@ def _no_address(text: str) -> InputError:
 class OffCause(StrEnum):
     """Why an address is off.
 
-    UNSUBSCRIBED: by the link in a message to it. TURNED_OFF: by a person, on the page or by
-    command. BOUNCED: messages came back.
+    UNSUBSCRIBED: by the link in a message. TURNED_OFF: by a person, on the page or with a command.
+    BOUNCED: messages came back.
     """
 
     UNSUBSCRIBED = "unsubscribed"
@@ -119,7 +119,7 @@ class OffCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AddressOff:
-    """A recipient to whom nothing is sent; `by` turned it off, `note` says why: foreign texts."""
+    """A recipient who is sent nothing; `by` turned it off, `note` says why: both foreign text."""
 
     recipient: Recipient
     cause: OffCause
@@ -129,15 +129,15 @@ class AddressOff:
 
     @property
     def reason(self) -> str:
-        """Say why nothing is sent there."""
+        """Say why nothing is sent to the address."""
         return f"this address is off since {moment(self.since)}: {self.cause}"
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectAddress:
-    """A recipient from whom one message came back: messages still go there.
+    """A recipient from whom one message bounced: messages are still sent.
 
-    A bounce of another message turns it off. `note` is what the server said: foreign.
+    A bounce of another message turns the address off. `note` is the server's answer: foreign text.
     """
 
     recipient: Recipient
@@ -148,9 +148,9 @@ class SuspectAddress:
 
 @lru_cache(maxsize=1_000)
 def mailbox_of(recipient: Recipient) -> Recipient:
-    """Return the same recipient without a name for people and with the domain in small letters.
+    """Return the recipient without display name, and with the domain in lower case.
 
-    However an address is written, it is verified and turned off once.
+    An address is verified and turned off only once, however it is written.
     """
     if recipient.channel != MAIL:
         return recipient
@@ -162,7 +162,7 @@ def mailbox_of(recipient: Recipient) -> Recipient:
 
 
 def one_of_each(recipients: Iterable[Recipient]) -> tuple[Recipient, ...]:
-    """Return recipients without those who share the mailbox of one before them."""
+    """Return recipients without those that repeat an earlier mailbox."""
     found: dict[Recipient, Recipient] = {}
     for each in recipients:
         found.setdefault(mailbox_of(each), each)
@@ -170,7 +170,7 @@ def one_of_each(recipients: Iterable[Recipient]) -> tuple[Recipient, ...]:
 
 
 def is_called(recipient: Recipient, name: str) -> bool:
-    """Whether a person means a recipient by a name: its address, or the name in front of that."""
+    """Whether a name refers to a recipient: by its address, or its display name."""
     if recipient.channel != MAIL:
         return recipient.address == name
     if mailbox_of(Recipient(MAIL, name)) == mailbox_of(recipient):
@@ -195,9 +195,9 @@ class RecipientStatus(StrEnum):
 class RecipientProfile:
     """When and how a recipient wants messages.
 
-    Messages print times in `zone` beside UTC; if empty, in the zone of [mail]. They are held
-    outside the hours `active`; without any, they come at any hour. `digest` is the local time of
-    a digest.
+    Messages give times in UTC and in `zone`; if that is empty, in the zone of [mail]. They are held
+    outside the hours `active`; if that is empty, they are sent at any hour. `digest` is the local
+    time of a digest.
     """
 
     zone: str = ""
@@ -210,9 +210,9 @@ class ConfiguredRecipients:
     """What the settings say about recipients.
 
     `named` get what no rule sends elsewhere; `profiles` are by mailbox. The settings vouch for both
-    and for channels; every other mail address has to be verified. `zone` belongs to [mail]. `zones`
-    returns the time zone of a name. `alertmanagers` are the channels that group and repeat alerts
-    on their own. `is_open`: the addresses in `named` may be chosen on the page Settings.
+    and for channels; every other mail address must be verified. `zone` belongs to [mail]. `zones`
+    looks up a time zone by name. `alertmanagers` are the channels that group and repeat alerts on
+    their own. `is_open`: people may choose the addresses in `named` on the page Settings.
     """
 
     named: tuple[Recipient, ...] = ()
@@ -223,7 +223,7 @@ class ConfiguredRecipients:
     is_open: bool = False
 
     def choosing(self, addresses: Sequence[str]) -> ConfiguredRecipients:
-        """Return the same with the mail addresses that were chosen, if some were and may be."""
+        """Return the recipients with the chosen mail addresses, if the settings allow a choice."""
         if not self.is_open or not addresses:
             return self
         mailed = one_of_each(Recipient(MAIL, each) for each in addresses)
@@ -243,7 +243,7 @@ NOTHING_CONFIGURED: Final = ConfiguredRecipients()
 
 @dataclass(frozen=True, slots=True)
 class RecipientDirectory:
-    """All that is known of recipients at one moment, from the settings and from the store.
+    """All that is known of recipients at one moment, from the settings and the store.
 
     The mappings are by mailbox.
     """
@@ -255,7 +255,7 @@ class RecipientDirectory:
     suspect: Mapping[Recipient, SuspectAddress] = field(default_factory=dict)
 
     def status(self, recipient: Recipient) -> RecipientStatus:
-        """Return whether a recipient gets messages; off outweighs everything else."""
+        """Return whether a recipient gets messages; OFF takes precedence."""
         mailbox = mailbox_of(recipient)
         if mailbox in self.off:
             return RecipientStatus.OFF
@@ -266,7 +266,7 @@ class RecipientDirectory:
         return RecipientStatus.VERIFIED if is_verified else RecipientStatus.NOT_VERIFIED
 
     def withheld(self, recipient: Recipient) -> str:
-        """Say why nothing is sent to a recipient; empty if messages are sent."""
+        """Say why a recipient is sent nothing; empty if messages are sent."""
         off = self.off.get(mailbox_of(recipient))
         if off is not None:
             return off.reason
@@ -274,12 +274,12 @@ class RecipientDirectory:
         return "" if is_verified else NOT_VERIFIED
 
     def requested_at(self) -> list[datetime]:
-        """Return when the latest verification mail of each address was asked for."""
+        """Return when the latest verification mail to each address was requested."""
         asked = [each.requested_at for each in self.verifications.values()]
         return [each for each in asked if each is not None]
 
     def profile(self, recipient: Recipient) -> RecipientProfile:
-        """Return a recipient's wishes: the settings outweigh what was chosen later."""
+        """Return a recipient's profile; the settings take precedence over later choices."""
         mailbox = mailbox_of(recipient)
         wanted = self.configured.profiles.get(mailbox) or self.chosen.get(mailbox)
         return wanted or RecipientProfile()
@@ -288,9 +288,9 @@ class RecipientDirectory:
         return self.configured.zones(self.profile(recipient).zone or self.configured.zone)
 
     def hold(self, recipient: Recipient, at: datetime, why: str) -> tuple[datetime, str]:
-        """Return when a message that is held until `at` for a reason is sent, and what holds it.
+        """Return when a message that is held until `at` is sent, and why it is held.
 
-        The reason is empty if nothing holds it.
+        `why` is the reason so far; the result is empty if nothing holds the message.
         """
         released = self.released_at(recipient, at)
         if released == at:
@@ -298,6 +298,6 @@ class RecipientDirectory:
         return released, "; ".join(filter(None, (why, QUIET_HOURS)))
 
     def released_at(self, recipient: Recipient, at: datetime) -> datetime:
-        """Return the first moment from `at` on that is none of a recipient's quiet hours."""
+        """Return the first moment from `at` on outside a recipient's quiet hours."""
         spans = self.profile(recipient).active
         return ActiveHours(spans).next_on(at, self.zone(recipient)) if spans else at

@@ -1,4 +1,4 @@
-"""How people sign in: for how long, with which passwords, and how often one may be tried."""
+"""How people sign in: for how long, with which passwords, and how often they may try."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from dashboard.errors import InputError
 SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 200
 _FEWEST_CHARACTERS: Final = 5
-"""Different characters of a password: fewer are a repetition."""
+"""The least number of different characters in a password."""
 
 
 EVERYBODY: Final = "*"
-"""Stands for a group to which everybody belongs whom an issuer, or the proxy, names."""
+"""A group that contains everybody whom an issuer, or the proxy, identifies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
     """An OpenID Connect provider that says who somebody is, and to which groups they belong.
 
-    `name` is that of the settings and stands in addresses, `label` on the button. `url` is the
-    issuer identifier. `scopes` are asked for, `groups` names the claim that lists groups;
-    `roles` says what each group may do here.
+    `name` is its name in the settings and in URLs, `label` the text of the button. `url` is the
+    issuer identifier. `scopes` are requested, `groups` is the claim that lists groups; `roles`
+    gives each group its role here.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Issuer:
     roles: Mapping[str, Role]
 
     def role_of(self, groups: Collection[str]) -> Role | None:
-        """Return the highest role that these groups give, None if they give none."""
+        """Return the highest role of these groups, None if they have none."""
         return _highest(self.roles, groups)
 
 
 PROXY: Final = "proxy"
-"""Stands in place of the address of an issuer for people whom a reverse proxy names."""
+"""Stored in place of an issuer's URL for people whom a reverse proxy identifies."""
 
 _LONGEST_HEADER: Final = 4_000
 _LONGEST_SUBJECT: Final = 250
@@ -60,8 +60,8 @@ _LONGEST_SUBJECT: Final = 250
 class Proxy:
     """A reverse proxy in front of the pages that says in headers who somebody is.
 
-    Only what comes from one of the `networks` is believed. The headers are in lower case;
-    `groups_separator` stands between groups. People sign out at `sign_out_url`, if there is one.
+    Only requests from one of the `networks` are trusted. Header names are in lower case;
+    `groups_separator` separates groups. People sign out at `sign_out_url`, if it is set.
     """
 
     networks: Sequence[IPv4Network | IPv6Network]
@@ -74,7 +74,7 @@ class Proxy:
     url: str = PROXY
 
     def role_of(self, groups: Collection[str]) -> Role | None:
-        """Return the highest role that these groups give, None if they give none."""
+        """Return the highest role of these groups, None if they have none."""
         return _highest(self.roles, groups)
 
     def is_at(self, peer: str) -> bool:
@@ -82,10 +82,10 @@ class Proxy:
         return address is not None and any(address in each for each in self.networks)
 
     def identity(self, headers: Sequence[tuple[bytes, bytes]]) -> Identity | None:
-        """Return whom headers of the proxy name, None where they name nobody.
+        """Return the person whom the proxy's headers name, None if they name nobody.
 
-        InputError for what may be somebody else's: a header that comes twice, or holds a list or
-        what is no text.
+        InputError for a header that somebody else may have added to: it is repeated, a list, or not
+        text.
         """
         subject = _only(headers, self.header)
         if not subject:
@@ -101,7 +101,7 @@ class Proxy:
 
 
 def _only(headers: Sequence[tuple[bytes, bytes]], name: str) -> str:
-    """Return the one value of a header; empty where there is none."""
+    """Return the single value of a header; empty if it is missing."""
     values = [value for each, value in headers if each == name.encode()]
     if not values:
         return ""
@@ -128,10 +128,9 @@ def _highest(roles: Mapping[str, Role], groups: Collection[str]) -> Role | None:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom an issuer, or the proxy, says somebody is; foreign text but for `issuer`.
+    """A person as an issuer, or the proxy, describes them; foreign text except for `issuer`.
 
-    `subject` never changes, `name` is for people, `sid` names the session at the issuer if it
-    tells it.
+    `subject` never changes, `name` is for people, `sid` is the issuer's session, if it names it.
     """
 
     issuer: Issuer | Proxy
@@ -143,7 +142,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where browsers find the pages, which passkeys are bound to: an origin, and its host."""
+    """The origin of the pages in browsers, and its host, to which passkeys are bound."""
 
     origin: str
     host: str
@@ -151,13 +150,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class SignInPolicy:
-    """Who lets people in, and for how long.
+    """How people sign in, and for how long.
 
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
-    `accounts`: with passwords of ours; `proxy`: with headers of a reverse proxy. Issuers send
-    people back to addresses below `public_url`, and passkeys are bound to its `site`; without one,
-    to where the pages are on this machine. In the roles of `second_factor`, a password alone opens
-    nothing.
+    `accounts`: people may sign in with passwords of our own; `proxy`: with headers of a reverse
+    proxy. Issuers redirect people to addresses below `public_url`, and passkeys are bound to its
+    `site`; if it is empty, to where the pages are on this machine. For the roles in
+    `second_factor`, a password alone is not enough.
     """
 
     idle: timedelta
@@ -170,7 +169,7 @@ class SignInPolicy:
     second_factor: Collection[Role] = ()
 
     def lets_in(self, issuer: str | None) -> bool:
-        """Whether people sign in by an issuer or `PROXY`; None stands for accounts of our own."""
+        """Whether people may sign in by an issuer or `PROXY`; None stands for our own accounts."""
         if issuer is None:
             return self.accounts
         if issuer == PROXY:
@@ -179,7 +178,7 @@ class SignInPolicy:
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:
-    """Raise InputError for a password that is easily guessed, which says what would do."""
+    """Raise InputError, with the remedy, for a password that is easy to guess."""
     text = password.reveal()
     if len(text) < SHORTEST_PASSWORD:
         raise InputError(f"the password is too short: use at least {SHORTEST_PASSWORD} characters")
@@ -191,23 +190,23 @@ def refuse_weak_password(password: Secret, name: str) -> None:
 
 RECOVERY_CODES: Final = 10
 RECOVERY_OCTETS: Final = 10
-"""Random octets of a recovery code: too many to guess, so that a plain digest of it is enough."""
+"""Random octets of a recovery code: too many to guess, so a plain hash of it is enough."""
 
 
 def recovery_code(octets: bytes) -> str:
-    """Write a recovery code as people copy it, in groups of four letters and digits."""
+    """Format a recovery code in groups of four letters and digits."""
     letters = b32encode(octets).decode()
     return "-".join(letters[start : start + 4] for start in range(0, len(letters), 4))
 
 
 def bare_code(text: str) -> str:
-    """Return a code as it is compared, however it was typed."""
+    """Return a code in its canonical form, however it was typed."""
     return "".join(text.replace("-", "").split()).upper()
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """So many failed attempts at once, and one more each `recovery`."""
+    """A burst of failed attempts, and one more after each `recovery`."""
 
     burst: int
     recovery: timedelta
@@ -218,7 +217,7 @@ _OF_NAME: Final = _Bound(50, timedelta(seconds=30))
 _OF_ADDRESS: Final = _Bound(100, timedelta(seconds=5))
 _OF_CODES: Final = _Bound(10, timedelta(minutes=15))
 _OF_ALL_PASSKEYS: Final = _Bound(1_000, timedelta(milliseconds=100))
-"""Each question is written to the store, before anybody is known."""
+"""A bound over all addresses: each passkey request is stored before anybody is known."""
 
 _CODE: Final = ("code",)
 _PASSKEY: Final = ("passkey",)
@@ -228,12 +227,12 @@ _Bounds: TypeAlias = dict[tuple[str, ...], _Bound]
 
 
 class AttemptThrottle:
-    """Limits how fast passwords are guessed: of a name from an address, of a name, from an address.
+    """Limits how fast passwords are guessed: by name and address together, by name, and by address.
 
-    An address is one of IPv4, or the network of IPv6 that a client has whole. The second bound is
-    wider than the first, so that a stranger who guesses from elsewhere does not keep a person out.
-    Codes of a name have a bound of their own, since only who has the password gets to try one. So
-    have passkeys, so that a flood of one way to sign in leaves the other open. For one thread at a
+    An address is an IPv4 address, or the IPv6 network of a client. The bound of a name is wider
+    than that of a name and address, so that a stranger who guesses from elsewhere does not lock a
+    person out. Codes have a bound of their own, since only somebody with the password can try one.
+    So have passkeys, so that flooding one way to sign in leaves the other open. For one thread at a
     time.
     """
 
@@ -242,25 +241,25 @@ class AttemptThrottle:
 
     @property
     def remembered(self) -> int:
-        """How many names, addresses and pairs of both are remembered."""
+        """How many names, addresses and pairs of both are in memory."""
         return len(self._counts_until)
 
     def attempt(self, name: str, address: str, now: datetime) -> None:
-        """Count a try as failed; InputError says how long to wait where there were too many."""
+        """Count an attempt as failed; InputError says how long to wait after too many."""
         pair = {(name, client_prefix(address)): _OF_NAME_AND_ADDRESS}
         self._count(pair | _of_each(name, address), "wrong passwords", now)
 
     def attempt_code(self, name: str, address: str, now: datetime) -> None:
-        """Count the code after a password likewise."""
+        """Count a code that follows a password; InputError as for `attempt`."""
         pair = {(name, client_prefix(address)): _OF_NAME_AND_ADDRESS}
         self._count(pair | _of_codes(name), "wrong codes", now)
 
     def attempt_passkey(self, address: str, now: datetime) -> None:
-        """Count that an address asks to sign in with a passkey, which names nobody yet."""
+        """Count a request to sign in with a passkey, which names nobody yet."""
         self._count(_of_passkeys(address), "attempts", now)
 
     def succeeded(self, name: str, address: str, *, by_code: bool = False) -> None:
-        """Take back what the last try counted, and what failed of this name from this address.
+        """Undo the last attempt, and all failures of this name from this address.
 
         `by_code`: a code followed the password.
         """
@@ -268,7 +267,7 @@ class AttemptThrottle:
         self._take_back(_of_each(name, address) | (_of_codes(name) if by_code else {}))
 
     def passkey_succeeded(self, address: str) -> None:
-        """Take back that an address asked."""
+        """Undo the last passkey request of an address."""
         self._take_back(_of_passkeys(address))
 
     def _count(self, bounds: _Bounds, what: str, now: datetime) -> None:
@@ -291,9 +290,9 @@ class AttemptThrottle:
             self._counts_until[key] -= bounds[key].recovery
 
     def _evict(self) -> None:
-        """Forget the half that recovers first: a flood of names and addresses forgets its own.
+        """Evict the half that recovers first, so that a flood evicts its own entries.
 
-        Never wrong codes: as their names are people's, they are few.
+        Wrong codes stay: they are counted by the names of real people, so they are few.
         """
         soonest = sorted(self._counts_until, key=self._counts_until.__getitem__)
         for key in soonest[: _MOST_REMEMBERED // 2]:

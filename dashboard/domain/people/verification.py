@@ -1,4 +1,4 @@
-"""Verification: an address gets nothing before somebody confirmed it."""
+"""Verification: an address is sent nothing before somebody has confirmed it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
 VALID_FOR: Final = timedelta(days=3)
-"""How long after the request its link and its code verify the address."""
+"""How long after the request its link and its code are valid."""
 
 MOST_REQUESTS: Final = 3
-"""Verification mails to one address within a day, so that nobody can flood a stranger."""
+"""Verification mails to one address in a day, so that nobody can flood a stranger."""
 
 MOST_HOURLY: Final = 20
-"""Verification mails to all addresses together within an hour."""
+"""Verification mails to all addresses together in an hour."""
 
 MOST_WRONG_CODES: Final = 5
 MOST_ATTEMPTS: Final = 12
@@ -41,20 +41,20 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 _CODE_LENGTH: Final = 8
 _CONTEXT: Final = b"linewatch verification 1:"
 _CONTEXT_OF_MAIL: Final = b"linewatch verification mail 1:"
-"""Keep a code, and an id, from meaning anything where the key signs something else."""
+"""Both contexts separate codes and ids from other uses of the same key."""
 
 _ASK_AGAIN: Final = "`linewatch recipients verify ADDRESS` sends a new one"
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How far an address is verified.
+    """The state of verifying an address.
 
-    Its latest verification mail was asked for at `requested_at`, None if none ever was; since
-    `counted_from` there were `requests`. It is tried at `next_attempt_at`, None if it was sent
-    or refused; `outcome` is the last answer of the mail server. `deliveries` are the finished
-    attempts of all mails, oldest first. `wrong_codes` counts those given since the request.
-    `verified_by` is the name of who confirmed it: foreign text.
+    The latest verification mail was requested at `requested_at`, None if there was none; `requests`
+    counts the requests since `counted_from`. The mail is next tried at `next_attempt_at`, None if
+    it was sent or refused; `outcome` is the last answer of the mail server. `deliveries` are the
+    finished attempts of all mails, oldest first. `wrong_codes` counts wrong codes since the
+    request. `verified_by` is the name of the person who confirmed it: foreign text.
     """
 
     recipient: Recipient
@@ -72,10 +72,10 @@ class Verification:
 
 
 def request_mail(before: Verification, recently: Iterable[datetime], now: datetime) -> Verification:
-    """Ask for a new verification mail, whose code replaces the one before.
+    """Request a new verification mail, whose code replaces the one before.
 
-    `recently` are the times of the latest requests for all addresses. InputError if the address
-    is verified already, or where these were too many.
+    `recently` are the times of the latest requests for all addresses. InputError if the address is
+    already verified, or if there were too many requests.
     """
     address = shorten(before.recipient.address)
     if before.verified_at is not None:
@@ -101,12 +101,12 @@ def request_mail(before: Verification, recently: Iterable[datetime], now: dateti
 
 
 def room_for_mails(recently: Iterable[datetime], now: datetime) -> int:
-    """Return how many addresses may be asked now, given when the latest ones were."""
+    """Return how many verification mails may be requested now, given the latest requests."""
     return MOST_HOURLY - sum(now - each < _HOUR for each in recently)
 
 
 def attempted(verification: Verification, now: datetime) -> Verification:
-    """Count an attempt before it is made, so that a crash in it repeats it a few times only."""
+    """Count an attempt before it is made, so that a crash during it cannot repeat for ever."""
     attempts = verification.attempts + 1
     wait = min(timedelta(minutes=1) * (1 << attempts), _LONGEST_WAIT)
     later = now + wait if attempts < MOST_ATTEMPTS else None
@@ -116,9 +116,9 @@ def attempted(verification: Verification, now: datetime) -> Verification:
 def delivered(
     verification: Verification, requested_at: datetime | None, attempt: DeliveryAttempt
 ) -> Verification:
-    """Keep a finished attempt; it settles the latest mail if that was asked for at `requested_at`.
+    """Record a finished attempt; it settles the latest mail if `requested_at` is that mail's.
 
-    The latest attempts are kept, as many as mails of a day can take.
+    Only as many attempts are kept as the mails of one day can take.
     """
     logged = (*verification.deliveries, attempt)[-MOST_REQUESTS * MOST_ATTEMPTS :]
     known = replace(verification, deliveries=logged)
@@ -132,29 +132,29 @@ def delivered(
 
 
 def code_of(verification: Verification, key: bytes) -> str:
-    """Return the code of the latest mail, eight letters and digits; nobody without the key can."""
+    """Return the code of the latest mail, eight letters and digits that depend on the key."""
     return b32encode(_proof(_CONTEXT, verification, key)).decode()[:_CODE_LENGTH]
 
 
 def mail_id_of(verification: Verification, key: bytes) -> UUID:
-    """Return the id of the latest mail, the same at each attempt, which nobody can guess.
+    """Return the id of the latest mail: the same at each attempt, and impossible to guess.
 
-    Who knows it could write a bounce that turns the address off.
+    Anybody who knew it could forge a bounce that turns the address off.
     """
     return UUID(bytes=_proof(_CONTEXT_OF_MAIL, verification, key)[:16])
 
 
 def expires_at(verification: Verification) -> datetime | None:
-    """Return when the link and the code of the latest mail end; None if none was asked for."""
+    """Return when the link and the code of the latest mail expire; None if none was requested."""
     requested_at = verification.requested_at
     return None if requested_at is None else requested_at + VALID_FOR
 
 
 def mail_state(verification: Verification, now: datetime) -> NotificationState:
-    """Return the state of the latest verification mail, which was asked for.
+    """Return the state of the latest verification mail, which must have been requested.
 
-    It is dead where the server refused it, where the attempts are used up, or where its link and
-    its code ended before it was sent.
+    It is dead if the server refused it, if no attempts are left, or if its link and its code
+    expired before it was sent.
     """
     if verification.sent_at is not None:
         return NotificationState.SENT
@@ -166,9 +166,9 @@ def mail_state(verification: Verification, now: datetime) -> NotificationState:
 
 
 def enter_code(verification: Verification, code: str, key: bytes, by: Actor) -> Verification:
-    """Return what follows from a code that a person gives: verified, or one more wrong one.
+    """Return the verification after a person entered a code: verified, or one more wrong code.
 
-    InputError if no code can be given any more.
+    InputError if codes are no longer accepted.
     """
     ends = expires_at(verification)
     address = shorten(verification.recipient.address)
@@ -185,7 +185,7 @@ def enter_code(verification: Verification, code: str, key: bytes, by: Actor) -> 
 
 
 def verified(verification: Verification, by: Actor) -> Verification:
-    """Take an address as verified; the first time stays."""
+    """Mark an address as verified; a second time changes nothing."""
     if verification.verified_at is not None:
         return verification
     return replace(verification, verified_at=by.at, verified_by=by.name, next_attempt_at=None)

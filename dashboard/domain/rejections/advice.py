@@ -52,11 +52,11 @@ def advise(
     end: FollowUp | None = None,
     limits: EndedLimits | None = None,
 ) -> tuple[str, ...]:
-    """Return the next steps in order, each one a sentence or two without foreign text.
+    """Return the next steps in order, each a sentence or two without foreign text.
 
     `end` is the last answer of the network's node, if there is one: it shows whether the nonce is
-    stuck or waits behind others. Without it the steps say that this is unknown. `limits` are those
-    that ended since, or had ended before.
+    stuck or waits behind others. Without it the steps say that this is unknown. `limits` are the
+    line limits if they have ended.
     """
     return (first_step(reason, limits), _nonce_step(nonce, end), _NOT_FINAL)
 

@@ -1,8 +1,8 @@
-"""Templates of the text that a support agent passes on: what they may name, checked and filled in.
+"""Templates of the text that a support agent passes on: their placeholders, checks and filling.
 
 A template is plain text with placeholders such as ``{hash}``. It has neither conditions nor loops:
-a line that names something unknown is left out, and so is a paragraph that has no other line left.
-If networks answer differently, a line is written for each of them.
+a line with an unknown value is left out, and so is a paragraph of which nothing else remains. If
+networks answer differently, the line is repeated for each of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_FILE: Final = 60_000
 """Characters of a file of templates."""
 
 LONGEST_ANSWER: Final = 10_000
-"""Characters of a text that is filled in: a template may name a long reason many times."""
+"""Characters of a filled-in text: a template may use a long reason many times."""
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "hash": "the transaction",
@@ -52,11 +52,11 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "link": "the address of this look-up, where public_url of [pages] is set",
     "as_of": "the time of this answer",
 }
-"""The placeholders of a template, each with its value; empty if that is not known."""
+"""The placeholders of a template, and what each one is replaced by; empty if that is unknown."""
 
 
 class Voice(StrEnum):
-    """For whom an answer is written."""
+    """The reader of an answer."""
 
     CUSTOMER = "customer"
     ENGINEER = "engineer"
@@ -102,7 +102,7 @@ As of {as_of}.
 
 @dataclass(frozen=True, slots=True)
 class AnswerTemplates:
-    """The template of each voice, and templates of single verdicts that replace it."""
+    """The template of each voice, and templates for single verdicts that replace it."""
 
     usual: Mapping[Voice, str]
     of_verdict: Mapping[tuple[Voice, VerdictKind], str] = field(default_factory=dict)
@@ -116,14 +116,14 @@ BUILT_IN: Final = AnswerTemplates({Voice.CUSTOMER: _CUSTOMER, Voice.ENGINEER: _E
 
 USUAL_KEY: Final = "text"
 VERDICT_KEYS: Final = {kind.value.replace(",", "").replace(" ", "-"): kind for kind in VerdictKind}
-"""The keys of a file that hold the template of one verdict, such as `rejected-then-included`."""
+"""The keys in a file for the template of one verdict, such as `rejected-then-included`."""
 
 _BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 _LONGEST_SHOWN: Final = 40
 
 
 def parse_case_id(text: str) -> str:
-    """Read the case id that a person gives with a look-up; InputError if it is too long."""
+    """Normalise the case id of a look-up; InputError if it is too long."""
     case_id = " ".join(text.split())
     if len(case_id) > LONGEST_CASE_ID:
         raise InputError(
@@ -133,7 +133,7 @@ def parse_case_id(text: str) -> str:
 
 
 def template_mistakes(template: str) -> Iterator[tuple[int, str]]:
-    """Yield each line of a template, counted from 1, that is wrong, with the remedy."""
+    """Yield each wrong line of a template, counted from 1, with the remedy."""
     if len(template) > LONGEST_TEMPLATE:
         yield (
             1,
@@ -166,12 +166,13 @@ def fill_in(
     values: Mapping[str, str],
     apart: Sequence[tuple[str, Mapping[str, str]]] = (("", {}),),
 ) -> str:
-    """Fill a template in; values are never read as templates, whatever they hold.
+    """Fill in a template; braces in values have no meaning.
 
-    `apart` are values of networks that answer differently, each after its name: a line is written
-    for each network that has all that it names, after the name, but once if all have the same.
-    A line that nobody has values for is left out. So is a paragraph whose lines with placeholders
-    are all left out. The text is truncated to `LONGEST_ANSWER`.
+    `apart` are the values of networks that answer differently, each with the network's name: a line
+    is repeated, after the name, for each network that has values for all of its placeholders, or is
+    written once if all of them give the same text. A line for which no network has values is left
+    out, and so is a paragraph if all of its lines with placeholders are. The text is truncated to
+    `LONGEST_ANSWER`.
     """
     each_one = [(network, {**values, **own}) for network, own in apart]
     filled = (_paragraph(each, each_one) for each in re.split(r"\n[ \t]*\n", template))
@@ -215,7 +216,7 @@ def _filled_line(line: str, values: Mapping[str, str]) -> str:
 
 
 def built_in_file() -> str:
-    """Return the built-in templates as a file, with what a template may name."""
+    """Return the built-in templates as a file, with a list of the placeholders."""
     widest = max(map(len, PLACEHOLDERS))
     names = [f"#   {f'{{{name}}}':<{widest + 2}}  {what}" for name, what in PLACEHOLDERS.items()]
     tables = [f"[{voice}]\n{USUAL_KEY} = '''\n{BUILT_IN.usual[voice]}'''\n" for voice in Voice]
@@ -234,11 +235,11 @@ _HEAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerFileState:
-    """The file of templates: its text, and the templates in force.
+    """The content of the file of templates, and the templates in force.
 
-    `source` says where it is, to commands and the audit log: pages show no path. `text` is None
-    where there is no file; then, and where the file has `mistakes`, the built-in templates are in
-    force.
+    `source` says where the file is, for commands and the audit log: pages show no path. `text` is
+    None if there is no file; in that case, and if the file has `mistakes`, the built-in templates
+    are in force.
     """
 
     source: str
@@ -247,7 +248,7 @@ class AnswerFileState:
     mistakes: tuple[str, ...] = ()
 
     def editable(self) -> str:
-        """Return the text to begin a change with."""
+        """Return the text to start editing from."""
         return built_in_file() if self.text is None else self.text
 
 
@@ -255,14 +256,14 @@ class AnswerFile(Protocol):
     """The file of templates."""
 
     def read(self) -> AnswerFileState:
-        """Return the file as it is now."""
+        """Return the current file."""
 
     def check(self, text: str) -> AnswerFileState:
-        """Return what the file would be with this text."""
+        """Return the state that the file would have with this text."""
 
     def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
-        """Yield what replaces the file at once and whole; None removes it.
+        """Yield a function that replaces the file atomically; None removes it.
 
-        All that may fail is tried before it is yielded; InputError says why it does. Others who
-        change the file wait meanwhile.
+        Whatever can fail is tried before the function is yielded; InputError says what failed.
+        Others who change the file wait meanwhile.
         """

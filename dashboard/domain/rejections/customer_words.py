@@ -41,7 +41,7 @@ _WAIT: Final = (
 
 
 def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
-    """Say what happened, and what endpoints report beside that, in plain sentences.
+    """Say in plain sentences what happened, and what endpoints report besides.
 
     `network` is one name, or several.
     """
@@ -103,7 +103,7 @@ def _not_in_a_block(end: FollowUp | None) -> str:
 
 
 def _block(evidence: Evidence) -> str:
-    """Name the block, say how it ended there, and whether that can change."""
+    """Name the block, say how the transaction ended there, and whether that can change."""
     end = evidence.follow_up
     if end is None or end.inclusion is None:
         return "a block."
@@ -163,7 +163,7 @@ _ANSWERS: Final[Mapping[VerdictKind, Callable[[Evidence, str], str]]] = {
 
 
 def plain_cause(reason: Reason) -> str:
-    """Say why it was rejected in plain words; a reason that only its own text tells is quoted."""
+    """Say in plain words why it was rejected; an unknown reason is quoted."""
     match reason.kind:
         case ReasonKind.OVER_LIMIT:
             return _over_limit(reason)
@@ -207,10 +207,10 @@ def plain_steps(
     end: FollowUp | None,
     limits: EndedLimits | None = None,
 ) -> tuple[str, ...]:
-    """Return what the customer can do next, in order; nothing if nothing is left to do.
+    """Return what the customer can do next, in order; empty if nothing is left to do.
 
-    `reason` and `nonce` are those of the newest record, `end` is what the network's node says,
-    `limits` are line limits that ended.
+    `reason` and `nonce` come from the newest record, `end` is the answer of the network's node,
+    `limits` are the line limits if they have ended.
     """
     match kind:
         case VerdictKind.REJECTED if reason is not None:

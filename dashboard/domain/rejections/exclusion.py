@@ -1,4 +1,4 @@
-"""Rejected transactions: the record that is asked for and the report that a node sends."""
+"""Rejected transactions: the record that upstream answers, and the report that a node sends."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from dashboard.domain.formatting import listed, moment
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 
 QUERYABLE_WINDOW: Final = timedelta(days=7)
-"""How long after the claimed rejection time a record is answered, inclusive."""
+"""How long after its claimed rejection time upstream still answers a record, inclusive."""
 
 REPORTING_DELAY: Final = timedelta(hours=2)
-"""How long a node keeps trying to hand in a report: news can be this late."""
+"""How long a node keeps trying to send a report: news can be this late."""
 
 
 LARGEST_LEAD: Final = timedelta(minutes=5)
-"""How far ahead of our clock a claimed time may be when it arrives: clocks differ a little."""
+"""How far a claimed time may be ahead of our clock on arrival: clocks differ a little."""
 
 UNDATED: Final = "unknown: upstream gave no date"
-"""What to say of a claimed time that is missing."""
+"""Shown in place of a claimed time that is missing."""
 
 CLOCK_IS_WRONG: Final = (
     "This time was in the future when the record arrived: the node's clock is wrong"
 )
-"""What to say of a claimed time that was further ahead."""
+"""Shown with a claimed time that was further ahead."""
 
 
 class RejectionStage(StrEnum):
     """Where a transaction was rejected; the wire's `txRejectionStage`.
 
-    UNKNOWN is no word of the wire: upstream did not say it.
+    UNKNOWN is not on the wire: upstream did not give a stage.
     """
 
     SEQUENCER = "SEQUENCER"
@@ -46,7 +46,7 @@ WIRE_STAGES: Final = tuple(each for each in RejectionStage if each is not Reject
 
 
 def or_unknown(value: object | None) -> str:
-    """Print what a record says, or that it does not say it."""
+    """Format a value of a record, or "unknown"."""
     return "unknown" if value is None else str(value)
 
 
@@ -54,10 +54,9 @@ def or_unknown(value: object | None) -> str:
 class RejectedTransaction:
     """One exclusion record, as `getTransactionExclusionStatusV1` answers it.
 
-    What upstream does not say is unknown: None, an empty reason, or the stage UNKNOWN.
-    `timestamp` is the claimed time of the rejection (UTC, whole milliseconds).
-    `block_number` is shown only for the SEQUENCER stage. `added` holds members that are not part of
-    a record, as JSON.
+    A value that upstream leaves out is None, an empty reason, or the stage UNKNOWN. `timestamp` is
+    the claimed time of the rejection (UTC, whole milliseconds). `block_number` is shown only for
+    the SEQUENCER stage. `added` holds members that are not part of a record, as JSON.
     """
 
     tx_hash: TxHash
@@ -71,7 +70,7 @@ class RejectedTransaction:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it says all that a record of the exclusion API has to say."""
+        """Whether it has every value that a record of the exclusion API has."""
         return None not in {self.sender, self.nonce, self.timestamp} and self.is_staged
 
     @property
@@ -80,7 +79,7 @@ class RejectedTransaction:
         return self.tx_rejection_stage in WIRE_STAGES
 
     def in_words(self, seen_at: datetime | None) -> str:
-        """Say where and when it was rejected, and what of that is not known."""
+        """Say where and when it was rejected, and which values are unknown."""
         where = f" at the {self.tx_rejection_stage} stage" if self.is_staged else ""
         when = "" if self.timestamp is None else f", dated {moment(self.timestamp)}"
         if self.timestamp is None and seen_at is not None:
@@ -99,19 +98,19 @@ class RejectedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class EndedLimits:
-    """Line limits that ended, as a rejection sees them; `is_in_spite`: it is dated after that."""
+    """Line limits that have ended; `is_in_spite`: the rejection is dated after that."""
 
     since: datetime
     is_in_spite: bool
 
     @classmethod
     def of(cls, ended_at: datetime | None, dated: datetime) -> Self | None:
-        """Return them for a rejection dated then; None while limits hold."""
+        """Return the ended limits for a rejection with this date; None while limits apply."""
         return None if ended_at is None else cls(ended_at, dated >= ended_at)
 
     @property
     def note(self) -> str:
-        """What is to be said beside the rejection; empty for one from before the end."""
+        """The note beside a rejection that is dated after the end; otherwise empty."""
         if not self.is_in_spite:
             return ""
         return (
@@ -121,16 +120,16 @@ class EndedLimits:
 
 
 EXCLUDED: Final = "EXCLUDED"
-"""The status of a rejected transaction, at upstreams that answer a status."""
+"""The status of a rejected transaction, from upstreams that answer with a status."""
 
 INCLUDED: Final = "INCLUDED"
 
 
 @dataclass(frozen=True, slots=True)
 class StatusClaim:
-    """What an upstream says of a transaction instead of a record; `status` is a word of its own.
+    """What an upstream says of a transaction instead of a record; `status` is its own word.
 
-    INCLUDED is a claim that only a receipt proves; it may name the block. Any other word means
+    INCLUDED is a claim that only a receipt proves; it may name the block. Any other status means
     that no rejection is on record now.
     """
 
@@ -150,7 +149,7 @@ class ModuleOverflow:
 
 
 class RejectionSource(StrEnum):
-    """How a version came here first: from a node, from an upstream that was asked, or made up."""
+    """How a version first arrived: a node reported it, a poll found it, or it is demo data."""
 
     REPORTED = "reported"
     POLLED = "polled"
@@ -161,9 +160,9 @@ class RejectionSource(StrEnum):
 class StoredRejection:
     """One version of a record in our archive.
 
-    `first_seen_at` is when it arrived here, by poll or report. `reported_at` is when a node
-    handed it to our own serve; None if it was only polled. `seen_again_at` is when upstream
-    showed it another time, to the hour; None if it did not.
+    `first_seen_at` is when it arrived, by poll or report. `reported_at` is when a node sent it to
+    our own serve; None if it was only polled. `seen_again_at` is when upstream last answered it
+    again, to the hour; None if it did not.
     """
 
     rejection_id: int
@@ -177,30 +176,30 @@ class StoredRejection:
 
     @property
     def is_dated_ahead(self) -> bool:
-        """Whether it claims a time after its arrival: the node's clock is wrong.
+        """Whether its claimed time was in the future when it arrived: the node's clock is wrong.
 
-        Such a claim is kept as it is and ranks behind every other, or one report of the year 9998
-        would hide whatever is reported of its hash later.
+        Such a version is kept unchanged and ranks behind all others; otherwise one report from the
+        year 9998 would hide all later reports of its hash.
         """
         claimed = self.record.timestamp
         return claimed is not None and claimed - self.first_seen_at > LARGEST_LEAD
 
     @property
     def dated_at(self) -> datetime:
-        """When it was rejected, as it claims; when we first saw it if it claims nothing."""
+        """The claimed time of the rejection, or when we first saw it if none is claimed."""
         return self.record.timestamp or self.first_seen_at
 
     @property
     def last_seen_at(self) -> datetime:
-        """When upstream or a node showed it last, to the hour."""
+        """When upstream or a node last gave it, to the hour."""
         return self.seen_again_at or self.first_seen_at
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRejection:
-    """A rejection with the fields of its signed transaction, if a node reported that.
+    """A rejection with the recipient of its signed transaction, if a node reported that.
 
-    `recipient` is None for a deployment, and unknown if `is_signed_held` is false.
+    `recipient` is None for a deployment, and unknown unless `is_signed_held`.
     """
 
     rejection: StoredRejection
@@ -210,7 +209,7 @@ class ArchivedRejection:
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """What a signed transaction says of itself, derived from its RLP bytes.
+    """The fields of a signed transaction, decoded from its RLP bytes.
 
     `recipient` is None for a deployment; `chain_id` is None for signatures older than EIP-155.
     `raw` is the canonical encoding whose keccak is `tx_hash` (never the block-body wrapping).
@@ -236,7 +235,7 @@ class RejectionReport:
     overflows: tuple[ModuleOverflow, ...]
 
     def record(self) -> RejectedTransaction:
-        """Return the record that a reader of this report gets to see."""
+        """Return the record that readers of this report get."""
         return RejectedTransaction(
             tx_hash=self.transaction.tx_hash,
             sender=self.transaction.sender,
@@ -249,7 +248,7 @@ class RejectionReport:
 
 
 class SaveStatus(StrEnum):
-    """What became of a report; a duplicate is a normal result, not an error."""
+    """What happened to a report; a duplicate is a normal result, not an error."""
 
     SAVED = "SAVED"
     DUPLICATE = "DUPLICATE_ALREADY_SAVED_BEFORE"

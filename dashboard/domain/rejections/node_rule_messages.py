@@ -1,6 +1,6 @@
 """Texts of rules other than line limits, which nodes send to senders and rarely put into a record.
 
-The forms come from the plugin source of the nodes (Linea Besu sequencer plugin): validators of
+The patterns come from the plugin source of the nodes (Linea Besu sequencer plugin): validators of
 the transaction pool, and results of building a block.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 
 class NodeRule(StrEnum):
-    """Which rule refused a transaction."""
+    """The rule that refused a transaction."""
 
     FEE = "fee"
     CALLDATA = "calldata"
@@ -29,7 +29,7 @@ class NodeRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleWords:
-    """What a rule means, and what the sender can do; sentences of ours alone."""
+    """What a rule means, and what the sender can do, in our own words."""
 
     means: str
     remedy: str
@@ -39,7 +39,7 @@ FAULT_OF_NODE: Final = (
     "The fault is the node's, not the transaction's: send the transaction through another node, or "
     "tell the operator."
 )
-"""What to do about a node that cannot judge a transaction."""
+"""What to do if a node cannot judge a transaction."""
 
 _LISTED: Final = (
     r"0x[0-9a-fA-F]{40} is blocked as appearing on the SDN or other legally prohibited list"
@@ -122,16 +122,16 @@ _WORDS: Final = {
 
 
 def rule_of(text: str) -> NodeRule | None:
-    """Return the rule whose text this is, or None if no form fits."""
+    """Return the rule that this text belongs to, or None if no pattern matches."""
     return next((rule for form, rule in _FORMS if form.fullmatch(text)), None)
 
 
 def beginnings_of(rule: NodeRule) -> tuple[str, ...]:
-    """Return how the texts of a rule begin; no text of another rule begins so."""
+    """Return the fixed prefixes of a rule's texts, which no other rule shares."""
     begun = (_LITERAL.match(form.pattern) for form, of_form in _FORMS if of_form is rule)
     return tuple(match[0] for match in begun if match)
 
 
 def words_of(rule: NodeRule) -> RuleWords:
-    """Say what a rule means and what follows for the sender."""
+    """Return what a rule means and what the sender can do."""
     return _WORDS[rule]

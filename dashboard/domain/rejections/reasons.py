@@ -31,7 +31,7 @@ _INVALID_COUNT: Final = "Internal Error: do not know what to do with result: INV
 
 
 class ReasonKind(StrEnum):
-    """Which known form a reason message has."""
+    """The form of a reason message."""
 
     OVER_LIMIT = "over_limit"
     MODULE_UNDEFINED = "module_undefined"
@@ -42,11 +42,11 @@ class ReasonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a reason message says; `count` and `limit` are lines of the module's trace.
+    """A parsed reason message; `count` and `limit` are lines of the module's trace.
 
-    `is_cached` marks a node that remembered an earlier check. `limit_from` names the table that
-    the limit is from, None if the message names it. `rule` is set for OTHER_RULE. `text` is the
-    message as sent: hostile, to be shown verbatim and inert.
+    `is_cached`: the node remembered an earlier check. `limit_from` is the table that the limit is
+    from, None if the message states it. `rule` is set for OTHER_RULE. `text` is the message as
+    sent: hostile, to be shown verbatim and inert.
     """
 
     kind: ReasonKind
@@ -60,14 +60,14 @@ class Reason:
 
     @property
     def is_of_line_limit(self) -> bool:
-        """Whether it is about counting lines."""
+        """Whether it is about line counts."""
         return self.kind not in {ReasonKind.OTHER_RULE, ReasonKind.UNPARSED}
 
 
 def parse_reason(text: str, limits: ModuleLimits | None = None) -> Reason:
-    """Read a reason message; an unknown form is kept whole as UNPARSED.
+    """Parse a reason message; an unknown form is kept whole as UNPARSED.
 
-    Where it names a module and no limit, `limits` tells that, if it is handed in.
+    If it names a module but no limit, the limit is looked up in `limits`.
     """
     reason = _line_limit_reason(text)
     if reason is not None:
@@ -103,11 +103,11 @@ def _with_limit(reason: Reason, limits: ModuleLimits | None) -> Reason:
 
 @dataclass(frozen=True, slots=True)
 class ModuleLimits:
-    """One table of limits as it stood at one time.
+    """One table of limits, as it was at one time.
 
-    Limits change with each release of the nodes, so a limit is shown with `name` and
-    `version`. `network_ids` are the networks that use this table by default. It holds from `since`
-    on, before `until`; None is without a bound.
+    Limits change with each release of the nodes, so a limit is shown with `name` and `version`.
+    `network_ids` are the networks that use this table by default. It applies from `since` until
+    before `until`; None is unbounded.
     """
 
     name: str
@@ -120,14 +120,14 @@ class ModuleLimits:
 
     @property
     def title(self) -> str:
-        """Return the name and version of the table, and its period, if that has bounds."""
+        """The name and version of the table, and its period, if that is bounded."""
         since = "" if self.since is None else f"from {self.since:%Y-%m-%d}"
         until = "" if self.until is None else f"until {self.until:%Y-%m-%d}"
         period = " ".join(filter(None, (since, until)))
         return ", ".join(filter(None, (self.name, self.version, period)))
 
     def limit_of(self, module: str) -> int | None:
-        """Return the limit of a module, or None if the table does not name it."""
+        """Return the limit of a module, or None if the table lacks it."""
         return self.limits.get(module)
 
     def holds_at(self, at: datetime) -> bool:
@@ -135,14 +135,14 @@ class ModuleLimits:
 
 
 ANNOUNCED_BEFORE: Final = timedelta(days=7)
-"""How long before line limits end pages say so."""
+"""How long before the end of line limits pages announce it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsEnd:
     """When the line limits of a network end: at a time, or with a block.
 
-    `at` is the time of the block once that is known; while it `is_expected`, the block has not come
+    `at` is the time of the block, once it is known; if `is_expected`, the block has not come yet
     and `at` is an estimate.
     """
 
@@ -151,11 +151,11 @@ class LimitsEnd:
     is_expected: bool = False
 
     def ended_at(self, now: datetime) -> datetime | None:
-        """Return since when there are no line limits; None while they hold, as far as is known."""
+        """Return when line limits ended; None while they apply, as far as we know."""
         return None if self.at is None or self.is_expected or now < self.at else self.at
 
     def in_words(self, now: datetime) -> str:
-        """Say it as one sentence, from `ANNOUNCED_BEFORE` on; empty before that."""
+        """Describe the end in one sentence, from `ANNOUNCED_BEFORE` on; empty before that."""
         if (ended_at := self.ended_at(now)) is not None:
             return f"No line limits since {moment(ended_at)}."
         if self.at is None or self.at - now > ANNOUNCED_BEFORE:
@@ -168,9 +168,10 @@ class LimitsEnd:
 
 @dataclass(frozen=True, slots=True)
 class LineLimits:
-    """The line limits of a network: `tables` by period, the first that holds counts; their end.
+    """The line limits of a network: tables by period, of which the first that applies counts.
 
-    `is_asked_after`: what is first seen after the end is asked about, though seldom.
+    `is_asked_after`: transactions that are first seen after the end are still asked about, though
+    rarely.
     """
 
     tables: tuple[ModuleLimits, ...] = ()
@@ -178,13 +179,13 @@ class LineLimits:
     is_asked_after: bool = True
 
     def at(self, at: datetime) -> ModuleLimits | None:
-        """Return the table for a rejection dated then; None if there is none, or no limits held."""
+        """Return the table that applied then; None if there was none, or no limits."""
         if self.ended_at(at) is not None:
             return None
         return next((each for each in self.tables if each.holds_at(at)), None)
 
     def ended_at(self, now: datetime) -> datetime | None:
-        """Return since when there are no line limits; None while they hold, as far as is known."""
+        """Return when line limits ended; None while they apply, as far as we know."""
         return None if self.end is None else self.end.ended_at(now)
 
 
@@ -226,16 +227,16 @@ _PURPOSES: Final = {
 
 
 KNOWN_MODULES: Final = tuple(_PURPOSES)
-"""Modules that a public description names."""
+"""Modules that have a public description."""
 
 
 def purpose_of(module: str) -> str | None:
-    """Return what a module works on, None if no public description says so."""
+    """Return what a module works on, None if there is no public description."""
     return _PURPOSES.get(module)
 
 
 Named: TypeAlias = tuple[ReasonKind, str | None]
-"""What a reason names: its kind, and its module, if any."""
+"""A kind of reason and its module, if it names one."""
 
 KIND_NAMES: Final = {
     ReasonKind.OVER_LIMIT: "module not named",
@@ -243,17 +244,17 @@ KIND_NAMES: Final = {
     ReasonKind.OTHER_RULE: "another rule",
     ReasonKind.UNPARSED: "unknown reason",
 }
-"""What a reason is called that names no module; no module has a blank in its name."""
+"""Names for reasons without a module; they contain a blank, which no module's name does."""
 
 
 def name_of(named: Named) -> str:
-    """Return a reason in a few words."""
+    """Name a reason in a few words."""
     kind, module = named
     return module or KIND_NAMES.get(kind, kind.value.replace("_", " "))
 
 
 def in_brief(reason: Reason) -> str:
-    """Say why in a few words, alike on pages and in headlines: ``HUB over limit``."""
+    """Give the reason in a few words, the same on pages and in headlines: ``HUB over limit``."""
     if reason.module is not None:
         return f"{reason.module} {module_trouble(reason.kind, reason.limit)}"
     if reason.kind is ReasonKind.UNPARSED and not reason.text:
@@ -262,7 +263,7 @@ def in_brief(reason: Reason) -> str:
 
 
 def module_trouble(kind: ReasonKind, limit: int | None = None) -> str:
-    """Say what is wrong with the module that a reason names, to go on after its name."""
+    """Say what is wrong with the module of a reason, to follow its name."""
     if kind is ReasonKind.MODULE_UNDEFINED:
         return "unknown to the limits file"
     return "cannot be proved" if limit == 0 else "over limit"
@@ -277,16 +278,16 @@ _WITHOUT_MODULE: Final = {
 
 
 def overrun(reason: Reason) -> float | None:
-    """Return observed count divided by limit, or None if a number is missing or zero."""
+    """Return the count divided by the limit, or None if a number is missing or zero."""
     if reason.count is None or not reason.limit:
         return None
     return reason.count / reason.limit
 
 
 def explain(reason: Reason) -> str:
-    """Say in one plain sentence why the transaction was rejected; never contains upstream text.
+    """Say in one plain sentence why the transaction was rejected, without upstream text.
 
-    Module names are letters, digits and underscores only, so the sentence is safe anywhere.
+    Module names consist of letters, digits and underscores, so the sentence is safe anywhere.
     """
     if reason.kind is ReasonKind.OVER_LIMIT:
         return _explain_over_limit(reason)

@@ -1,4 +1,4 @@
-"""Searching rejections: what people type, the filter it becomes, and the words that pages show."""
+"""Searching rejections: what people type, the filter for it, and the words that pages show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.errors import InputError
 _BEGINNING: Final = re.compile(
     r"0[xX]([0-9a-fA-F]{4,64})(?:(?:…|\.\.\.)((?:[0-9a-fA-F]{2}){0,30}))?"
 )
-"""How a hash begins, the sign included that something was left out, and how it ends."""
+"""The beginning of a hash, optionally with an ellipsis and the end of the hash."""
 
 
 class HashRange(NamedTuple):
@@ -39,7 +39,7 @@ class HashRange(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read how a hash begins, as people copy it; InputError for fewer than four digits."""
+        """Parse the beginning of a hash, as people copy it; InputError below four digits."""
         match = _BEGINNING.fullmatch(text)
         if match is None:
             raise InputError(
@@ -54,41 +54,42 @@ class HashRange(NamedTuple):
 
     @property
     def only(self) -> TxHash | None:
-        """The one hash that it holds, None if there may be several."""
+        """The single hash in the range, None if there may be several."""
         return self.lowest if self.lowest == self.highest else None
 
     @property
     def senders(self) -> tuple[Address, Address] | None:
-        """The first and the last sender that begin alike; None if a sender is too short."""
+        """The first and last sender with the same beginning; None if it is too long for one."""
         length = Address.LENGTH
         if self.lowest[length:].strip(b"\0") or self.highest[length:].strip(b"\xff"):
             return None
         return Address(self.lowest[:length]), Address(self.highest[:length])
 
     def __contains__(self, tx_hash: object) -> bool:
-        """Whether a hash lies in the range and ends so."""
+        """Whether a hash lies in the range and has its end."""
         if not isinstance(tx_hash, TxHash):
             return False
         return self.lowest <= tx_hash <= self.highest and tx_hash.endswith(self.end)
 
     @classmethod
     def beginning_with(cls, digits: str) -> Self:
-        """Return the hashes that begin with these hexadecimal digits; 64 digits name one."""
+        """Return the range of hashes that begin with these hex digits; 64 digits are one hash."""
         length = 2 * TxHash.LENGTH
         return cls(TxHash.parse(digits.ljust(length, "0")), TxHash.parse(digits.ljust(length, "f")))
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionFilter:
-    """Which rejections are searched; a field that is None allows anything.
+    """Which rejections to search; a field that is None allows anything.
 
-    `since` and `until`, both included, limit the arrival here, because claimed times can be late or
-    false; `claimed_since` and `claimed_until` limit these. `module` is the prover module as the
-    reason writes it; an empty one finds reasons that name none. `text` is a part of the reason as
-    sent, in either case of ASCII letters. `network_ids` are the networks that may be seen at all.
-    `label` is the whole label of the tracked transaction. `search` is what a person types: all its
-    words occur in what pages show of the rejection, or it occurs in the label. `beginning` is how
-    the hash or the sender begins. Only the store knows these three: `fits` ignores them.
+    `since` and `until`, both included, limit the time of arrival, because claimed times can be late
+    or false; `claimed_since` and `claimed_until` limit claimed times. `module` is the prover module
+    as the reason writes it; an empty one finds reasons without a module. `text` is a part of the
+    reason as sent, with ASCII letters in either case. `network_ids` are the networks that the
+    caller may see. `label` is the whole label of the tracked transaction. `search` is what a person
+    typed: all its words occur in what pages show of the rejection, or it occurs in the label.
+    `beginning` is the beginning of the hash or of the sender. Only the store can check these last
+    three: `fits` ignores them.
     """
 
     network_id: NetworkId | None = None
@@ -109,7 +110,7 @@ class RejectionFilter:
     beginning: HashRange | None = None
 
     def fits(self, rejection: StoredRejection) -> bool:
-        """Whether a rejection matches; the store's own search decides alike."""
+        """Whether a rejection matches; the store's own search gives the same result."""
         record = rejection.record
         return (
             self._names(rejection)
@@ -141,7 +142,7 @@ class RejectionFilter:
 
 
 def _is_between(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
-    """Whether a moment lies there; one that is unknown does only if anything does."""
+    """Whether a moment lies within bounds; an unknown moment only if there are none."""
     if at is None:
         return since is until is None
     return (since is None or at >= since) and (until is None or at <= until)
@@ -153,7 +154,7 @@ def _folded(text: str) -> bytes:
 
 
 LONGEST_SEARCH: Final = 200
-"""Characters."""
+"""Characters of a search."""
 
 _IN_LINK: Final = re.compile(
     r"\S+/(?:address|account)s?/(0x[0-9a-fA-F]{40})(?:[/?#]\S*)?", re.ASCII
@@ -162,7 +163,7 @@ _IN_LINK: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: a hash, a sender, how either begins, or else `words`."""
+    """What to look for: a hash, a sender, the beginning of either, or else `words`."""
 
     tx_hashes: HashRange | None = None
     sender: Address | None = None
@@ -171,13 +172,13 @@ class Search:
 
     @property
     def named(self) -> HashRange | None:
-        """How the hash or the sender begins, whole ones included; None for words."""
+        """The hash or sender as a range, whether whole or a beginning; None for words."""
         whole = None if self.sender is None else HashRange.beginning_with(self.sender.hex())
         return self.tx_hashes or self.beginning or whole
 
 
 def parse_search(text: str) -> Search:
-    """Tell hashes and addresses, in links too, from words."""
+    """Recognise hashes and addresses, also in links; anything else is words."""
     text = text.strip()
     hashes = read_paste(text).hashes
     if len(hashes) == 1 and " " not in text:
@@ -193,7 +194,7 @@ def parse_search(text: str) -> Search:
 
 
 def bare_beginning(text: str) -> HashRange | None:
-    """Return the hashes that begin with these digits, which may also be a number or a word."""
+    """Return the range for digits without 0x, which may also be a number or a word."""
     with suppress(InputError):
         return HashRange.parse(f"0x{text.strip()}")
     return None
@@ -211,11 +212,11 @@ _NO_LINE: Final = " above the limit 0"
 
 @dataclass(frozen=True, slots=True)
 class ReasonForm:
-    """Reasons that pages show with the same sentence: `words` are those, in lower case.
+    """Reasons that pages show with the same sentence, whose `words` are in lower case.
 
-    A reason is of the form that has this kind and names a module as `has_module` says, begins
-    with one of `beginnings`, if there are any, and ends with `ending` or, where that `is_barred`,
-    does not.
+    A reason has this form if it has the `kind`, names a module or not as `has_module` says, begins
+    with one of `beginnings`, if there are any, and ends with `ending`; if `is_barred`, it must not
+    end so.
     """
 
     kind: ReasonKind
@@ -227,10 +228,10 @@ class ReasonForm:
 
 
 def words_of_search(text: str) -> tuple[str, ...]:
-    """Return the words to look for, all of them: in lower case, numbers without separators.
+    """Return the words that must all match: in lower case, numbers without separators.
 
-    How many times the limit was exceeded is stored nowhere. A factor is passed over; one without
-    any other word stands for every reason with which pages show one.
+    The factor by which the limit was exceeded is not stored. It is ignored in a search with other
+    words; alone, it finds every reason that pages show with a factor.
     """
     words = [_GROUPED.sub(_ungrouped, word.strip(_AROUND)).lower() for word in text.split()]
     wanted = [word for word in words if word and not _FACTOR.fullmatch(word)]
@@ -240,7 +241,7 @@ def words_of_search(text: str) -> tuple[str, ...]:
 
 
 def forms_shown_with(word: str) -> tuple[ReasonForm, ...]:
-    """Return the forms of reasons whose sentence contains this word, or part of a word."""
+    """Return the forms whose sentence contains this word, even as part of another word."""
     return tuple(form for form in _forms() if word in form.words)
 
 
@@ -280,7 +281,7 @@ def _other_forms() -> Iterator[ReasonForm]:
 
 
 def _page_words(reason: Reason) -> str:
-    """Return the words that pages add to a reason, without those of the reason itself."""
+    """Return the words that pages add to a reason, without those of the message itself."""
     name = KIND_NAMES.get(reason.kind, "") if reason.module is None else "module"
     ours = re.sub(r"[\d,.;:()]+", " ", explain(reason))
     return f"{ours} {name} {in_brief(reason)}".lower()

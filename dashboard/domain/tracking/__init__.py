@@ -1,1 +1,1 @@
-"""Tracked transactions: how people name them, their verdicts, and what they cost."""
+"""Tracked transactions: how people name them, when to ask, their verdicts and their costs."""

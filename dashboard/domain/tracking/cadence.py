@@ -1,10 +1,10 @@
 """When to ask about a tracked transaction, how many calls that takes, and how late news is seen.
 
-The chance that a record appears falls with age, roughly as a power of it. Calls in proportion to
-the square root of that chance find records soonest for their number, which gives intervals that
-grow like the 0.75th power of the age. So the fourth root of the age grows by equal steps from one
-check to the next, and the number of calls alone says how large they are. What makes news unlikely
-makes these steps longer; what makes it likely lets the age begin anew for a while.
+The chance that a record appears falls with age, roughly as a power of it. For a given number of
+calls, records are found soonest if calls are proportional to the square root of that chance, which
+gives intervals that grow like the 0.75th power of the age. So the fourth root of the age grows by
+equal steps from one check to the next, and the number of calls alone determines the step. If news
+is unlikely, steps are longer; if it becomes likely, the age starts anew for a while.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Final
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY
 
 _AHEAD: Final = 5.0
-"""Seconds added to an age, so that the first intervals last about two seconds, and not none."""
+"""Seconds added to an age, so that the first intervals last about two seconds instead of zero."""
 
 _LAST_INTERVAL: Final = 1.5
-"""A check that would leave less than half an interval to the last one waits for that."""
+"""If less than half an interval would remain before the last check, this one is skipped."""
 
 SOONEST: Final = timedelta(seconds=2)
 """How long a node takes to reject a transaction and report that: asking earlier finds nothing."""
@@ -30,25 +30,25 @@ SOONEST: Final = timedelta(seconds=2)
 
 RENEWED_FOR: Final = timedelta(hours=1)
 MOST_RENEWALS: Final = 4
-"""So that a program that looks all the time takes at most about twice the calls."""
+"""A program that looks a transaction up all the time at most about doubles its calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class CadencePolicy:
-    """How densely to ask.
+    """How often to ask.
 
-    A transaction without a record is asked about `calls` times, at most. Once a record was seen,
-    which may still change, steps are `rejected_stretch` times as long; also while nobody but the
-    API says that it is in a block. Once a node has it in a block, steps are `included_stretch`
-    times as long, but for a question two hours after the attempt, when late reports are in: that
-    one, two later ones and the last are left. No interval is below `shortest_interval`. A question
-    that got no answer is put again after `longest_retry` at the latest, a last one after
-    `late_retry`. `last_age` is that of the last question: a record is dated at most two hours after
-    the attempt and answered for seven days.
+    A transaction without a record is asked about at most `calls` times. Once a record was seen,
+    which may still change, steps are `rejected_stretch` times as long; also while only the API
+    claims that the transaction is in a block. Once a node confirms the block, steps are
+    `included_stretch` times as long, apart from a question two hours after the attempt, when late
+    reports are in: this one, two later ones and the last remain. No interval is below
+    `shortest_interval`. A question without an answer is retried after `longest_retry` at the
+    latest, the last one after `late_retry`. `last_age` is the age at the last question: a record is
+    dated at most two hours after the attempt, and answered for seven days.
 
-    If somebody tracks it again or looks it up, or its sender has just been rejected, the age begins
-    anew for `RENEWED_FOR`, at most `MOST_RENEWALS` times, and not once it is in a block. The last
-    question stays where it was.
+    If somebody tracks the transaction again or looks it up, or its sender has just been rejected,
+    the age starts anew for `RENEWED_FOR`, at most `MOST_RENEWALS` times, and not once it is in a
+    block. The last question stays where it was.
     """
 
     calls: int = 220
@@ -66,8 +66,8 @@ SELDOM: Final = CadencePolicy(
     longest_retry=timedelta(days=1),
     late_retry=timedelta(days=1),
 )
-"""How often to ask about what was first seen after line limits ended: it may be older than known,
-and the end may have been put off."""
+"""The cadence for transactions first seen after line limits ended: they may be older than we know,
+and the end may have been postponed."""
 
 
 def next_check(
@@ -78,10 +78,10 @@ def next_check(
     is_included: bool = False,
     renewed: timedelta | None = None,
 ) -> timedelta | None:
-    """Return how long to wait after a question at `age`; None when that was the last one.
+    """Return how long to wait after a question at `age`; None if that was the last one.
 
-    The last question falls exactly on `policy.last_age`. `renewed` is the age since it began anew.
-    A negative age (a clock that was set back) counts as zero.
+    The last question falls exactly on `policy.last_age`. `renewed` is the age since it started
+    anew. A negative age (a clock that was set back) counts as zero.
     """
     if age >= policy.last_age:
         return None
@@ -104,7 +104,7 @@ def next_check(
 
 
 def next_try(age: timedelta, policy: CadencePolicy) -> timedelta:
-    """Return how long to wait after a question at `age` that got no answer."""
+    """Return how long to wait before retrying a question at `age` that got no answer."""
     wait = next_check(age, policy)
     return policy.late_retry if wait is None else min(wait, policy.longest_retry)
 
@@ -117,7 +117,7 @@ def _root(age: timedelta) -> float:
 def check_ages(
     policy: CadencePolicy, *, is_rejected: bool = False, included_after: timedelta | None = None
 ) -> Sequence[timedelta]:
-    """Return the ages at which one transaction is asked about, while everything answers.
+    """Return the ages at which one transaction is asked about if everything answers.
 
     `included_after` is the age at which it was first seen in a block, None for never.
     """
@@ -131,7 +131,7 @@ def check_ages(
 
 
 def calls_per_transaction(policy: CadencePolicy) -> int:
-    """Return how often one transaction is asked about that stays without a record."""
+    """Return how many times a transaction without a record is asked about."""
     return len(check_ages(policy))
 
 
@@ -143,16 +143,16 @@ def calls_between(
     is_rejected: bool = False,
     included_after: timedelta | None = None,
 ) -> int:
-    """Return how often a transaction is asked about after the one age and up to the other."""
+    """Return how many times a transaction is asked about after age `since` and up to `until`."""
     ages = check_ages(policy, is_rejected=is_rejected, included_after=included_after)
     return bisect_right(ages, until) - bisect_right(ages, since)
 
 
 @dataclass(frozen=True, slots=True)
 class DelayPart:
-    """A share of all records, which appears within these ages, in seconds.
+    """A share of all records, which appears between two ages, in seconds.
 
-    Its density falls like age^-`power`: 0 is even, 1 even on a logarithmic scale.
+    Its density falls like age^-`power`: 0 is uniform, 1 is uniform on a logarithmic scale.
     """
 
     share: float
@@ -161,7 +161,7 @@ class DelayPart:
     power: float = 1.0
 
     def age_of(self, rank: float) -> float:
-        """Return the age, in seconds, that this share of the part does not exceed."""
+        """Return the quantile `rank` of the ages in this part, in seconds."""
         if self.power == 1.0:
             return float(self.since * (self.until / self.since) ** rank)
         power = 1.0 - self.power
@@ -175,15 +175,16 @@ USUAL_DELAYS: Final = (
     DelayPart(0.09, 60.0, 3600.0),
     DelayPart(0.01, 3600.0, 604_800.0),
 )
-"""When records appear after the attempt, assumed: most at once, one in a hundred days later."""
+"""An assumption of when records appear after the attempt: most at once, one in a hundred later than
+an hour."""
 
 _RANKS: Final = 400
-"""Records of each part that stand for all."""
+"""Sample records of each part."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedDelay:
-    """From the moment when a record can be seen to the check that sees it."""
+    """The time from the moment when a record can be seen to the check that sees it."""
 
     mean: timedelta
     p99: timedelta
@@ -193,7 +194,7 @@ class ExpectedDelay:
 def expected_delay(
     policy: CadencePolicy, law: tuple[DelayPart, ...] = USUAL_DELAYS
 ) -> ExpectedDelay:
-    """Return how late records are seen, where every question is answered at once."""
+    """Return how late records are seen if every question is answered at once."""
     delays = sorted(_delays([each.total_seconds() for each in check_ages(policy)], law))
     mean = sum(delay * share for delay, share in delays)
     rest, late = 0.01, delays[-1][0]
@@ -204,7 +205,7 @@ def expected_delay(
 
 
 def _delays(ages: Sequence[float], law: Sequence[DelayPart]) -> Iterator[tuple[float, float]]:
-    """Yield delays, each with the share of all records that has it."""
+    """Yield delays, each with its share of all records."""
     for part in law:
         for number in range(_RANKS):
             at = part.age_of((number + 0.5) / _RANKS)

@@ -13,16 +13,16 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError
 
 MOST_LOOKED_UP: Final = 10_000
-"""Transactions of one look-up."""
+"""The most transactions in one look-up."""
 
 LONGEST_PASTE: Final = 4_000_000
 """Characters of one look-up: 400 for each transaction."""
 
 MOST_PIECES: Final = 100_000
-"""Hashes and pieces that are none, of one text; what has more is no list of transactions."""
+"""Hashes and other pieces of one text; a text with more is not a list of transactions."""
 
 _FILLING: Final = " \t,;\"'"
-"""What a line may hold beside anything of use."""
+"""Characters that a line may consist of without any content."""
 
 _HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
 _ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
@@ -36,7 +36,7 @@ _PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class WrongText:
-    """A piece of a paste that holds no hash; `line` counts from 1, `text` is as it was given."""
+    """A piece of a paste without a hash; `line` counts from 1, `text` is the piece as given."""
 
     line: int
     text: str
@@ -44,13 +44,13 @@ class WrongText:
 
     @property
     def is_prose(self) -> bool:
-        """Whether nothing in it looks like a hash or a part of one, as in a greeting."""
+        """Whether nothing in it resembles a hash or part of one, as in a greeting."""
         return self.why == _NO_HASH and not _LIKE_A_HASH.search(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """What a paste holds: each hash once in the order given, and what could not be used."""
+    """The content of a paste: each hash once in the order given, and what could not be used."""
 
     hashes: tuple[TxHash, ...] = ()
     repeated: int = 0
@@ -58,7 +58,7 @@ class Paste:
 
 
 def read_lookup(text: str) -> Paste:
-    """Read what to look up; InputError says how much it is if it is too much for once."""
+    """Read the hashes to look up; InputError, with the number, if there are too many at once."""
     if len(text) > LONGEST_PASTE:
         raise InputError(
             f"the text has {len(text):,} characters: give at most {LONGEST_PASTE:,} at once"
@@ -75,9 +75,9 @@ def read_lookup(text: str) -> Paste:
 def read_paste(text: str) -> Paste:
     """Find hashes between commas, blanks, quotes and inside explorer links.
 
-    Other columns of a line that holds a hash (an address, an amount, a name) are passed over;
-    what begins like a hash and is none is named, and so is a line without any hash. InputError
-    beyond `MOST_PIECES`: each piece that is named takes memory.
+    Other columns of a line with a hash (an address, an amount, a name) are ignored. Text that only
+    begins like a hash is reported, and so is a line without any hash. InputError beyond
+    `MOST_PIECES`, since each reported piece takes memory.
     """
     found: list[TxHash] = []
     wrong: list[WrongText] = []
@@ -95,7 +95,7 @@ def read_paste(text: str) -> Paste:
 
 
 def too_many_pieces() -> str:
-    """Say that a text is too much for once."""
+    """Say that a text has too many pieces."""
     return (
         f"the text has more than {MOST_PIECES:,} hashes and other pieces: "
         f"give at most {MOST_LOOKED_UP:,} transactions at once"

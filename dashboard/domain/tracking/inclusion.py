@@ -10,12 +10,13 @@ from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import Address, TxHash
 
 SETTLES_AFTER: Final = timedelta(minutes=15)
-"""How long after it was first seen a block counts as final; Ethereum finalises in some 13 min."""
+"""How long after it was first seen a block counts as final; Ethereum finalises in about 13 minutes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """The block that holds a transaction, as its receipt says.
+    """The block that holds a transaction, according to its receipt.
 
     `is_successful` is false if the execution was reverted, None before EIP-658.
     """
@@ -27,7 +28,7 @@ class Inclusion:
 
 @dataclass(frozen=True, slots=True)
 class InclusionQuestion:
-    """A hash to ask a node about; whose nonce it used is known from a record, if there is one."""
+    """A hash to ask a node about; its sender and nonce are known if there is a record."""
 
     tx_hash: TxHash
     sender: Address | None = None
@@ -38,8 +39,8 @@ class InclusionQuestion:
 class InclusionAnswer:
     """What a node said of one hash; `inclusion` is None if it has no receipt.
 
-    `next_nonce` is the sender's at the newest block, read before the receipt was asked for; None
-    where the sender is not known.
+    `next_nonce` is the sender's nonce at the newest block, read before the receipt; None if the
+    sender is not known.
     """
 
     tx_hash: TxHash
@@ -50,11 +51,11 @@ class InclusionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What is held of a transaction's end, as of the node's last answer.
+    """What became of a transaction, as of the node's last answer.
 
-    `included_since` and `replaced_since` are when the present state was first seen; at most one
-    of them is set. Another transaction counts as the user of a nonce only after a second answer
-    says so: behind one address, a node may know the count before the receipt.
+    `included_since` and `replaced_since` are when the present state was first seen; at most one of
+    them is set. A transaction counts as replaced only after a second answer confirms it: behind one
+    address, a node may know the nonce before the receipt.
     """
 
     answered_at: datetime
@@ -75,8 +76,9 @@ def conclude_follow_up(
 ) -> FollowUp:
     """Return the follow-up after an answer without failure.
 
-    A receipt that vanished, or that names another block, starts again: the chain was reorganised.
-    A settled receipt stays when it vanishes: nodes prune receipts, and final blocks stay.
+    If the receipt is gone, or names another block, the follow-up starts again: the chain was
+    reorganised. A settled receipt is kept even when it is gone: nodes prune receipts, and final
+    blocks stay.
     """
     if before and before.settled_at and before.inclusion and answer.inclusion is None:
         return before

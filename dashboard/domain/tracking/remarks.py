@@ -12,16 +12,16 @@ from dashboard.domain.markup import visible
 from dashboard.errors import InputError
 
 LONGEST_TAGS: Final = 200
-"""Characters that somebody may type as the tags of a transaction."""
+"""Characters of the tags that somebody may type for a transaction."""
 
 MOST_TAGS: Final = 300
-"""Tags of one transaction; those of its label and note alone are always fewer."""
+"""Tags of one transaction; those in its label and note alone are always fewer."""
 
 LONGEST_TAG: Final = 40
 """Characters of one tag."""
 
 TAGS_LEFT_OUT: Final = f"without its tags, since it would have more than {MOST_TAGS}: remove some"
-"""What became of tags that are too many with those that a transaction has."""
+"""The remark when tags are left out because the transaction would have too many."""
 
 _TAG: Final = re.compile(rf"(?<![\w#])#(\w[\w-]{{0,{LONGEST_TAG - 1}}})")
 _SEPARATORS: Final = re.compile(r"[\s,;]+")
@@ -29,12 +29,12 @@ _QUOTED: Final = 40
 
 
 def tags_in(text: str) -> frozenset[str]:
-    """Return the words of a text that begin with #, without that, in lower case."""
+    """Return the words of a text that begin with #, without the #, in lower case."""
     return frozenset(tag.lower() for tag in _TAG.findall(text))
 
 
 def typed_tags(text: str) -> frozenset[str]:
-    """Read tags that are typed as such, with # or without; InputError names what is none.
+    """Parse a list of tags, with # or without; InputError names a word that is not a tag.
 
     InputError also if there are more than `MOST_TAGS`.
     """
@@ -53,7 +53,7 @@ def typed_tags(text: str) -> frozenset[str]:
 
 
 def written_tags(tags: Iterable[str]) -> str:
-    """Write tags as people read them: sorted, each behind #, with blanks between them."""
+    """Format tags for people: sorted, each with #, with blanks between them."""
     return " ".join(f"#{tag}" for tag in sorted(tags))
 
 
@@ -61,15 +61,15 @@ LONGEST_LABEL: Final = 80
 LONGEST_NOTE: Final = 300
 LONGEST_CASE_ID: Final = 80
 LONGEST_OWNER: Final = 80
-"""Characters that people may write at a transaction, on pages, in commands and in lists."""
+"""The four limits count characters, on pages, in commands and in lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What people say of a transaction, or of all of a list, as foreign text.
+    """What people wrote about a transaction, or about a whole list: foreign text.
 
-    `attempted_at` is when it was sent, if known. `tags` hold words with #, as the label and the
-    note may as well.
+    `attempted_at` is when it was sent, if known. `tags` are words with #, which the label and the
+    note may contain too.
     """
 
     attempted_at: datetime | None = None
@@ -81,16 +81,16 @@ class Remarks:
 
     @property
     def all_tags(self) -> frozenset[str]:
-        """Every tag: those given as such, and words with # of the label and the note."""
+        """All tags, including those in the label and the note."""
         return tags_in(f"{self.label} {self.note} {self.tags}")
 
     @property
     def own_tags(self) -> frozenset[str]:
-        """The tags that do not come from the label or the note."""
+        """The tags that are not in the label or the note."""
         return tags_in(self.tags) - tags_in(f"{self.label} {self.note}")
 
     def completed_by(self, common: Remarks) -> Remarks:
-        """Say what these leave open; tags come in addition."""
+        """Fill in empty fields from `common`, and add its tags."""
         return Remarks(
             self.attempted_at or common.attempted_at,
             self.label or common.label,

@@ -14,7 +14,7 @@ from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.rejections.exclusion import INCLUDED, StatusClaim
 
 _LONGEST_WORD: Final = 40
-"""Characters of a status in a sentence."""
+"""Characters of a status that a sentence shows."""
 
 
 class Said(StrEnum):
@@ -29,7 +29,7 @@ class Said(StrEnum):
 class Statement:
     """What an endpoint said of a transaction, first at `said_at` and last at `last_said_at`.
 
-    `claim` is its status if it neither has a record nor none. The last time is to the hour.
+    `claim` is its status if it answered neither a record nor null. The last time is to the hour.
     """
 
     endpoint: str
@@ -40,7 +40,7 @@ class Statement:
 
     @classmethod
     def of(cls, answer: ExclusionAnswer, at: datetime) -> Statement:
-        """Return what an answer without failure says."""
+        """Return the statement of an answer without failure."""
         said = Said.NOTHING if answer.claim is None else Said.STATUS
         if answer.record is not None:
             said = Said.REJECTED
@@ -48,12 +48,12 @@ class Statement:
 
     @property
     def long_status(self) -> str:
-        """The whole status, which is foreign text, if a sentence shortens it; else nothing."""
+        """The whole status, foreign text, if a sentence shortens it; otherwise empty."""
         status = "" if self.claim is None else self.claim.status
         return status if len(status) > _LONGEST_WORD else ""
 
     def in_words(self) -> str:
-        """Say it in a part of a sentence, in which the status is shortened and makes no link."""
+        """Describe it as part of a sentence, with the status shortened and unlinked."""
         who = visible(self.endpoint) or "the exclusion API"
         return f"{who} has reported {self._reported} since {moment(self.said_at)}"
 
@@ -71,7 +71,7 @@ class Statement:
 def renewed(
     known: Sequence[Statement], answer: ExclusionAnswer, at: datetime
 ) -> tuple[Statement, ...]:
-    """Return what endpoints say after an answer and those beside it, by their names."""
+    """Return the statements after an answer and those beside it, sorted by endpoint."""
     said = {each.endpoint: each for each in known}
     for each in (answer, *answer.beside):
         if each.failure is None:
@@ -83,15 +83,15 @@ def renewed(
 
 
 def are_in_dispute(statements: Sequence[Statement]) -> bool:
-    """Whether some say that it was rejected, and others do not."""
+    """Whether some endpoints report a rejection and others do not."""
     return len({each.said is Said.REJECTED for each in statements}) > 1
 
 
 def statements_in_words(statements: Sequence[Statement], *, has_receipt: bool = False) -> str:
     """Say in one sentence who reports what, and since when; empty if a record says all of it.
 
-    Pages, messages, texts for customers and files all say it so. What counts, and what proves more,
-    is left out if a receipt is known.
+    Pages, messages, texts for customers and files use the same sentence. If a receipt is known, it
+    does not say which answer counts or what would prove more.
     """
     claims = {each.claim.status for each in statements if each.claim is not None}
     is_disputed = are_in_dispute(statements)

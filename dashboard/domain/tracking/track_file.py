@@ -39,7 +39,7 @@ _COLUMNS: Final = {
     "tags": "tags",
     "note": "note",
 }
-"""What CSV calls each thing, and what JSON does."""
+"""The name of each column in CSV, and of each member in JSON."""
 
 _BEGINNING: Final = re.compile(r"\s*(?:\{|\[\s*[{\]])")
 _EXAMPLE: Final = '{"txHash": "0x…", "label": "Case 17"}'
@@ -48,18 +48,16 @@ _TEXT: Final = r'"(?:[^"\\\n]|\\[^\n])*+"'
 _PLAIN: Final = r'[^"{}\[\]\\]'
 _VALUES: Final = rf"(?:{_PLAIN}|{_TEXT})*+"
 _FLAT: Final = re.compile(rf"\{{(?:{_PLAIN}|{_TEXT}|\[{_VALUES}\])*+\}}")
-"""An object of plain values and lists of such: nothing that nests, and read without going back.
-
-As in JSON, a text ends on its line, and backslashes occur only in texts. Otherwise a hostile file
-could make the search run to its end at every brace.
-"""
+"""An object of plain values and lists of these, without nesting, matched without backtracking. As
+in JSON, a text ends on its line, and backslashes occur only in texts. Otherwise a hostile file
+could make the search run to its end at every brace."""
 
 _LONGEST_QUOTED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class TrackRequest:
-    """A request to watch a hash on some networks, as people and files make it."""
+    """A request, by a person or a file, to watch a hash on some networks."""
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
@@ -69,19 +67,19 @@ class TrackRequest:
 def write_track_csv(transactions: Iterable[TrackRequest]) -> str:
     """Write a file for `linewatch track --file`, for the page and for spreadsheets.
 
-    Characters that cannot be seen show as codes in it; JSON keeps them.
+    Invisible characters are written as codes; JSON keeps them.
     """
     return write_csv(tuple(_COLUMNS), (_row(each) for each in transactions))
 
 
 def write_track_json(transactions: Iterable[TrackRequest]) -> str:
-    """Write the same as JSON, one transaction on each line."""
+    """Write the same as JSON, one transaction a line."""
     objects = ",\n".join(json.dumps(_object(each)) for each in transactions)
     return f"[\n{objects}\n]\n"
 
 
 def read_track_file(text: str, now: datetime) -> TrackList:
-    """Read JSON where the text begins as such, else any other list; see `track_lists`.
+    """Parse JSON if the text begins like it, otherwise any other list; see `track_lists`.
 
     InputError if it holds more than `MOST_PIECES`.
     """
@@ -92,7 +90,7 @@ def read_track_file(text: str, now: datetime) -> TrackList:
 
 
 def track_files(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
-    """Read such a text in parts, as `track_lists` does."""
+    """Parse such a text in parts, as `track_lists` does."""
     bare = text.removeprefix("\ufeff")
     if _BEGINNING.match(bare):
         return in_parts(_read_objects(bare, now), most)
@@ -121,7 +119,7 @@ def _object(each: TrackRequest) -> dict[str, object]:
 
 
 def _read_objects(text: str, now: datetime) -> Iterator[ListedTransaction | WrongText]:
-    """Read one object after the other; what is none costs its line, and no other object."""
+    """Parse one object after the other; a broken object only loses its own line."""
     place = text.find("{")
     line, counted = 1, 0
     while place >= 0:
@@ -152,7 +150,7 @@ def _read_object(
 
 
 def _text(value: object) -> str:
-    """Return a text as it is, and a list of texts or numbers as words."""
+    """Return a text unchanged, and a list of texts or numbers as words."""
     if isinstance(value, list):
         return " ".join(map(str, value))
     return "" if value is None else str(value)

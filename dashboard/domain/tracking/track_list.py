@@ -47,20 +47,20 @@ _COLUMNS: Final = {
     "tags": ("tags", "tag"),
     "networks": ("networks", "network_id", "chain_id"),
 }
-"""What each column may be called in a header; blanks and hyphens stand for underscores."""
+"""The names that each column may have in a header; blanks and hyphens count as underscores."""
 
 KNOWN_COLUMNS: Final = tuple(_COLUMNS)
 _SEPARATOR: Final = re.compile(r'"?sep=.?"?', re.IGNORECASE)
-"""What spreadsheets write above a header, to say which delimiter follows."""
+"""The line that spreadsheets write above a header to name the delimiter."""
 
 _LINES_TO_HEADER: Final = 5
-"""So many lines may stand above a header, such as a title, or nothing."""
+"""How many lines the search for a header covers: titles and empty lines may stand above it."""
 
 _LONGEST_HEADER: Final = 10_000
 """Characters of a header."""
 
 _LONGEST_ROW: Final = 20
-"""Lines of one row, where a quoted field holds line ends."""
+"""Lines of one row, if a quoted field contains line ends."""
 
 _DELIMITERS: Final = (",", ";", "\t")
 _SEPARATORS: Final = " ,;\t"
@@ -79,8 +79,8 @@ _TEXTS: Final = {
 class ListedTransaction:
     """One transaction of a list; `line` counts from 1.
 
-    `network_ids` say where it is to be watched, if its line says so. `remark` says what of its line
-    could not be used, foreign text included; empty if all could.
+    `network_ids` say where to watch it, if its line says so. `remark` says which part of its line
+    could not be used, including foreign text; empty if everything was.
     """
 
     line: int
@@ -90,11 +90,11 @@ class ListedTransaction:
     remark: str = ""
 
     def with_common(self, common: Remarks) -> ListedTransaction:
-        """Say of it what its own line leaves open; tags come in addition."""
+        """Fill in what its own line leaves empty, and add the common tags."""
         return _with_few_tags(replace(self, remarks=self.remarks.completed_by(common)))
 
     def where_known(self, known: Collection[NetworkId]) -> ListedTransaction:
-        """Leave out networks that cannot be asked here; the remark names one."""
+        """Leave out networks that have no exclusion endpoint here; the remark names one."""
         unknown = [each for each in self.network_ids if each not in known]
         if not unknown:
             return self
@@ -105,7 +105,7 @@ class ListedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class UnusedColumns:
-    """The names of columns in a header that mean nothing here, or what another one says."""
+    """The names of columns in a header that have no meaning here, or repeat another column."""
 
     names: tuple[str, ...]
 
@@ -114,7 +114,8 @@ class UnusedColumns:
 class TrackList:
     """The content of a list: each hash once, repeated hashes, and mistakes.
 
-    `unused_columns` are names in its header; if a list is read in parts, only the first has them.
+    `unused_columns` are names in its header; if a list is read in parts, only the first part has
+    them.
     """
 
     transactions: tuple[ListedTransaction, ...]
@@ -123,12 +124,12 @@ class TrackList:
     unused_columns: tuple[str, ...] = ()
 
     def with_common(self, common: Remarks) -> TrackList:
-        """Say of every transaction what its own line leaves open; tags come in addition."""
+        """Fill in what the lines of transactions leave empty, and add the common tags."""
         completed = (each.with_common(common) for each in self.transactions)
         return replace(self, transactions=tuple(completed))
 
     def where_known(self, known: Collection[NetworkId]) -> TrackList:
-        """Leave out networks that cannot be asked here; remarks name them."""
+        """Leave out networks that have no exclusion endpoint here; remarks name them."""
         return replace(
             self, transactions=tuple(each.where_known(known) for each in self.transactions)
         )
@@ -138,16 +139,17 @@ _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
 
 
 def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
-    """Read CSV where a line above all hashes names their column, else any text with hashes in it.
+    """Parse CSV if a header above all hashes names their column, otherwise any text with hashes.
 
-    It is read in parts of at most `most` transactions or complaints; a hash of an earlier part is a
-    repeated one. A line that cannot be used costs no other line, even where a quote never ends.
+    The list is read in parts of at most `most` transactions or mistakes; a hash of an earlier part
+    counts as repeated. A line that cannot be used does not affect other lines, even if a quote
+    never ends.
     """
     return in_parts(_read_items(_lines(text.removeprefix("\ufeff")), now), most)
 
 
 def in_parts(read: Iterator[_Read], most: int | None) -> Iterator[TrackList]:
-    """Return the list in parts of at most so many; there is at least one."""
+    """Return the list in parts of at most `most` items; there is at least one part."""
     seen: set[TxHash] = set()
     part = list(islice(read, most))
     yield _listed(part, seen)
@@ -174,7 +176,7 @@ def _listed(part: Iterable[_Read], seen: set[TxHash]) -> TrackList:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Split lines one by one: all of a long list at once take as much memory again."""
+    """Split lines one by one: splitting a long list at once would double its memory."""
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
@@ -214,7 +216,7 @@ def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
 
 
 def _place_of_header(lines: Sequence[str]) -> int | None:
-    """Return where a line names a column of hashes; None if a hash comes before it, or none."""
+    """Return the index of the header with a column of hashes; None if a hash comes first."""
     for place, line in enumerate(lines):
         if len(line) > _LONGEST_HEADER:
             return None
@@ -230,10 +232,10 @@ def _delimiter(header: str) -> str:
 
 
 def _rows(lines: Iterator[_Numbered]) -> Iterator[_Numbered]:
-    """Join the lines of a row whose quoted field holds line ends; each is a blank then.
+    """Join the lines of a row whose quoted field contains line ends, which become blanks.
 
-    Lines are joined where that ends the quote and makes a row with one hash: a quote that somebody
-    forgot takes no other row with it.
+    Lines are joined only if that ends the quote and gives a row with one hash, so that a forgotten
+    quote does not swallow other rows.
     """
     waiting: deque[_Numbered] = deque()
     while first := waiting.popleft() if waiting else next(lines, None):
@@ -250,7 +252,7 @@ def _rows(lines: Iterator[_Numbered]) -> Iterator[_Numbered]:
 
 
 def _lines_to_end_of_quote(lines: Sequence[str]) -> int:
-    """Count the lines until an odd quote ends; 0 if it does not."""
+    """Return after how many lines an open quote ends; 0 if it does not."""
     return next((count for count, line in enumerate(lines, start=1) if line.count('"') % 2), 0)
 
 
@@ -262,7 +264,7 @@ def _read_text(lines: Iterable[_Numbered]) -> Iterator[ListedTransaction | Wrong
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """Split a line of CSV; empty where even the most patient reader refuses it."""
+    """Split a line of CSV; empty if the reader cannot parse it."""
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
@@ -271,14 +273,14 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def in_words(unused_columns: Sequence[str]) -> str:
-    """Name columns that mean nothing here, as many as a reader takes in."""
+    """List columns without a meaning, up to a readable number."""
     named = ", ".join(f"“{visible(name, _QUOTED)}”" for name in unused_columns[:_MOST_NAMED])
     more = len(unused_columns) - _MOST_NAMED
     return f"{named} and {more} more" if more > 0 else named
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
-    """Return the index of each known column; a date counts if there is a time of day too."""
+    """Return the index of each known column; a date column counts only beside a time of day."""
     names = [re.sub(r"[ -]", "_", name.lower()) for name in header]
     found = {
         ours: [names.index(theirs) for theirs in words if theirs in names]
@@ -305,7 +307,7 @@ def _read_row(
 
 
 def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
-    """Take the hash out of a row whose cells cannot be separated."""
+    """Find the hash in a row whose cells cannot be separated."""
     paste = read_paste(row)
     if len(paste.hashes) != 1:
         return WrongText(number, row, _why_not_one(paste))
@@ -321,7 +323,7 @@ def _why_not_one(paste: Paste) -> str:
 
 
 def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
-    """Add when a transaction was sent; a text that is no such time goes into the remark."""
+    """Add when a transaction was sent; if the text is not a usable time, the remark says so."""
     moment = read_attempt(text, now) if text else None
     if not isinstance(moment, str):
         return replace(listed, remarks=replace(listed.remarks, attempted_at=moment))
@@ -330,7 +332,7 @@ def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedT
 
 
 def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
-    """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
+    """Add the remarks on a line; what cannot be used is named in `remark`."""
     remarks = [listed.remark]
     kept: dict[str, str] = {}
     for name, (what, most) in _TEXTS.items():
@@ -348,7 +350,7 @@ def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTra
 
 
 def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
-    """Read chain ids: two installations may name a network differently."""
+    """Parse chain ids, because two installations may name a network differently."""
     words = text.replace(",", " ").split()
     wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
     remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
@@ -362,7 +364,7 @@ def _cut(what: str, text: str, most: int) -> tuple[str, str]:
 
 
 def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:
-    """Leave the tags out where they are too many with those of the label and the note."""
+    """Leave the tags out if there are too many with those of the label and the note."""
     if len(listed.remarks.all_tags) <= MOST_TAGS:
         return listed
     without = replace(listed.remarks, tags="")
@@ -376,7 +378,7 @@ def _joined(*remarks: str) -> str:
 class TrackResult(Enum):
     """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added.
 
-    WITHOUT_TAGS: the hash is tracked, and would have had more than the most tags with those given.
+    WITHOUT_TAGS: the hash is tracked, but without the new tags, which would be too many.
     """
 
     NEW = auto()

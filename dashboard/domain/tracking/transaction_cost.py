@@ -11,11 +11,11 @@ from dashboard.domain.quantity import Wei, shorten
 from dashboard.errors import InputError
 
 TRANSFER_GAS: Final = 21_000
-"""Units of gas that a plain transfer of the coin uses, by the rules of every EVM network."""
+"""Units of gas for a plain transfer of the coin, by the rules of every EVM network."""
 
 
 class GasUse(NamedTuple):
-    """Something that people do, the units of gas that it takes, and how that is known."""
+    """A common action, the units of gas that it uses, and the source of that number."""
 
     name: str
     gas: int
@@ -36,7 +36,7 @@ USUAL_ACTIONS: Final = (
         "one pool, as the gas tests of Uniswap's v3 SwapRouter measure it (exactInput 0 -> 1)",
     ),
 )
-"""Only the first is the same everywhere: what a contract takes depends on its code."""
+"""Only the first is the same everywhere: the gas of a contract depends on its code."""
 
 USUAL_COIN: Final = "ETH"
 
@@ -45,28 +45,29 @@ _WEI_PER_COIN: Final = 10**18
 _MICRO: Final = 10**12
 _LEAST_OF_COIN: Final = 10**15
 _LEAST_OF_MICRO: Final = 10**10
-"""Wei from which on an amount is shown in the coin, in millionths of it; below as fees are."""
+"""From this many wei on, an amount is shown in millionths of the coin; below, in the units of fees.
+"""
 
 _MILLIONTHS: Final = 10**6
 _SMALLEST: Final = 10_000
-"""So many of the smallest sums of money that are told apart make one of its currency."""
+"""The smallest amount of money shown is one part in so many of the currency's unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoinPrice:
-    """What one coin costs: `millionths` of a unit of the currency."""
+    """The price of one coin: `millionths` of a unit of the currency."""
 
     millionths: int
     currency: str
 
     def __str__(self) -> str:
-        """Write it as `read_coin_price` reads it."""
+        """Format the price for `read_coin_price`."""
         whole, rest = divmod(self.millionths, _MILLIONTHS)
         return f"{whole}.{rest:06}".rstrip("0").rstrip(".") + f" {self.currency}"
 
 
 def read_coin_price(text: object) -> CoinPrice:
-    """Read a price exactly: 3150.5 USD; InputError says what is expected."""
+    """Parse a price exactly: 3150.5 USD; InputError says what is expected."""
     match = _PRICE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         msg = (
@@ -78,12 +79,12 @@ def read_coin_price(text: object) -> CoinPrice:
 
 
 def cost_of(fee: Wei, gas: int = TRANSFER_GAS) -> Wei:
-    """Return what so many units of gas cost; by default a plain transfer."""
+    """Return the cost of so many units of gas; by default of a plain transfer."""
     return Wei(fee * gas)
 
 
 def in_coin(amount: Wei, coin: str) -> str:
-    """Print an amount of the coin to three digits, two below one: 1.25 ETH, 0.25 µETH, 147 kwei."""
+    """Format an amount of the coin: three digits, two below one: 1.25 ETH, 0.25 µETH, 147 kwei."""
     if not amount or amount >= _LEAST_OF_COIN:
         one, unit = _WEI_PER_COIN, coin
     elif amount >= _LEAST_OF_MICRO:
@@ -94,7 +95,7 @@ def in_coin(amount: Wei, coin: str) -> str:
 
 
 def in_money(amount: Wei, price: CoinPrice) -> str:
-    """Print what an amount of the coin is worth: to the hundredth, below that to two digits."""
+    """Format what an amount of the coin is worth, to hundredths, below that with two digits."""
     worth, one = amount * price.millionths, _WEI_PER_COIN * _MILLIONTHS
     if 0 < worth < one // _SMALLEST:
         return f"< {1 / _SMALLEST:.4f} {price.currency}"
@@ -102,7 +103,7 @@ def in_money(amount: Wei, price: CoinPrice) -> str:
 
 
 def _decimal(amount: int, one: int, digits: int, decimals: int = 0) -> str:
-    """Print a share of one, rounded half up: with so many digits, or decimals if these are more."""
+    """Format amount / one, rounded half up: with so many digits, or more to fill `decimals`."""
     power = len(str(one)) - 1
     places = max(decimals, digits - 1 - _magnitude(amount, power))
     scaled = (amount * 10**places + one // 2) // one
@@ -113,5 +114,5 @@ def _decimal(amount: int, one: int, digits: int, decimals: int = 0) -> str:
 
 
 def _magnitude(amount: int, power: int) -> int:
-    """Return the power of ten of the first digit; zero has that of one."""
+    """Return the power of ten of the first digit; 0 for zero."""
     return len(str(amount)) - 1 - power if amount else 0

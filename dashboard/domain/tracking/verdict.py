@@ -1,4 +1,4 @@
-"""The one honest verdict on a tracked transaction, concluded purely from what is stored."""
+"""The one honest verdict on a tracked transaction, derived only from what is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
 from dashboard.domain.tracking.statements import Statement, statements_in_words
 
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
-"""How long after its attempt, or after it was tracked, a transaction is asked about."""
+"""How long a transaction is asked about after its attempt, or after it was tracked."""
 
 SILENT_AFTER: Final = timedelta(minutes=10)
 ENDS_WITHIN: Final = timedelta(hours=24)
@@ -30,9 +30,9 @@ ENDS_WITHIN: Final = timedelta(hours=24)
 class Need(StrEnum):
     """Why a transaction needs attention; the most urgent first.
 
-    All are still asked about, and neither included nor replaced as far as nodes say. REJECTED: a
-    rejection is on record. SILENT: for ten minutes no question about it was answered. ENDING: it
-    has no record, and is asked about for less than a day more.
+    All of these are still asked about, and are neither included nor replaced as far as nodes say.
+    REJECTED: a rejection is on record. SILENT: no question about it was answered for ten minutes.
+    ENDING: it has no record, and will be asked about for less than a day.
     """
 
     REJECTED = "Rejected"
@@ -43,9 +43,9 @@ class Need(StrEnum):
 class VerdictKind(StrEnum):
     """What can be said of a hash; there is no "not rejected", since nobody can know that.
 
-    With several networks, the first of these leads: known events, then what is unknown, and last
-    that no rejection is on record, or none was possible. Otherwise this would read as "not
-    rejected" while another network may have the rejection.
+    With several networks, the earliest of these kinds counts: known events, then unknown outcomes,
+    and last that no rejection is on record, or that none was possible. Otherwise the verdict would
+    read as "not rejected" while another network may have the rejection.
     """
 
     REJECTED = "rejected"
@@ -60,7 +60,7 @@ class VerdictKind(StrEnum):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody knows if there was a rejection."""
+        """Whether nobody knows if it was rejected."""
         return self in _UNKNOWN
 
 
@@ -76,14 +76,14 @@ class Evidence:
     """All that the store holds about one hash on one network.
 
     `records` are the versions seen, newest claimed time first, and `record_seen_at` is when the
-    first of them arrived; `is_dated_ahead` tells that each of them claims a time that had not come
-    when it arrived. `first_answered_at` and `last_answered_at` are the times of answers (a record
-    or null); `failing_since` is the time of the first failed question after the last answer, with
-    its `failure`. `follow_up` is what the network's node says, None if there is no node or it gave
-    no answer; if it does not answer now, `receipt_failure` says since when and why. `tracked_at` is
-    when the network was first to be asked about it. `limits_ended_at` is since when the network has
-    no line limits, None while they hold. `statements` are what exclusion endpoints say, if that is
-    more than the records.
+    first of them arrived; `is_dated_ahead`: each of them claimed a time in the future when it
+    arrived. `first_answered_at` and `last_answered_at` are the times of answers (a record or null);
+    `failing_since` is the time of the first failed question after the last answer, with its
+    `failure`. `follow_up` is the answer of the network's node, None if there is no node or no
+    answer; if it does not answer now, `receipt_failure` says since when and why. `tracked_at` is
+    when the network was first to be asked about it. `limits_ended_at` is when the line limits of
+    the network ended, None while they apply. `statements` are what exclusion endpoints say, if that
+    is more than the records.
     """
 
     network_id: NetworkId
@@ -108,13 +108,13 @@ class Evidence:
 
     @property
     def ended_limits(self) -> EndedLimits | None:
-        """The line limits that ended, as the newest record sees them."""
+        """The line limits if they have ended, relative to the newest record."""
         dated = self.records[0].timestamp or self.record_seen_at if self.records else None
         return None if dated is None else EndedLimits.of(self.limits_ended_at, dated)
 
     @property
     def is_after_end(self) -> bool:
-        """Whether it was first seen after line limits ended; what nobody ever saw is seen now."""
+        """Whether it was first seen after line limits ended; a hash never seen counts as new."""
         moments = (self.attempted_at, self.tracked_at, self.first_answered_at, self.failing_since)
         ended_at = self.limits_ended_at
         return ended_at is not None and all(each is None or each >= ended_at for each in moments)
@@ -122,10 +122,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict and the sentences that say what it rests on and what follows from it.
+    """A verdict, and sentences that say what it rests on and what follows from it.
 
-    The sentences hold no upstream text except a failure's own message, which is safe to show, and
-    a status, shortened and without links.
+    The sentences hold no upstream text except a failure's own message, which is safe to show, and a
+    status, shortened and unlinked.
     """
 
     kind: VerdictKind
@@ -148,7 +148,7 @@ _CANNOT_TELL: Final = Verdict(
 
 
 def conclude(evidence: Evidence) -> Verdict:
-    """Conclude the verdict; the same evidence always gives the same verdict."""
+    """Return the verdict; the same evidence always gives the same verdict."""
     verdict = _conclude(evidence)
     said = statements_in_words(evidence.statements, has_receipt=evidence.has_receipt)
     return replace(verdict, rests_on=f"{verdict.rests_on} {said}") if said else verdict
@@ -261,7 +261,7 @@ def _first_answer_came_too_late(evidence: Evidence) -> bool:
 
 
 def _no_limits(evidence: Evidence, ended_at: datetime) -> Verdict:
-    """Say what holds of a transaction after the end; one that may be older is not let off."""
+    """Describe a transaction after the end of line limits, which may also be older than that."""
     known = "" if evidence.attempted_at is None else ", before this transaction was attempted"
     rests_on = f"No line limits since {moment(ended_at)}{known}."
     answered_at = evidence.last_answered_at

@@ -1,4 +1,4 @@
-"""Dates and times as people write them: every usual form that has one meaning only."""
+"""Dates and times as people write them: every common format that is unambiguous."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _REMEDY: Final = "write it as 2026-11-20T12:00:00Z"
 
 
 def parse_attempt(text: str, now: datetime) -> datetime:
-    """Read when a transaction was sent; without a zone it is UTC.
+    """Parse when a transaction was sent; without a zone it is UTC.
 
-    InputError if it is no such time, or lies in the future.
+    InputError if it is not a time with an unambiguous date, or lies in the future.
     """
     moment = read_attempt(text, now)
     if isinstance(moment, str):
@@ -50,8 +50,8 @@ def parse_attempt(text: str, now: datetime) -> datetime:
 def read_attempt(text: str, now: datetime) -> datetime | str:
     """Return the moment in UTC, or why it cannot be used, in words that follow the text.
 
-    Taken are Unix seconds and milliseconds, and every usual date with a time of day that has one
-    meaning only.
+    Accepts Unix seconds and milliseconds, and every common date with a time of day that is
+    unambiguous.
     """
     try:
         moment = _unix(text) or _written(text)
@@ -73,7 +73,7 @@ def _unix(text: str) -> datetime | None:
 
 
 def _written(text: str) -> datetime | str | None:
-    """Read a date with its time of day; ValueError if there is no such day or hour."""
+    """Parse a date with its time of day; ValueError if there is no such day or hour."""
     match = next((found for form in _FORMS if (found := form.fullmatch(text))), None)
     if match is None:
         return None
@@ -91,7 +91,7 @@ def _written(text: str) -> datetime | str | None:
 
 
 def _month_and_day(part: dict[str, str | None]) -> tuple[int, int] | None:
-    """Return both; None if each of two numbers may be either."""
+    """Return month and day; None if either number could be the month."""
     if part.get("name"):
         return 1 + _MONTHS.index(str(part["name"]).lower()), int(part["day"] or 0)
     if part.get("one") is None:
