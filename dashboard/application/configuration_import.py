@@ -59,6 +59,7 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.wire.decoding import in_plain_words, read_toml
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
+_LONGEST_SETTING: Final = 200
 _DONE: Final = {True: "taken as the file says", False: "nothing was changed yet"}
 
 
@@ -313,7 +314,8 @@ class _Taking:
             there, ours = wanted.get(section, {}), here.get(section, {})
             for key in sorted({*there, *ours}):
                 if there.get(key) != ours.get(key):
-                    said = f"{there[key]!r} in the file" if key in there else "not in the file"
+                    value = visible(str(there.get(key)), _LONGEST_SETTING)
+                    said = f"'{value}' in the file" if key in there else "not in the file"
                     self.left.append(f"the setting {section}.{key} is {said}: set it yourself")
 
 

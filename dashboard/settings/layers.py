@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from dashboard.domain.quantity import shorten
-from dashboard.wire.decoding import TooDeep, read_toml
+from dashboard.wire.decoding import read_toml
 
 Table: TypeAlias = dict[str, Any]
 SettingPath: TypeAlias = tuple[str, ...]
@@ -28,11 +28,6 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 """What a value may go on with on the next line, or what hides that, in valid TOML."""
-
-_DEEPEST: Final = 20
-_TOO_DEEP: Final = f"its tables or lists are more than {_DEEPEST} deep"
-_LARGEST_NUMBER: Final = 256
-"""Bits."""
 
 _LONGEST_TEXT: Final = 4_000_000
 """Characters of a file that a person names; a device such as /dev/zero has no end."""
@@ -126,35 +121,11 @@ def read_file(path: Path) -> Layer:
 
 
 def layer_of(source: str, text: str) -> Layer:
-    """Return the table of a file's text; Unreadable where it is not TOML.
-
-    Nor can what no person writes be read: tables within tables within tables, and numbers of a
-    thousand digits.
-    """
+    """Return the table of a file's text; Unreadable where it is not TOML."""
     try:
-        table = read_toml(text)
-    except TooDeep:  # how much that is depends on the process; our own bound is lower
-        raise _no_toml(source, ValueError(_TOO_DEEP)) from None
+        return Layer(source, read_toml(text), text)
     except ValueError as error:  # besides what is no TOML: too many digits
         raise _no_toml(source, error) from error
-    if trouble := _trouble_in(table):
-        raise _no_toml(source, ValueError(trouble))
-    return Layer(source, table, text)
-
-
-def _trouble_in(table: Table) -> str:
-    """Say what nobody can mean; empty where there is nothing of it."""
-    level: list[object] = [table]
-    for _ in range(_DEEPEST):
-        if any(isinstance(each, int) and each.bit_length() > _LARGEST_NUMBER for each in level):
-            return "it holds a number of more than 256 bits"
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return _TOO_DEEP if level else ""
 
 
 def _no_toml(source: str, error: ValueError) -> Unreadable:

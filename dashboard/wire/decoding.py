@@ -27,18 +27,42 @@ _LONG_KEY: Final = re.compile(
 """A dotted key of more than 32 parts: reading one takes memory by the square of their number."""
 
 
-class TooDeep(ValueError):
-    """The tables or lists of a text are nested more deeply than a program can follow."""
+_DEEPEST: Final = 20
+_TOO_DEEP: Final = f"its tables or lists are more than {_DEEPEST} deep"
+_LARGEST_NUMBER: Final = 256
+"""Bits."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Read TOML; ValueError says what is wrong, TooDeep that its values are nested too deeply."""
+    """Read TOML; ValueError says what is wrong.
+
+    Nor can what no person writes be read: tables within tables within tables, and numbers of a
+    thousand digits.
+    """
     if _LONG_KEY.search(text):
         raise ValueError("a key has more than 32 parts")
     try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise TooDeep("its tables or lists are too deep") from None
+        table = tomllib.loads(text)
+    except RecursionError:  # how deep that is depends on the process; our own bound is lower
+        raise ValueError(_TOO_DEEP) from None
+    if trouble := _trouble_in(table):
+        raise ValueError(trouble)
+    return table
+
+
+def _trouble_in(table: dict[str, Any]) -> str:
+    """Say what nobody can mean; empty where there is nothing of it."""
+    level: list[object] = [table]
+    for _ in range(_DEEPEST):
+        if any(isinstance(each, int) and each.bit_length() > _LARGEST_NUMBER for each in level):
+            return f"it holds a number of more than {_LARGEST_NUMBER} bits"
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return _TOO_DEEP if level else ""
 
 
 def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: str) -> T:
