@@ -101,7 +101,7 @@ class RetryTimes:
             state.waits, state.paused_until = {}, timedelta()
 
     def succeeded(self, notification: Notification) -> None:
-        """Note that a message was sent: all that waited because of its recipient follow at once."""
+        """Record that a message was sent: all that waited for its recipient follow at once."""
         state = self._recipients.setdefault(notification.recipient, _RecipientState())
         if not state.works:
             own = {each: wait for each, wait in state.waits.items() if wait.is_own}

@@ -48,10 +48,10 @@ from dashboard.wiring.trials import recipients_to_try, send_trial
 
 _COMMANDS: Final = {
     "incidents": "List open incidents: state, since when, how many changes, who owns it.",
-    "acknowledge": "Say that you work on INCIDENT; the first digits of its id suffice.",
-    "unacknowledge": "Take back that you own INCIDENT, or several; then nobody does.",
-    "hand-over": "Let another person own INCIDENT; a recipient of that name is notified.",
-    "resolve": "Resolve INCIDENT; what happens afterwards is a new incident.",
+    "acknowledge": "Acknowledge INCIDENT as yours; the first digits of its id are enough.",
+    "unacknowledge": "Withdraw the acknowledgement of INCIDENT, or of several: nobody owns it then.",
+    "hand-over": "Hand INCIDENT over to another person; a recipient of that name is notified.",
+    "resolve": "Resolve INCIDENT; later changes open a new incident.",
     "test-send": "Send a test message now, and show what the server answers, step by step.",
     "rehearse": "Play a storm of rejections, and show who would get which message when.",
 }
@@ -94,10 +94,10 @@ def alerts(  # noqa: PLR0913 - one for each option
 ) -> None:
     """List open incidents and notifications, or act on them by a command below.
 
-    First the open incidents of networks, then each notification with recipient, time and the
-    answer of the channel, the latest first. With --exit-code the status is 3 where there are
-    notifications, so that --state dead --exit-code watches the mail. With --tx and a whole hash
-    it also says who was not notified of it, and why.
+    First the open incidents of networks, then each notification with recipient, time and the answer
+    of the channel, the latest first. With --exit-code the status is 3 if there are notifications,
+    so that --state dead --exit-code watches the mail. With --tx and a whole hash it also says who
+    was not notified of it, and why.
     """
     if context.invoked_subcommand is not None:
         return
@@ -157,9 +157,9 @@ def resend(
 def test_send(*, address: str, channel: str, as_json: bool) -> None:
     """Send a test message now, and show what the server answers, step by step.
 
-    Without an option it goes to all who get alerts by default: the recipients of [mail] and the
-    channels. It passes the same way as an alert, and waits for none. After a mail server that does
-    not answer in time, other addresses are not tried. The status is 1 where a message was not
+    Without an option it goes to everybody who gets alerts by default: the recipients of [mail] and
+    the channels. It goes the same way as an alert, without waiting for any. If the mail server does
+    not answer in time, other addresses are not tried. The status is 1 if a message was not
     accepted. The audit log says who sent one, to whom, and what was answered.
     """
     if address and channel:
@@ -204,7 +204,7 @@ def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[Tr
 
 
 def _leave(_: Installation, recipient: Recipient, *, as_json: bool) -> tuple[TriedRecipient, Json]:
-    """Say of one that is not tried why: each would wait as long for the same server."""
+    """Say why a recipient is not tried: the same server would take as long again."""
     why = "not tried, because the mail server did not answer in time; --to tries it alone"
     tried = TriedRecipient(recipient, was_sent=False, answer=why)
     if not as_json:
@@ -236,7 +236,7 @@ _note = click.option("--note", default="", help="What to know about it.")
 def incidents(*, network_text: str | None, with_resolved: bool, limit: int, output: Output) -> None:
     """List open incidents: state, since when, how many changes, who owns it.
 
-    JSON holds the whole story: what happened, who was notified, and what was withheld and why.
+    JSON contains the whole story: what happened, who was notified, and what was withheld and why.
     """
     with open_installation() as here:
         ask, network_id = Incidents(here.source), here.chosen_id(network_text)
@@ -251,10 +251,10 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
 @options.by
 @as_json
 def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
-    """Say that you work on INCIDENT; the first digits of its id suffice.
+    """Acknowledge INCIDENT as yours; the first digits of its id are enough.
 
-    Of several, all are acknowledged or none; one that is pending, is resolved or has an owner
-    stays as it is.
+    If you name several, all are acknowledged or none. An incident that is pending, resolved or
+    owned stays as it is.
     """
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
@@ -271,7 +271,7 @@ def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json
 @options.by
 @as_json
 def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
-    """Take back that you own INCIDENT, or several; then nobody does."""
+    """Withdraw the acknowledgement of INCIDENT, or of several: nobody owns it then."""
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
         if len(ids) > 1:
@@ -293,7 +293,7 @@ def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_js
 @options.by
 @as_json
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
-    """Let another person own INCIDENT; a recipient of that name is notified."""
+    """Hand INCIDENT over to another person; a recipient of that name is notified."""
     _respond(
         [incident],
         name,
@@ -308,7 +308,7 @@ def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: b
 @options.by
 @as_json
 def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Resolve INCIDENT; what happens afterwards is a new incident."""
+    """Resolve INCIDENT; later changes open a new incident."""
     _respond(
         [incident],
         name,
@@ -336,7 +336,7 @@ def _respond(
 
 
 def _say_left(ask: Incidents, changed: IncidentResponse) -> None:
-    """Say how a person left an incident, and who hears of it."""
+    """Print the new state of an incident, and who is notified of it."""
     incident = changed.incident
     who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""
     held = f" by {who}" if who else ""

@@ -39,7 +39,8 @@ def audit(
     """List who did what from where: to people, keys, rules, transactions, or the store.
 
     Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
-    name that a person gave, else the user of the system for a command, and pages for the pages.
+    name that a person gave; without one it is the system user for a command, and "pages" for the
+    pages.
     """
     kind = None if action is None else Action(action)
     wanted = audit_filter(kind, since, until, actor, origin, search)

@@ -71,7 +71,7 @@ _PASSWORD: Final = "mail.password"  # noqa: S105 - the name of a setting
 
 @click.group(cls=Group)
 def config() -> None:
-    """Check the configuration, show and try it, and take what people made elsewhere."""
+    """Check the configuration, show and try it, and import or export what people made."""
 
 
 @config.command()
@@ -120,11 +120,11 @@ def set_(
     name: str | None,
     as_json: bool,
 ) -> None:
-    """Choose settings while everything runs: recipients, mail server, prices, as on Settings.
+    """Change settings while everything runs: recipients, mail server, prices, as on Settings.
 
-    They are mail.recipients (with commas between), mail.smtp_host, mail.smtp_port, mail.security,
-    mail.username, mail.sender and networks.NAME.coin_price. All are checked together, and hold at
-    once. What the file of settings or a variable says wins.
+    They are mail.recipients (separated by commas), mail.smtp_host, mail.smtp_port, mail.security,
+    mail.username, mail.sender and networks.NAME.coin_price. All are checked together, and apply at
+    once. A value in the settings file or a variable wins.
     """
     wanted = dict(map(read_choice, values)) | dict.fromkeys(unset)
     if password_file is not None:
@@ -147,7 +147,7 @@ def set_(
 @as_json
 @click.pass_context
 def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
-    """Ask each endpoint once; show answers and what polling costs. Status 1 where one fails."""
+    """Ask each endpoint once; show answers and what polling costs. Status 1 if one fails."""
     configure_logs("command", logging.ERROR)
     settings = load_settings()
     tried = asyncio.run(try_networks(settings, _only(network, settings)))
@@ -167,9 +167,9 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
 @config.command()
 @output
 def plan(*, output: Output) -> None:
-    """Show the calls and credits of a day, the delay of rejections, and what other settings give.
+    """Show a day's calls and credits, the delay of rejections, and what other settings give.
 
-    The load is that of the last week, as it is stored; no API is asked.
+    The load is that of the last week in the store; no API is asked.
     """
     with open_installation() as here:
         found = InstallationHealth(here.source).plan()
@@ -178,10 +178,10 @@ def plan(*, output: Output) -> None:
 
 @config.command()
 def export() -> None:
-    """Print all that people configured as a file, without secrets; `import` takes it.
+    """Print everything that people configured as a file, without secrets; `import` reads it.
 
-    Rules, silences and windows, recipients, watched senders, tracked transactions, filters,
-    accounts, templates for answers, and what the file of settings says.
+    It contains rules, silences and windows, recipients, watched senders, tracked transactions,
+    filters, accounts, templates for answers, and the settings file.
     """
     with open_installation() as here:
         write(configuration_file(configured(_with_settings(here))), nl=False)
@@ -192,10 +192,10 @@ def export() -> None:
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @as_json
 def import_(*, file: Path, dry_run: bool, as_json: bool) -> None:
-    """Take what `export` printed elsewhere; - reads standard input.
+    """Import what `export` printed elsewhere; - reads standard input.
 
-    Rules are replaced as a whole; of everything else the file adds and changes what it names. A
-    file with a mistake changes nothing: every mistake is named. Settings are compared only.
+    Rules are replaced as a whole; everything else that the file names is added or changed. A file
+    with mistakes changes nothing: every mistake is named. Settings are only compared.
     """
     text = text_of(file)
     with open_installation() as here:
@@ -215,7 +215,7 @@ def import_(*, file: Path, dry_run: bool, as_json: bool) -> None:
 
 
 def _with_settings(here: Installation) -> ApplicationContext:
-    """Return what is asked, with the settings of the file, which few commands need."""
+    """Return the request with the settings of the file, which few commands need."""
     if here.source.settings.configuration is not None:
         return here.source
     shown = ShownConfiguration(utc_now).state
@@ -298,7 +298,7 @@ def _mistake_json(mistake: Mistake) -> Json:
 
 
 def _effective(each: ChoosableSetting) -> EffectiveSetting:
-    """Return what was chosen as a setting in force."""
+    """Return a chosen setting as a setting in force."""
     return EffectiveSetting(each.name, each.value, SettingLocation(each.source), each.default)
 
 

@@ -1,4 +1,4 @@
-"""`linewatch doctor`: what is wrong with this machine and with Linewatch, and what helps."""
+"""`linewatch doctor`: what is wrong with this machine and with Linewatch, and the remedies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`linewatch export`: what is stored, in a file for other programs."""
+"""`linewatch export`: stored data in a file for other programs."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def export(
     until: datetime | None,
     force: bool,
 ) -> None:
-    """Write all that is stored of one kind into a file.
+    """Write everything that is stored of one kind into a file.
 
-    Every version of a rejection with its raw reason, every fee as a whole number of wei,
-    every time in UTC. The file appears when it is complete. Nothing needs to be stopped.
+    Every version of a rejection with its raw reason, every fee as a whole number of wei, every time
+    in UTC. The file appears when it is complete. Nothing needs to be stopped.
     """
     form = _format(target, format_name)
     if target != _STANDARD_OUTPUT:

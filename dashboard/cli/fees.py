@@ -1,4 +1,4 @@
-"""`linewatch fees`: what a network's fees are now, or were over a time."""
+"""`linewatch fees`: a network's fees now, or over a period."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fees(
 ) -> None:
     """Show the current fees of the networks, or with --since the base fee over time.
 
-    They are read from the store. With --exit-code the status is 3 where a network is busy now.
+    They are read from the store. With --exit-code the status is 3 if a network is busy now.
     """
     if since is None and (until is not None or step is not None):
         raise InputError("--until and --step need --since: say from when")

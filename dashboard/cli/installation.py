@@ -1,4 +1,4 @@
-"""What commands answer from: the store and the networks of this installation."""
+"""What commands work with: the store and the networks of this installation."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _LONGEST_CHARACTER: Final = 4
 """Bytes, in UTF-8 and in UTF-16."""
 
 _LONGEST_OUTPUT: Final = 20_000_000
-"""Characters that a command prints for a program elsewhere."""
+"""How many characters a command may print for a program elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """An installation whose store is open; `source` is what pages are answered from as well."""
+    """An installation whose store is open; `source` also answers the pages."""
 
     settings: Settings
     networks: tuple[Network, ...]
@@ -58,11 +58,11 @@ class Installation:
         return Actor(name or self.source.actor, self.source.now(), way=Way.COMMAND)
 
     def opens(self, *subjects: str) -> bool:  # noqa: ARG002 - of tokens
-        """Whether who acts may be told of these subjects of the management API."""
+        """Whether the actor may see these subjects of the management API."""
         return True
 
     def asking(self) -> AbstractContextManager[LookUp | None]:
-        """Give the live question, None where no network can be asked."""
+        """Return the live look-up, None if no network can be asked."""
         from dashboard.wiring.lookup import live_lookup  # noqa: PLC0415 - loads all clients
 
         return live_lookup(self.settings, self.source.store, self.networks)
@@ -74,23 +74,23 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class ServedInstallation(Installation):
-    """The installation of this process, for a program elsewhere; `by` is who it acts as."""
+    """The installation of this process, for a program elsewhere; `by` is its actor."""
 
     by: Actor
     look_up: LookUp | None
 
     def user(self, name: str | None = None) -> Actor:
-        """Return who acts now; InputError where that is to be somebody else."""
+        """Return who acts now; InputError if that is to be somebody else."""
         if name is not None:
             raise InputError(f"{self.by.name} acts under its own name: leave --by out")
         return replace(self.by, at=self.source.now())
 
     def opens(self, *subjects: str) -> bool:
-        """Whether the token opens these."""
+        """Whether the token gives access to these subjects."""
         return self.by.subjects is None or self.by.subjects.issuperset(subjects)
 
     def asking(self) -> AbstractContextManager[LookUp | None]:
-        """Give the live question of the pages."""
+        """Return the live look-up of the pages."""
         return nullcontext(self.look_up)
 
 
@@ -103,14 +103,14 @@ class Served(Place):
         files: Mapping[str, str],
         admit: Callable[[str], None],
     ) -> None:
-        """Print into memory; `admit` raises NotAllowed for a subject that is not open."""
+        """Print into memory; `admit` raises NotAllowed for a subject without access."""
         super().__init__(dict(files))
         self.installation = installation
         self.output, self.errors = StringIO(), StringIO()
         self._admit = admit
 
     def open(self) -> ServedInstallation:
-        """Return the installation; InputError where the command may not be run by the program."""
+        """Return the installation; InputError if a program may not run the command."""
         for subject in subjects_of(self.path(click.get_current_context())):
             self._admit(subject)
         return self.installation
@@ -122,13 +122,13 @@ class Served(Place):
         return self.files[name]
 
     def stream(self, *, err: bool) -> TextIO:
-        """Return where to print; InputError where there is too much already."""
+        """Return where to print; InputError if there is too much output already."""
         if not err:
             self.make_room(0)
         return self.errors if err else self.output
 
     def make_room(self, size: int) -> None:
-        """Raise InputError if the answer has too many characters, or would have with so many."""
+        """Raise InputError if the answer would exceed the limit with so many more characters."""
         if self.output.tell() + size > _LONGEST_OUTPUT:
             raise InputError(
                 f"the answer has more than {_LONGEST_OUTPUT:,} characters: ask for less, such as "
@@ -144,7 +144,7 @@ class Served(Place):
 def open_installation() -> Iterator[Installation]:
     """Open the store that the settings name; SettingsError or StoreError say what is wrong.
 
-    A command that works elsewhere is sent there, and ends here.
+    If the command is to run elsewhere, it is sent there, and this process ends.
     """
     where = place()
     if isinstance(where, Served):
@@ -162,7 +162,7 @@ def open_installation() -> Iterator[Installation]:
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a file, or of standard input where it is called -; InputError."""
+    """Return the text of a file, or of standard input if it is called -; InputError."""
     if str(file) == STANDARD_INPUT:
         return standard_input()
     return read_by_command(str(file), partial(_text_of, file))
@@ -178,7 +178,7 @@ def _text_of(file: Path) -> str:
 
 
 def standard_input(most: int = LONGEST_PASTE) -> str:
-    """Read standard input to its end; what is no text becomes replacement characters.
+    """Read standard input to its end; invalid bytes become replacement characters.
 
     InputError as `octets_of`.
     """
@@ -194,7 +194,7 @@ def _standard_input(most: int) -> str:
 
 
 def octets_of(file: BinaryIO, most: int) -> bytes:
-    """Read a text of at most so many characters; InputError for more, and its rest stays unread."""
+    """Read a text of at most so many characters; InputError for more, whose rest stays unread."""
     octets = file.read(most * _LONGEST_CHARACTER + 1)
     if len(octets) > most * _LONGEST_CHARACTER:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`linewatch keys`: who may call our own APIs, new, limited, renewed and revoked."""
+"""`linewatch keys`: API keys for our own APIs: created, limited, rotated and revoked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def limit_options(command: Command) -> Command:
 
 
 def _changes(given: Mapping[str, Any], profiles: tuple[NetworkProfile, ...]) -> dict[str, Any]:
-    """Return the limits that options name; empty where none is given."""
+    """Return the limits given by options; empty if none is given."""
     changes: dict[str, Any] = {}
     if networks := given["networks"]:
         found = (chosen(each, profiles) for each in networks if each != _ALL)
@@ -116,7 +116,7 @@ _OPTIONS: Final = (
 def keys() -> None:
     """Create, limit, rotate and revoke the API keys with which clients call our APIs.
 
-    A key is shown once, when it is made; the store keeps digests. Every change reaches each
+    A key is shown once, when it is created; the store keeps digests. Every change reaches each
     running `linewatch serve` within a second, without a restart.
     """
 
@@ -132,10 +132,10 @@ NAME = Parsed("name", parse_key_name)
 @limit_options
 @as_json
 def create(*, name: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - limits
-    """Make a key and its secret, and show both this one time.
+    """Create a key and its secret, and show both this one time.
 
-    The key goes into the path of a request, or key and secret into HTTP Basic for the gas API.
-    NAME stands for the client in logs and lists. Without options it may ask everything and report
+    The key goes into the path of a request, or key and secret into HTTP Basic for the gas API. NAME
+    identifies the client in logs and lists. Without options the key may ask everything and report
     nothing.
     """
     with open_installation() as here:
@@ -147,9 +147,9 @@ def create(*, name: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401 -
 @keys.command("list")
 @output
 def list_(*, output: Output) -> None:
-    """Show every key: its limits, last use and counts.
+    """List every key with its limits, last use and counts.
 
-    Revoked ones stay listed. Keys of the settings file are there too. Running serve processes
+    Revoked keys stay listed. Keys of the settings file are listed too. Running serve processes
     write their counts every few seconds.
     """
     with open_installation() as here:
@@ -165,7 +165,7 @@ def list_(*, output: Output) -> None:
 @limit_options
 @as_json
 def limit(*, name: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - limits
-    """Change what a key may do; what no option names stays as it is."""
+    """Change what a key may do; a limit without an option stays as it is."""
     if all(each in {None, ()} for each in given.values()):
         raise InputError("nothing to change: give --network, --method, --rate, --burst or --report")
     with open_installation() as here:
@@ -191,8 +191,7 @@ def rename(*, name: str, new_name: str, as_json: bool) -> None:
 def revoke(*, name: str, as_json: bool) -> None:
     """Revoke a key permanently, in every running serve within a second.
 
-    Open WebSockets that it opened are closed. Its name is free again, and the list still
-    shows it.
+    Open WebSockets of the key are closed. Its name is free again, and the list still shows it.
     """
     with open_installation() as here:
         Keys(here.source).revoke(name, here.user())
@@ -210,7 +209,7 @@ def revoke(*, name: str, as_json: bool) -> None:
 )
 @as_json
 def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
-    """Make a new key and secret under the same name.
+    """Create a new key and secret under the same name.
 
     The limits stay. Both are shown this one time.
     """
@@ -228,7 +227,7 @@ def _print_key(here: Installation, name: str, said: str, *, as_json: bool) -> No
 
 
 def _print_new_key(here: Installation, name: str, new: NewKey, *, as_json: bool) -> None:
-    """Show a key and its secret, which cannot be shown again."""
+    """Print a key and its secret, which cannot be shown again."""
     known, key, secret = Keys(here.source), new.key.reveal(), new.secret.reveal()
     address = f"{here.settings.serve.host}:{here.settings.serve.port}"
     answer(

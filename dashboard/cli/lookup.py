@@ -1,4 +1,4 @@
-"""`linewatch lookup`, `shares` and `answers`: what happened, a link to it, and texts to pass on."""
+"""`linewatch lookup`, `shares` and `answers`: verdicts, links to share, and texts for customers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from dashboard.errors import InputError
 
 _SHOWN = 80
 _MOST_NAMED = 20
-"""Pieces that are no hash: each is named on a line of its own up to so many."""
+"""How many pieces that are not hashes are named, each on a line of its own."""
 
 
 @click.command()
@@ -73,11 +73,11 @@ def lookup(
     """Say what happened to transactions.
 
     "-" reads them from standard input. A part of a hash, a label, a sender or words of a reason
-    select the stored transactions that match. The networks are asked now, unless
-    --stored is given, and what they say is stored. What is no hash is named, and the rest is
-    answered; then the status is 2. The status is 1 where a network does not answer
-    about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
-    is on record, otherwise 1 where it is not known of one of them whether it was rejected.
+    select the stored transactions that match. The networks are asked now, unless --stored is given,
+    and their answers are stored. Text that is not a hash is named, and the rest is answered; then
+    the status is 2. The status is 1 if a network does not answer about one of them or an answer
+    could not be stored. With --exit-code it is 3 if a rejection is on record, otherwise 1 if it is
+    unknown for one of them whether it was rejected.
     """
     text, case_id = _text(transactions), parse_case_id(case_id)
     with open_installation() as here:
@@ -119,9 +119,9 @@ def _text(texts: Sequence[str]) -> str:
 
 
 def _read(here: Installation, text: str) -> Paste:
-    """Read hashes, links, and what stands for known ones, and name the rest.
+    """Read hashes, links, and shorthands for known ones, and name the rest.
 
-    InputError where nothing is left to look up.
+    InputError if nothing is left to look up.
     """
     paste = read_lookup(text)
     if here.opens("rejections", "tracked"):  # or a token for look-ups could search them
@@ -172,9 +172,9 @@ def _print(
 
 
 def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime) -> bool:
-    """Name the networks that did not answer about every transaction; return whether any did not.
+    """Name the networks that did not answer about every transaction; return whether there are any.
 
-    One silent network is enough: the rejection may stand there.
+    One silent network is enough: the rejection may be there.
     """
     silent = [each.unanswered_since(asked_at) for each in summaries]
     names = {
@@ -200,7 +200,7 @@ def shares() -> None:
 @options.case_id(help="The case, for the text.")
 @as_json
 def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:
-    """Make a link and print it this one time."""
+    """Create a link and print it this one time."""
     with open_installation() as here:
         sharing = Sharing(here.source)
         link, address = sharing.share(tx_hash, lasts, here.user(), case_id)
@@ -211,7 +211,7 @@ def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) ->
 @shares.command("list")
 @output
 def list_(*, output: Output) -> None:
-    """List the links that are valid, the latest first."""
+    """List the valid links, the latest first."""
     with open_installation() as here:
         print_list(SHARE_LINKS, Sharing(here.source).all(), output)
 
@@ -231,17 +231,17 @@ def revoke(*, number: int, as_json: bool) -> None:
 def answers() -> None:
     """Show and change the templates of the texts for customers and engineers.
 
-    They are the file answers.toml in the folder of the settings, or in LINEWATCH_HOME if Linewatch
-    may not write there; pages change the same file.
+    They are in the file answers.toml in the folder of the settings, or in LINEWATCH_HOME if
+    Linewatch may not write there; pages change the same file.
     """
 
 
 @answers.command()
 @as_json
 def show(*, as_json: bool) -> None:
-    """Print the file of templates, or the built-in one where there is none.
+    """Print the file of templates, or the built-in templates if there is none.
 
-    Its first lines say what a template may name.
+    Its first lines say which fields a template may use.
     """
     with open_installation() as here:
         state = AnswerTexts(here.source).state()
@@ -262,7 +262,7 @@ def show(*, as_json: bool) -> None:
 @answers.command()
 @click.argument("file", type=FILE, required=False)
 def check(*, file: Path | None) -> None:
-    """Name every mistake of a file, by default of the one in force, with its line and remedy."""
+    """Name every mistake in a file, by default the one in force, with its line and remedy."""
     text = None if file is None else text_of(file)
     with open_installation() as here:
         queries = AnswerTexts(here.source)
@@ -278,7 +278,7 @@ def check(*, file: Path | None) -> None:
 @answers.command("import")
 @click.argument("file", type=FILE)
 def import_(*, file: Path) -> None:
-    """Put a file in force; - reads standard input. One with a mistake changes nothing."""
+    """Put a file in force; - reads standard input. A file with a mistake changes nothing."""
     text = text_of(file)
     with open_installation() as here:
         queries = AnswerTexts(here.source)
@@ -296,7 +296,7 @@ def reset() -> None:
 
 
 def _end_with(state: AnswerFileState) -> None:
-    """Name the mistakes and end, where there are any."""
+    """Name the mistakes and end, if there are any."""
     for each in state.mistakes:
         warn(each)
     if state.mistakes:

@@ -16,12 +16,12 @@ from dashboard.errors import LinewatchError
 
 
 class Group(click.Group):
-    """Runs its commands here, unless the option --server or its sender names another place."""
+    """Runs its commands here, unless --server or the program that sent it names another place."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; InputError where it does not work in another place."""
+        """Find a command; InputError if it does not work in another place."""
         if ctx.obj is None and ctx.parent is None and ctx.params.get("server"):
             from dashboard.cli.place import Elsewhere  # noqa: PLC0415 - only with --server
 
@@ -33,11 +33,11 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """Imports a command when it is called; its own help says what it knows without that.
+    """Imports a command when it is called; its own help needs no import.
 
-    `lazy` holds the first sentence of the help of each, `modules` the commands of a module of this
-    package, with blanks between; others have a module of their own name. A command is the value of
-    its name there, with `_` for `-`.
+    `lazy` has the first sentence of the help of each command, `modules` the commands of a module of
+    this package, separated by blanks; others have a module of their own name. A command is the
+    value of its name there, with `_` for `-`.
     """
 
     def __init__(
@@ -81,37 +81,37 @@ _COMMANDS: Final = {
     "devnet": "Run the embedded simulated chain.",
     "pages": "Serve the pages.",
     "doctor": "Name what is wrong with this installation, each with its remedy.",
-    "ready": "Say whether ROLES of this machine answer, for health checks; status 1 if not.",
-    "reload": "Make `linewatch up` read its settings again, and fail if it cannot take them.",
-    "migrate": "Bring the store's schema to this version; creates the store where there is none.",
+    "ready": "Check that ROLES of this machine are ready, for health checks; status 1 if not.",
+    "reload": "Make `linewatch up` reload its settings; fails if it cannot use them.",
+    "migrate": "Upgrade the store's schema to this version; creates the store if there is none.",
     "join": "Join this machine's state folder to the installation of the store.",
     "backup": "Back the store up into FILE while everything runs.",
-    "verify": "Verify that the store, or backup FILE, is whole; status 1 and the remedy if not.",
+    "verify": "Verify that the store, or backup FILE, is intact; status 1 and the remedy if not.",
     "rebuild": "Recompute derived data that is wrong: counters, cohorts and roll-ups of fees.",
     "restore": "Replace the store with the backup FILE; stop all of Linewatch first.",
-    "release": "Send the notifications that a restore holds, all of them.",
+    "release": "Send all notifications that a restore holds.",
     "move": "Move the store to another database; stop all of Linewatch first.",
     "lookup": "Say what happened to transactions.",
     "answers": "Show and change the templates of the texts for customers and engineers.",
     "track": "Watch transactions for rejections.",
     "senders": "Watch every rejection of an address that nodes report to our own serve.",
-    "rejections": "List the rejections that are stored.",
+    "rejections": "List the stored rejections.",
     "fees": "Show the current fees of the networks, or with --since the base fee over time.",
     "alerts": "List open incidents and notifications, or act on them by a command below.",
     "resend": "Send the dead notification NOTIFICATION_ID again, or all to an address.",
-    "rules": "Say which changes people are notified of, who gets them and how urgent they are.",
-    "recipients": "See who gets messages, verify addresses, turn them off and on, and say when.",
-    "silences": "Silence what is known, for a time and with a reason.",
+    "rules": "Define which changes people are notified of, who gets them and how urgent they are.",
+    "recipients": "List who gets messages, verify addresses, turn them off or on, set hours.",
+    "silences": "Silence known changes, for a time and with a reason.",
     "maintenance": "Hold notifications during planned work: people get one summary when it ends.",
     "keys": "Create, limit, rotate and revoke the API keys with which clients call our APIs.",
     "people": "Invite people to sign in to the pages, give them roles, and end their sessions.",
     "shares": "Share the outcome of one transaction by a link, list the links, and revoke one.",
     "tokens": "Create, list and revoke the tokens with which programs use the management API.",
     "audit": "List who did what from where: to people, keys, rules, transactions, or the store.",
-    "export": "Write all that is stored of one kind into a file.",
+    "export": "Write everything that is stored of one kind into a file.",
     "store": "Measure the store: how large it is, how much it grows a day, when its disk is full.",
     "demo-history": "Fill a store with a simulated year.",
-    "config": "Check the configuration, show and try it, and take what people made elsewhere.",
+    "config": "Check the configuration, show and try it, and import or export what people made.",
 }
 """The first sentence of the help of every command, in the order of the help."""
 
@@ -146,16 +146,16 @@ _ROLES: Final = frozenset(_MODULES["run"].split())
 def linewatch(*, server: str | None) -> None:
     """Watch how busy EVM networks are and which transactions they reject, and notify people.
 
-    Settings come from config/default.toml, then linewatch.toml in LINEWATCH_HOME (or the file
-    that LINEWATCH_CONFIG names), then variables such as LINEWATCH_PAGES_PORT.
+    Settings come from config/default.toml, then linewatch.toml in LINEWATCH_HOME (or the file that
+    LINEWATCH_CONFIG names), then variables such as LINEWATCH_PAGES_PORT.
     """
 
 
 def main() -> None:
-    """Run the command; what an operator can correct is one line on standard error.
+    """Run the command; an error that an operator can correct is one line on standard error.
 
-    The status is 2 for a person's mistake, 1 for what failed, such as a disk that is full. A role
-    that is asked to stop while it still starts has ended well.
+    The status is 2 for a person's mistake, 1 for a failure such as a full disk. A role that is
+    asked to stop while it still starts ends with 0.
     """
     if _ROLES.intersection(sys.argv[1:2]):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -40,7 +40,7 @@ _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 
 def hash_range(text: str) -> HashRange:
-    """Read a hash, or how it begins, with or without 0x, or a link to it."""
+    """Read a hash, or its beginning, with or without 0x, or a link to it."""
     return parse_search(text).tx_hashes or bare_beginning(text) or HashRange.parse(text)
 
 
@@ -48,7 +48,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Parsed(click.ParamType[object]):
-    """A value that a function of ours reads; what it refuses is a mistake in the command line."""
+    """A value that one of our functions parses; its InputError becomes a usage error."""
 
     def __init__(self, name: str, parse: Callable[[str], object]) -> None:
         """Show `name` in the help; `parse` raises InputError."""
@@ -74,14 +74,14 @@ def moment(text: str, now: datetime) -> datetime:
 
 
 def moment_to_come(text: str, now: datetime) -> datetime:
-    """Read a time, or in how long it comes; a time without a zone is UTC."""
+    """Read a time, or how far ahead it is; a time without a zone is UTC."""
     example = "2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
     form = f"in how long, such as 2h, or a moment such as {example}"
     return _moment(text, lambda length: now + length, form)
 
 
 def _moment(text: str, counted: Callable[[timedelta], datetime], form: str) -> datetime:
-    """Read a time that is written, or counted from now; InputError tells the form."""
+    """Read a time that is written out, or relative to now; InputError names the form."""
     try:
         return counted(parse_duration(text))
     except (ValueError, OverflowError):
@@ -93,7 +93,7 @@ def _moment(text: str, counted: Callable[[timedelta], datetime], form: str) -> d
 
 
 def written_moment(text: str) -> datetime | None:
-    """Read a moment as people write it, in UTC where it names no zone; None where it is none."""
+    """Read a moment as people write it, in UTC if it names no zone; None if it is none."""
     for candidate in (text, f"{text}Z"):
         try:
             found = parse_timestamp(candidate.replace(" ", "T", 1))
@@ -104,7 +104,7 @@ def written_moment(text: str) -> datetime | None:
 
 
 def duration_up_to(most: timedelta) -> Parsed:
-    """Return a parser of a length of time such as 24h or 7d, which names what is too long."""
+    """Return a parser of a duration such as 24h or 7d, which names one that is too long."""
 
     def read(text: str) -> timedelta:
         try:
@@ -116,7 +116,7 @@ def duration_up_to(most: timedelta) -> Parsed:
 
 
 def prover_module(text: str) -> str:
-    """Read the name of a prover module, in either case; InputError where it cannot be one."""
+    """Read the name of a prover module, in either case; InputError if it cannot be one."""
     if not _MODULE.fullmatch(text):
         raise InputError(
             f"{shorten(text)} is no prover module: write letters, digits and _, such as HUB"
@@ -125,7 +125,7 @@ def prover_module(text: str) -> str:
 
 
 def _at_most(most: int) -> Callable[[str], str]:
-    """Return a parser of text up to the length that a page takes; InputError for a longer one."""
+    """Return a parser of text up to the length that pages accept; InputError for a longer one."""
 
     def read(text: str) -> str:
         if len(text) > most:
@@ -136,7 +136,7 @@ def _at_most(most: int) -> Callable[[str], str]:
 
 
 def tags(text: str) -> str:
-    """Read tags, with or without #; InputError names a word that is none."""
+    """Read tags, with or without #; InputError names a word that is not a tag."""
     return written_tags(typed_tags(_at_most(LONGEST_TAGS)(text)))
 
 
@@ -147,7 +147,7 @@ TAGS: Final = Parsed("tags", tags)
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 TO_COME: Final = Parsed("time", lambda text: moment_to_come(text, utc_now()))
 NAME: Final = Parsed("name", parse_name)
-"""Who acts, where that is not the user of this machine."""
+"""Who acts, if that is not the user of this machine."""
 
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH_RANGE: Final = Parsed("hash", hash_range)
@@ -156,7 +156,7 @@ MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 
 FILE: Final = click.Path(path_type=Path, allow_dash=True, readable=False)
-"""A file that a command reads, which may be sent from elsewhere: no disk is asked for it here."""
+"""A file that a command reads; it may be sent from elsewhere, so no disk is checked for it here."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
 
@@ -170,7 +170,7 @@ by = click.option("--by", "name", type=NAME, help="Who acts; by default the user
 
 
 def _once(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
-    """Return the one value; click itself would take the last of several and say nothing."""
+    """Return the one value; click itself would silently take the last of several."""
     if len(given) > 1:
         raise click.BadParameter(
             f"{shorten(given[1])} comes second: give one only", None, parameter
@@ -220,7 +220,7 @@ exit_code = click.option(
 
 
 def within(command: Command) -> Command:
-    """Add --since and --until; InputError before the command runs where they are reversed."""
+    """Add --since and --until; InputError before the command runs if they are reversed."""
 
     @wraps(command)
     def checked(**given: Any) -> object:  # noqa: ANN401 - whatever the command takes
@@ -235,7 +235,7 @@ def within(command: Command) -> Command:
 
 
 def refuse_reversed(since: datetime | None, until: datetime | None) -> None:
-    """Raise InputError where a time does not begin before it ends."""
+    """Raise InputError unless a period begins before it ends."""
     if since is not None and until is not None and since >= until:
         raise InputError(
             f"--since {format_timestamp(since)} is not before {format_timestamp(until)}: "
@@ -244,7 +244,7 @@ def refuse_reversed(since: datetime | None, until: datetime | None) -> None:
 
 
 def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkProfile | None:
-    """Return the configured network that a person named; InputError where there is none."""
+    """Return the configured network that a person named; InputError if there is none."""
     if text is None:
         return None
     for profile in profiles:
@@ -257,7 +257,7 @@ def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkPro
 def chosen_ones(
     texts: Sequence[str], profiles: tuple[NetworkProfile, ...]
 ) -> tuple[NetworkProfile, ...]:
-    """Return the networks that a person named, or all; InputError where one is not configured."""
+    """Return the networks that a person named, or all; InputError if one is not configured."""
     named = {chosen(each, profiles) for each in texts}
     return tuple(each for each in profiles if not texts or each in named)
 
@@ -267,7 +267,7 @@ def chosen_id(
 ) -> NetworkId | None:
     """Return the id of a network; one that left the configuration is named by its number.
 
-    `is_stored` says whether the store still has data of it; InputError where it does not.
+    `is_stored` says whether the store still has data of it; InputError if it does not.
     """
     if text is not None and text.isascii() and text.isdecimal() and len(text) <= 18:  # noqa: PLR2004 - what the store's numbers hold
         network_id = NetworkId(int(text))

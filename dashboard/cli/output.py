@@ -22,13 +22,13 @@ from dashboard.domain.markup import visible
 from dashboard.errors import InputError, LinewatchError
 
 FOUND: Final = 3
-"""The status with --exit-code where something was found."""
+"""The status with --exit-code if something was found."""
 
 WRONG_INPUT: Final = 2
-"""The status where an argument, an option or a setting cannot be used."""
+"""The status if an argument, an option or a setting cannot be used."""
 
 FAILED: Final = 1
-"""The status where what was asked for could not be done."""
+"""The status if the request could not be carried out."""
 
 _GAP: Final = "  "
 _WIDE: Final = frozenset("WF")
@@ -45,7 +45,7 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print one line to standard error, so that an answer stays what it is."""
+    """Print one line to standard error, apart from the answer."""
     write(f"linewatch: {visible(text)}", err=True)
 
 
@@ -70,12 +70,12 @@ def _drop_output() -> None:
 
 
 def print_json(value: Json) -> None:
-    """Print a value as indented ASCII, which holds neither control nor direction codes."""
+    """Print a value as indented ASCII, without control or direction characters."""
     write(json.dumps(value, indent=2, ensure_ascii=True))
 
 
 def answer(form: Json, *lines: str, as_json: bool) -> None:
-    """Print what was done: for programs its form, for people lines."""
+    """Print the result: as JSON for programs, as lines for people."""
     if as_json:
         print_json(form)
         return
@@ -89,7 +89,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Sequence[int]:
-    """Print further rows of a table whose columns had these `widths`; return what they have."""
+    """Print further rows of a table whose columns had these `widths`; return the new widths."""
     cells = [[visible(cell, len(cell)) for cell in row] for row in rows]
     taken = [[_width(cell) for cell in line] for line in cells]
     needed = [max(column) for column in zip(*taken, strict=True)]
@@ -153,7 +153,7 @@ def print_list(
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> None:
-    """Print the items; `more` are further keys of JSON, `before` and `after` lines of people."""
+    """Print the items; `more` are further keys of JSON, `before` and `after` lines for people."""
     if output is Output.JSON:
         print_json({**(more or {}), listing.key: listing.forms(items)})
     elif output is Output.CSV:

@@ -21,7 +21,7 @@ _ROLE = click.Choice([each.value for each in Role])
 def people() -> None:
     """Invite people to sign in to the pages, give them roles, and end their sessions.
 
-    People sign in where accounts = true is set in [sign_in]. A viewer reads; support also tracks
+    People sign in if accounts = true is set in [sign_in]. A viewer reads; support also tracks
     transactions; an operator also acts on incidents, silences, rules and recipients; an admin may
     do everything.
     """
@@ -76,7 +76,7 @@ def role(*, name: str, role: str, as_json: bool) -> None:
 @_NAME
 @as_json
 def disable(*, name: str, as_json: bool) -> None:
-    """Keep NAME out until `people enable`; sessions end within a second, and tokens for good."""
+    """Disable NAME until `people enable`; sessions end within a second, and tokens for good."""
     with open_installation() as here:
         ended = People(here.source).disable(name, here.user())
     said = f"{name} cannot sign in until you enable them again."
@@ -107,7 +107,7 @@ def remove(*, name: str, as_json: bool) -> None:
 def _print_without_tokens(
     name: str, state: str, ended: list[str], said: str, *, as_json: bool
 ) -> None:
-    """Say what became of a person, and which tokens of theirs ended."""
+    """Print the new state of a person, and which of their tokens ended."""
     lines = [said, f"Tokens of {name} that ended: {', '.join(ended)}."] if ended else [said]
     answer({"name": name, "state": state, "tokens": list[Json](ended)}, *lines, as_json=as_json)
 
@@ -116,9 +116,9 @@ def _print_without_tokens(
 @_NAME
 @as_json
 def reset_factors(*, name: str, as_json: bool) -> None:
-    """Remove authenticator app, recovery codes and passkeys of NAME, who lost one of them.
+    """Remove the authenticator app, recovery codes and passkeys of NAME, who lost one of them.
 
-    Then the password alone signs NAME in. All sessions of NAME end within a second.
+    Then NAME signs in by password alone. All sessions of NAME end within a second.
     """
     with open_installation() as here:
         People(here.source).reset_factors(name, here.user())
@@ -139,7 +139,7 @@ def sessions(*, output: Output) -> None:
 @click.option("--all-of", "name", type=Parsed("name", parse_name), help="All of this person.")
 @as_json
 def sign_out(*, session: str | None, name: str | None, as_json: bool) -> None:
-    """End SESSION, given as the list of sessions shows it; its pages close within a second."""
+    """End SESSION, as the list of sessions names it; its pages close within a second."""
     if (session is None) == (name is None):
         raise InputError("name one session, as `linewatch people sessions` lists it, or --all-of")
     with open_installation() as here:

@@ -1,4 +1,4 @@
-"""Where a command works: on this machine, or at an installation elsewhere that runs it for us."""
+"""Where a command runs: on this machine, or at an installation elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.domain.markup import visible
 from dashboard.errors import InputError
 
 STANDARD_INPUT: Final = "-"
-"""What standard input is called among the files of a command."""
+"""The name of standard input among the files of a command."""
 
 _ITS_SELF: Final = "it is about that machine itself"
 _ITS_STORE: Final = "it works on the files of the store"
@@ -27,7 +27,7 @@ LOCAL: Final[Mapping[str, str]] = {
     "alerts rehearse": "it plays in a folder there",
     **dict.fromkeys(("config check", "config show", "config try"), _ITS_SETTINGS),
 }
-"""Why commands work on the machine of the installation only; so does each without a subject."""
+"""Why commands run only on the machine of the installation; so does each without a subject."""
 
 SUBJECTS: Final[Mapping[str, str]] = {
     "lookup": "lookups",
@@ -69,14 +69,12 @@ SUBJECTS: Final[Mapping[str, str]] = {
     "config export": "configuration",
     "config import": "configuration",
 }
-"""What a command shows or changes, as the management API names it, with blanks between.
-
-A group stands for its rest.
-"""
+"""What a command shows or changes, as the management API names it, separated by blanks. A group
+stands for the rest of its commands."""
 
 
 def subjects_of(path: str) -> list[str]:
-    """Return what a command is about; InputError where it works on its own machine only."""
+    """Return the subjects of a command; InputError if it only runs on its own machine."""
     reason, subjects = _of_command(LOCAL, path), _of_command(SUBJECTS, path)
     if reason is not None or subjects is None:
         raise InputError(
@@ -87,7 +85,7 @@ def subjects_of(path: str) -> list[str]:
 
 
 def _of_command(table: Mapping[str, str], path: str) -> str | None:
-    """Return what a table says of a command, or of its group."""
+    """Return the entry of a table for a command, or for its group."""
     return table.get(path) or table.get(path.partition(" ")[0])
 
 
@@ -99,7 +97,7 @@ class Place:
         self.files = files
 
     def refuse_local(self, path: str) -> None:
-        """Raise InputError for a command that works on the machine of the installation only."""
+        """Raise InputError for a command that only runs on the machine of the installation."""
         subjects_of(path)
 
     @staticmethod
@@ -113,7 +111,7 @@ class Place:
         return " ".join(reversed(words))
 
     def read(self, name: str, read: Callable[[], str]) -> str:
-        """Return the text of a file, which `read` returns on the machine of the person."""
+        """Return the text of a file, which `read` reads on the machine of the person."""
         self.files[name] = text = read()
         return text
 
@@ -130,7 +128,7 @@ class Place:
 
 
 class Elsewhere(Place):
-    """An installation at an address; the files that a command read here are sent with it."""
+    """An installation at an address; files that a command read here are sent with it."""
 
     def __init__(self, address: str, arguments: Sequence[str]) -> None:
         """Keep the words after `linewatch` and its own options."""
@@ -139,7 +137,7 @@ class Elsewhere(Place):
         self._arguments = tuple(arguments)
 
     def run(self) -> NoReturn:
-        """Let the command run there, print what it prints there, and end as it ends."""
+        """Run the command there, print its output, and end with its status."""
         from dashboard.wiring.remote import run_at  # noqa: PLC0415 - only with --server
 
         done = run_at(self._address, self._arguments, self.files)
@@ -149,7 +147,7 @@ class Elsewhere(Place):
 
 
 def place() -> Place | None:
-    """Return where the command of this thread works; None for this machine."""
+    """Return where the command of this thread runs; None for this machine."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.find_object(Place)
 
@@ -167,7 +165,7 @@ def waits_for_input() -> bool:
 
 
 def _shown(text: str) -> str:
-    """Return a text of lines in which no character steers the terminal."""
+    """Return lines of text without characters that steer the terminal."""
     return "\n".join(map(_shown_line, text.split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""What is asked of roles that run: whether they answer, and to take new settings.
+"""Requests to running roles: whether they are ready, and to reload their settings.
 
 `linewatch ready` is the health check of a container, so this loads as little as it can.
 """
@@ -22,9 +22,9 @@ from dashboard.wiring.roles import roles_of
 @click.command()
 @click.argument("roles", nargs=-1, type=click.Choice(["worker", "serve", "pages", "devnet"]))
 def ready(*, roles: tuple[str, ...]) -> None:
-    """Say whether ROLES of this machine answer, for health checks; status 1 if not.
+    """Check that ROLES of this machine are ready, for health checks; status 1 if not.
 
-    By default all that `linewatch up` runs. The worker counts as ready while some worker holds
+    The default is all that `linewatch up` runs. The worker counts as ready while some worker holds
     the lease.
     """
     settings = load_settings()
@@ -55,10 +55,10 @@ def _is_worked_for(settings: Settings) -> bool:
 @click.argument("role", default="up")
 @click.argument("process", type=click.IntRange(1), required=False)
 def reload(*, role: str, process: int | None) -> None:
-    """Make `linewatch up` read its settings again, and fail if it cannot take them.
+    """Make `linewatch up` reload its settings; fails if it cannot use them.
 
     It ends when all roles have them, with a status above 0 if one has not. A ROLE that runs by
-    itself takes them at its next start: its PROCESS is asked to end if they hold no mistake.
+    itself uses them from its next start: if they are correct, its PROCESS is asked to end.
     """
     settings = load_settings()
     if role == "up":

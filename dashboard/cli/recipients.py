@@ -1,4 +1,4 @@
-"""`linewatch recipients`: who gets messages, who not and why, and to change that."""
+"""`linewatch recipients`: who gets messages, who does not and why."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _channel = click.option(
 
 @click.group()
 def recipients() -> None:
-    """See who gets messages, verify addresses, turn them off and on, and say when."""
+    """List who gets messages, verify addresses, turn them off or on, set hours."""
 
 
 @recipients.command("list")
 @output
 def list_(*, output: Output) -> None:
-    """List every recipient: where it is named, whether anything is sent to it and why not."""
+    """List every recipient: where it is named, whether anything is sent to it, and why not."""
     with open_installation() as here:
         known = Recipients(here.source)
         unreached = known.unreached()
@@ -51,10 +51,10 @@ def list_(*, output: Output) -> None:
 @click.argument("code", required=False)
 @options.by
 def verify(*, address: str, code: str | None, name: str | None) -> None:
-    """Verify ADDRESS by the CODE of its verification mail; without CODE, send it a new mail.
+    """Verify ADDRESS by the CODE of its verification mail; without CODE, send a new mail.
 
-    Nothing else is sent to an address that only rules name before it is verified. The mail has a
-    link as well, where public_url of [pages] is set. Addresses in the settings need none of this.
+    An address that only rules name gets nothing else before it is verified. The mail has a link as
+    well, if public_url of [pages] is set. Addresses in the settings need no verification.
     """
     with open_installation() as here:
         who = here.user(name)
@@ -102,8 +102,8 @@ def set_(
 
     What you leave out stays as it is.
 
-    At other hours messages are held, and come as one summary. A rule with pierces notifies at
-    any hour.
+    At other hours messages are held, and come as one summary. A rule with pierces notifies at any
+    hour.
     """
     if active and any_hour:
         raise InputError("--active and --any-hour exclude each other: choose one")
@@ -144,9 +144,9 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
 @_channel
 @options.by
 def on(*, address: str, channel: str, name: str | None) -> None:
-    """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile.
+    """Turn ADDRESS on again; `linewatch resend --to ADDRESS` sends what became dead meanwhile.
 
-    An ADDRESS that is suspect, since a message to it came back, is trusted again.
+    An ADDRESS that is suspect because a message to it bounced is trusted again.
     """
     with open_installation() as here:
         who = here.user(name)
@@ -162,9 +162,9 @@ def on(*, address: str, channel: str, name: str | None) -> None:
 @recipients.command("renew-links")
 @options.by
 def renew_links(*, name: str | None) -> None:
-    """Make the links and codes in all messages sent so far invalid, such as after a leak.
+    """Make the links and codes in all messages sent so far invalid, for example after a leak.
 
-    Messages from now on hold new ones. An address that is not verified yet needs another mail:
+    Messages from now on contain new ones. An address that is not verified yet needs another mail:
     `linewatch recipients verify ADDRESS`.
     """
     with open_installation() as here:

@@ -1,4 +1,4 @@
-"""`linewatch rejections`: the rejections in the store, the latest first."""
+"""`linewatch rejections`: the stored rejections, the latest first."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def rejections(  # noqa: PLR0913 - one for each option
     sets_exit_status: bool,
     output: Output,
 ) -> None:
-    """List the rejections that are stored.
+    """List the stored rejections.
 
     The latest arrival comes first, and a last line says if line limits ended, or soon will. With
-    --exit-code the status is 3 where there are any.
+    --exit-code the status is 3 if there are any.
     """
     found_by = parse_search(search)
     with open_installation() as here:

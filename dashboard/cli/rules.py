@@ -1,4 +1,4 @@
-"""`linewatch rules`: which changes people hear of; as a file, out and in, and one by one."""
+"""`linewatch rules`: which changes people are notified of, as a file or one by one."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _set = click.option(
 
 @click.group()
 def rules() -> None:
-    """Say which changes people are notified of, who gets them and how urgent they are.
+    """Define which changes people are notified of, who gets them and how urgent they are.
 
-    Without rules of your own the default ones are in force: `linewatch rules list` shows them.
+    Without rules of your own the default rules are in force: `linewatch rules list` shows them.
     """
 
 
@@ -80,7 +80,7 @@ def listed(*, output: Output) -> None:
 @click.argument("name")
 @as_json
 def show(*, name: str, as_json: bool) -> None:
-    """Show one rule as a file holds it."""
+    """Show one rule as it is written in a file."""
     with open_installation() as here:
         held = AlertRules(here.source).in_force()
     found_rule(tuple(each.rule for each in held), name)
@@ -97,7 +97,7 @@ def show(*, name: str, as_json: bool) -> None:
 )
 @as_json
 def export(*, edited: bool, as_json: bool) -> None:
-    """Print the rules in force as a file, which `linewatch rules import` reads back."""
+    """Print the rules in force as a file, which `linewatch rules import` reads."""
     with open_installation() as here:
         ask = AlertRules(here.source)
         if as_json:
@@ -116,8 +116,8 @@ def export(*, edited: bool, as_json: bool) -> None:
 def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Put the rules of a file in force; - reads standard input.
 
-    A rule replaces the one of its name. A file with a mistake changes nothing: every
-    mistake is named with its line, its value and the remedy.
+    A rule replaces the one of the same name. A file with a mistake changes nothing: every mistake
+    is named with its line, its value and the remedy.
     """
     text = text_of(file)
     with open_installation() as here:
@@ -157,7 +157,7 @@ def edit(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Change what a rule says; what no option names stays as it is."""
+    """Change a rule; what no option names stays as it is."""
     if not settings and not unset:
         raise InputError("nothing to change: give --set KEY=VALUE or --unset KEY")
     with open_installation() as here:
@@ -227,7 +227,7 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
 
 
 def _rules_of(here: Installation, file: Path, text: str, *, as_json: bool) -> tuple[Rule, ...]:
-    """Return the rules of a file; name every mistake and end, where there is one."""
+    """Return the rules of a file; if it has mistakes, name each and end."""
     source = "standard input" if str(file) == "-" else str(file)
     read = read_rule_file(source, text, rule_names(here.settings))
     if read.mistakes:
@@ -272,7 +272,7 @@ def _tell(
 
 
 def _warnings(here: Installation) -> list[str]:
-    """Say which rules reach nobody, to whom may know of recipients."""
+    """Say which rules reach nobody, if the actor may see recipients."""
     if not here.opens("recipients"):
         return []
     unreached = Recipients(here.source).unreached()
@@ -284,7 +284,7 @@ def _change_form(difference: RuleDifference) -> Json:
 
 
 def plain_table(settings: Sequence[str]) -> RuleTable:
-    """Read KEY=VALUE, each value as in a file, or as bare text.
+    """Read KEY=VALUE, each value as in a file, or as plain text.
 
     InputError without an =, and for a key that is given twice.
     """
@@ -310,7 +310,7 @@ def _value(key: str, text: str) -> object:
 
 
 def _plain(text: str) -> object:
-    """Read a value as TOML has it, or else take the text as it stands; 0x… is an address."""
+    """Read a value as in TOML, or else use the text as it is; 0x… is an address."""
     if text.casefold().startswith("0x"):
         return text
     try:

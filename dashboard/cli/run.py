@@ -32,7 +32,7 @@ _BEYOND_STOPPING: Final = 3.0
 _log = get_logger("settings")
 
 RunRole = Callable[..., Awaitable[None]]
-"""Runs a role with these settings until an event; one that listens takes its `listener` too."""
+"""Runs a role with these settings until an event; one that listens uses its `listener` too."""
 
 
 def _role_options(command: Callable[..., None]) -> Callable[..., Any]:
@@ -80,7 +80,7 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
 
 
 def _checked_settings() -> Settings:
-    """Read the settings anew; SettingsError names every mistake."""
+    """Load the settings again; SettingsError names every mistake."""
     settings, mistakes = read_configuration().checked()
     if mistakes:
         raise SettingsError("; ".join(map(str, mistakes)))
@@ -88,7 +88,7 @@ def _checked_settings() -> Settings:
 
 
 def _end_if_settings_are_good(stop: asyncio.Event) -> None:
-    """Let who runs this role start it again with new settings; wrong ones change nothing."""
+    """End so that a supervisor starts this role with new settings; wrong ones change nothing."""
     try:
         _checked_settings()
     except LinewatchError as error:
@@ -118,8 +118,8 @@ def _reporting_failures() -> Iterator[None]:
 def _import_what_roles_share(settings: Settings) -> None:
     """Import it before roles are forked; the pages import more.
 
-    Python looks for no garbage among all that, in no role: it would write into each object, and so
-    copy the memory that they share. NumPy may start no thread, which a fork would not have.
+    The garbage collector leaves all that alone, in every role: it would write into each object, and
+    so copy the memory that they share. NumPy may start no thread, which a fork would not have.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
@@ -184,7 +184,7 @@ async def _until_signalled(
 ) -> None:
     """Do the work; SIGINT, SIGTERM or the end of standard input set the event that asks to end.
 
-    SIGHUP calls `hang_up` with that event; a terminal sends it when it is closed, which ends us.
+    SIGHUP calls `hang_up` with that event; a closed terminal sends it too, which ends us.
     """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -205,7 +205,7 @@ async def _always() -> bool:
 
 
 def _end_with_parent(stop: asyncio.Event) -> None:
-    """Ask this process to end where standard input has ended, and read what it holds otherwise."""
+    """Ask this process to end if standard input has ended; otherwise read what is in it."""
     if not os.read(0, 4096):
         asyncio.get_running_loop().remove_reader(0)
         stop.set()

@@ -1,4 +1,4 @@
-"""Runs commands of programs elsewhere in the pages' process, each as the token it came with."""
+"""Runs commands of programs elsewhere in the pages' process, each with the rights of its token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dashboard.wiring.networks import Network, shown_networks
 
 @dataclass(frozen=True, slots=True)
 class CommandRunner:
-    """One for the process; commands that come at once print each into a memory of its own."""
+    """One for the process; concurrent commands print into memory of their own."""
 
     settings: Settings
     networks: tuple[Network, ...]
@@ -42,7 +42,7 @@ class CommandRunner:
 
 
 def let_commands_run(settings: Settings) -> None:
-    """Let commands of programs elsewhere run in this process."""
+    """Allow commands of programs elsewhere to run in this process."""
     register_commands(CommandRunner(settings, shown_networks(settings)))
 
 

@@ -1,4 +1,4 @@
-"""`linewatch setup`: asks what is to be watched and who is notified, tries it, writes settings."""
+"""`linewatch setup`: asks what to watch and whom to notify, tries it, writes the settings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _REFERENCES: Final = ("env:", "file:")
 
 
 def watched(text: str) -> tuple[str, ...]:
-    """Read what is to be watched; InputError for what is none of it."""
+    """Read what to watch; InputError for anything else."""
     known = (_SIMULATED, *preset_names(), _API)
     named = tuple(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
     for each in named:
@@ -85,7 +85,7 @@ class Dialog:
         *,
         is_secret: bool = False,
     ) -> Any:  # noqa: ANN401 - what click reads, by its kind
-        """Return the answer; InputError where nobody can be asked and nothing stands for it."""
+        """Return the answer; InputError if nobody can be asked and there is no default."""
         if option not in self.answers:
             found = self.given.pop(option, None)
             if found is None:
@@ -163,8 +163,8 @@ class Step:
 def setup(*, replace: bool, anyway: bool, **given: Any) -> None:  # noqa: ANN401 - one for each option
     """Ask what to watch and whom to notify, try each answer, and write the settings.
 
-    Without a terminal, options answer; what no option says keeps its default. The settings are
-    linewatch.toml in LINEWATCH_HOME, or the file that LINEWATCH_CONFIG names.
+    Without a terminal, options answer; a question without an option keeps its default. The settings
+    are linewatch.toml in LINEWATCH_HOME, or the file that LINEWATCH_CONFIG names.
     """
     configure_logs("command", logging.CRITICAL)
     options = {name.replace("_", "-"): each for name, each in given.items() if each is not None}
@@ -258,7 +258,7 @@ def _api(dialog: Dialog) -> Table:
 
 
 def _filled(preset: str, dialog: Dialog) -> Table:
-    """Return the endpoints of a preset with what it takes from variables."""
+    """Return the endpoints of a preset with the values that it takes from variables."""
     table: Table = {}
     for variable, paths in preset_variables(preset).items():
         if variable == _SERVE_KEY:

@@ -67,7 +67,7 @@ def planned(command: Command) -> Command:
 def _request(
     kind: SilenceKind, ask: Silences, now: datetime, given: Mapping[str, Any]
 ) -> SilenceRequest:
-    """Return what is asked for; InputError for what cannot be read."""
+    """Return the request; InputError for what cannot be read."""
     starts_at = given["starts_at"] or now
     return SilenceRequest(
         uuid4(),
@@ -81,7 +81,7 @@ def _request(
 
 
 def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
-    """Return when it ends; InputError unless that was said in one way."""
+    """Return when it ends; InputError unless the end is given in exactly one way."""
     ends_at: datetime | None = given["ends_at"]
     length: timedelta | None = given["length"]
     if given["spans"] and ends_at is None:
@@ -100,9 +100,9 @@ def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
 
 @click.group()
 def silences() -> None:
-    """Silence what is known, for a time and with a reason.
+    """Silence known changes, for a time and with a reason.
 
-    What is silenced is still stored and shown, and the page Alerts says which silence it was.
+    What is silenced is still stored and shown, and the page Alerts names the silence.
     """
 
 
@@ -112,7 +112,7 @@ def silences() -> None:
 @time_zone
 @as_json
 def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_json: bool) -> None:
-    """Say what a silence of these MATCHERs would have matched in seven days, and matches now.
+    """Show what a silence with these MATCHERs would have matched in seven days, and matches now.
 
     Nothing is saved.
     """
@@ -144,7 +144,7 @@ one kind are alternatives.
 
 
 def _commands(group: click.Group, kind: SilenceKind, does: Mapping[str, str], epilog: str) -> None:
-    """Let a group make, end and list what is of a kind; `does` is the help of each command."""
+    """Add the commands that make, end and list silences or windows; `does` has their help."""
 
     @group.command("add", help=f"{does['add']}\n\n{_MATCHERS}", epilog=f"\b\n{epilog}")
     @planned

@@ -45,7 +45,7 @@ _FILE = click.Path(path_type=Path)
     help="Upgrade a SQLite file without a copy of it beside it, whatever the settings say.",
 )
 def migrate(*, no_backup: bool) -> None:
-    """Bring the store's schema to this version; creates the store where there is none."""
+    """Upgrade the store's schema to this version; creates the store if there is none."""
     done = migrate_store(settings_of_command(), copies_first=False if no_backup else None)
     if done.copy is not None:
         say(f"The store as it was before is in {done.copy}.")
@@ -57,8 +57,8 @@ def migrate(*, no_backup: bool) -> None:
 def join(*, force: bool) -> None:
     """Join this machine's state folder to the installation of the store.
 
-    For each further machine on one PostgreSQL database, and for a SQLite file that lies outside
-    of LINEWATCH_HOME.
+    For each further machine on one PostgreSQL database, and for a SQLite file outside of
+    LINEWATCH_HOME.
     """
     settings = settings_of_command()
     found = join_installation(settings, leaves_another=force)
@@ -96,7 +96,7 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 @click.argument("file", type=_FILE, required=False)
 @options.as_json
 def verify(*, file: Path | None, as_json: bool) -> None:
-    """Verify that the store, or backup FILE, is whole; status 1 and the remedy if not.
+    """Verify that the store, or backup FILE, is intact; status 1 and the remedy if not.
 
     It checks pages and indexes, the form of each value, references between rows, that nothing
     pending is lost, derived data against its sources, and every rejection against the digest that
@@ -145,7 +145,7 @@ def rebuild(*, as_json: bool) -> None:
 
 
 def _progress(what: str) -> None:
-    """Say what is looked at next, where a person waits before a terminal."""
+    """Say what is checked next, if a person waits at a terminal."""
     if sys.stderr.isatty():
         click.echo(f"Looking at {what} …", err=True)
 
@@ -191,9 +191,9 @@ def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     """Fill a store with a simulated year.
 
     Fees and rejections of the devnet, marked as simulated, end where its own begin. Two more
-    networks without a chain can have one as well: a calm one that was not always watched, and
-    one whose base fee never moves. Nothing is tracked and nobody is notified. The same command
-    again adds only what is new.
+    networks without a chain can have one as well: a calm one that was not always watched, and one
+    whose base fee never moves. Nothing is tracked and nobody is notified. Running it again only
+    adds what is new.
     """
     named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
     if networks is not None:
@@ -227,9 +227,9 @@ _FROM_VARIABLE: Final = "env:"
 def restore(*, file: Path, force: bool, as_json: bool) -> None:
     """Replace the store with the backup FILE; stop all of Linewatch first.
 
-    The backup is verified first and brought to this version's schema. The store that was there is
-    put aside, never deleted. Nobody is notified by that: what the backup holds as pending, and
-    what turns out to have happened before the restore, is held until `linewatch release`.
+    The backup is verified first and upgraded to this version's schema. The former store is set
+    aside, never deleted. Nobody is notified by that: notifications that are pending in the backup,
+    and changes from before the restore that show up later, are held until `linewatch release`.
     """
     done = restore_store(settings_of_command(), file, is_forced=force)
     many = sum(done.rows.values())
@@ -256,7 +256,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
 @click.option("--count", "counts", is_flag=True, help="Only count them.")
 @options.as_json
 def release(*, drop: bool, counts: bool, as_json: bool) -> None:
-    """Send the notifications that a restore holds, all of them.
+    """Send all notifications that a restore holds.
 
     `linewatch alerts --state held` lists them. Some may have been sent before the restore by the
     store that was replaced.
@@ -280,9 +280,8 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
 def move(*, target: str, as_json: bool) -> None:
     """Move the store to another database; stop all of Linewatch first.
 
-    All rows are copied and compared. The store that they come from stays as it is, except for a
-    mark that keeps every process from using it. If the move is killed, the same command starts it
-    again.
+    All rows are copied and compared. The old store stays as it is, except for a mark that keeps
+    every process from using it. If the move is killed, the same command starts it again.
     """
     done = move_store(settings_of_command(), _address(target))
     answer(

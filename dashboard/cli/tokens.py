@@ -1,4 +1,4 @@
-"""`linewatch tokens`: with which tokens programs use the management API."""
+"""`linewatch tokens`: the tokens with which programs use the management API."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def create(
     person: str | None,
     as_json: bool,
 ) -> None:
-    """Make a token and show it this one time.
+    """Create a token and show it this one time.
 
-    One that is made with a token ends with that one at the latest, and belongs to the same person.
+    A token made with another token ends with that one at the latest, and belongs to the same
+    person.
     """
     with open_installation() as here:
         limits = frozenset(subjects) or None
@@ -81,7 +82,7 @@ def create(
 @tokens.command("list")
 @output
 def list_(*, output: Output) -> None:
-    """List the tokens that are valid, their roles, and when they were last used."""
+    """List the valid tokens, their roles, and when they were last used."""
     with open_installation() as here:
         print_list(TOKENS, Tokens(here.source).all(), output)
 
@@ -90,7 +91,7 @@ def list_(*, output: Output) -> None:
 @_NAME
 @as_json
 def revoke(*, name: str, as_json: bool) -> None:
-    """Revoke a token, and with it the tokens that it made."""
+    """Revoke a token, and with it the tokens that were made with it."""
     with open_installation() as here:
         ended = Tokens(here.source).revoke(name, here.user())
     said = f"{', '.join(ended)}: revoked."

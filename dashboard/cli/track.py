@@ -47,10 +47,10 @@ _ARGUMENTS = "arguments"
 _STANDARD_INPUT = "standard input"
 _COLUMNS = ("FROM", "LINE", "RESULT", "TRANSACTION")
 _LONGEST_LIST = 40_000_000
-"""Characters of one list: half a million hashes, each on its line."""
+"""How many characters one list may have: half a million hashes, one on each line."""
 
 _AT_ONCE = 5000
-"""Lines that are read, tracked and reported at once: a long list takes little more memory."""
+"""How many lines are read, tracked and reported at once: a long list takes little more memory."""
 
 
 class LineResult(StrEnum):
@@ -62,7 +62,7 @@ class LineResult(StrEnum):
 
     @property
     def key(self) -> str:
-        """The key under which programs read how many there are."""
+        """The key of the count in the output for programs."""
         first, *others = self.value.split()
         return first + "".join(map(str.capitalize, others))
 
@@ -77,9 +77,9 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedLine:
-    """One line of what was given, with what became of it; `text` is foreign.
+    """One line of the input, with its result; `text` is foreign.
 
-    `why` says why it cannot be used, or what of it could not be.
+    `why` says why it cannot be used, or which part of it cannot.
     """
 
     origin: str
@@ -127,9 +127,9 @@ def track(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Watch transactions for rejections.
 
-    They are asked about for seven days, and a rejection is mailed. They come from arguments,
-    files, or standard input ("-", or where nothing else is named). Every line is reported.
-    The status is 2 where some could not be used; the others are tracked.
+    They are asked about for seven days, and a rejection is mailed. They come from arguments, files,
+    or standard input ("-", or if nothing else is named). Every line is reported. The status is 2 if
+    some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
     texts = (each.strip() for each in (label, note, case_id, owner, tags))
@@ -149,7 +149,7 @@ def _kept(
     network_ids: Sequence[NetworkId],
     name: str | None,
 ) -> Iterator[list[ReportedLine]]:
-    """Track what was given, so many lines at once; yield what became of them."""
+    """Track the input, so many lines at once; yield the result of each line."""
     ask = TrackedTransactions(here.source)
     for origin, text in given:
         for part in track_files(text, utc_now(), _AT_ONCE):
@@ -160,7 +160,7 @@ def _kept(
 
 
 def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Return every text that was given, each with the name of where it came from."""
+    """Return every given text with the name of its source."""
     named = [text for text in transactions if text != "-"]
     if named:
         yield _ARGUMENTS, "\n".join(named)
@@ -183,7 +183,7 @@ def _text_of(path: Path) -> str:
 
 
 def _network_ids(here: Installation, texts: Sequence[str]) -> tuple[NetworkId, ...]:
-    """Return the networks to ask: those that were named, or all that can be asked."""
+    """Return the networks to ask: those named, or all that can be asked."""
     profiles = options.chosen_ones(texts, here.source.networks)
     network_ids = tuple(each.network_id for each in profiles if each.has_exclusion)
     if not network_ids:
@@ -215,13 +215,13 @@ def _keep(
 
 
 def _why(listed: ListedTransaction, result: TrackResult) -> str:
-    """Say what of a line could not be used."""
+    """Say what in a line could not be used."""
     of_tags = TAGS_LEFT_OUT if result is TrackResult.WITHOUT_TAGS else ""
     return "; ".join(filter(None, (listed.remark, of_tags)))
 
 
 def _print_text(parts: Iterable[Sequence[ReportedLine]]) -> Counter[LineResult]:
-    """Print what became of every line, part by part; return how often each thing did."""
+    """Print the result of every line, part by part; return how often each result occurred."""
     counts = Counter[LineResult]()
     widths: Sequence[int] = ()
     for part in parts:
@@ -234,7 +234,7 @@ def _print_text(parts: Iterable[Sequence[ReportedLine]]) -> Counter[LineResult]:
 
 
 def _print_json(parts: Iterable[Sequence[ReportedLine]]) -> Counter[LineResult]:
-    """Print the same as one object, line by line; what is counted stands at its end."""
+    """Print the same as one object, line by line; the counts are at its end."""
     counts, before = Counter[LineResult](), '{"lines": ['
     for part in parts:
         counts.update(each.outcome for each in part)
@@ -287,7 +287,7 @@ def watch(
     name: str | None,
     as_json: bool,
 ) -> None:
-    """Track each transaction of these addresses that is rejected from now on, and mail that."""
+    """Track each transaction of these addresses that is rejected from now on, and mail it."""
     with open_installation() as here:
         chosen = options.chosen_ones(network_texts, here.source.networks)
         ids = [each.network_id for each in chosen]
@@ -319,7 +319,7 @@ def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) ->
 @options.network
 @output
 def listed(*, network_text: str | None, output: Output) -> None:
-    """List the addresses that are watched, the latest first."""
+    """List the watched addresses, the latest first."""
     with open_installation() as here:
         known = WatchedSenders(here.source)
         found = known.watched(here.chosen_id(network_text))

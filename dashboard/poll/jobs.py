@@ -46,7 +46,7 @@ class NotifyJob(Protocol):
     """
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
-        """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
+        """Deliver what is due under this fencing token for a moment; return whether to continue."""
         ...
 
     def finish(self, within: timedelta) -> object:

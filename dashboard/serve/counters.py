@@ -12,17 +12,17 @@ from dashboard.serve.keys.key_ring import CallCounts
 from dashboard.transport.connection_limits import ConnectionLimiter
 
 UNSERVED: Final = "unserved"
-"""Counts calls of unknown methods, whose names callers invent."""
+"""Counts calls of unknown methods, whose names callers make up."""
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper ends of the buckets of durations, in seconds; one more bucket holds what took longer."""
+"""Upper bounds of the buckets of durations, in seconds; one more bucket has the longer ones."""
 
 RefusalReason = Literal["key", "method", "rate", "size"]
 SaveOutcome = Literal["saved", "duplicate", "refused"]
 LookupOutcome = Literal["null", "record"]
 
 called_methods: ContextVar[Counter[str] | None] = ContextVar("called_methods", default=None)
-"""The methods that the present request calls, for the access log; None: not logged."""
+"""The methods that the present request calls, for the access log; None if there is none."""
 
 
 class RouteCounts:

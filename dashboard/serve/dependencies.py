@@ -1,4 +1,4 @@
-"""What the served APIs depend on, passed in by wiring."""
+"""The dependencies of the served APIs, passed in by wiring."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dashboard.upstream.gas_oracle import ChainFees
 
 
 class Follower(Protocol):
-    """Follows a chain through its nodes; `upstream.failover.FailoverFollower` is the one in use.
+    """Follows a chain through its nodes; `upstream.failover.FailoverFollower` implements it.
 
-    `requests` counts the requests to the nodes, `changes` how often another node was asked from
-    then on. Of the `window_blocks` that the numbers are computed from, `blocks_held` are read;
-    until the window `is_complete`, a snapshot covers a part of it.
+    `requests` counts the requests to the nodes, `changes` how often it switched to another node. Of
+    the `window_blocks` from which the numbers are computed, `blocks_held` are read; until the
+    window `is_complete`, a snapshot covers a part of it.
     """
 
     @property
@@ -45,17 +45,17 @@ class Follower(Protocol):
     def is_complete(self) -> bool: ...
 
     async def refresh(self) -> None:
-        """Ask the node for what is new; raises UpstreamError."""
+        """Ask the node for new blocks; raises UpstreamError."""
 
     def snapshot(self) -> ChainFees:
-        """Return the fees that are known; raises UpstreamUnavailable where none are."""
+        """Return the known fees; raises UpstreamUnavailable if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedNetwork:
-    """A network whose rejections are served and, where a node is followed, whose fees are.
+    """A network whose rejections are served and, if a node is followed, whose fees are.
 
-    `is_default_for_old_reports`: takes reports whose signature names no network.
+    `is_default_for_old_reports`: accepts reports whose signature names no network.
     """
 
     network_id: NetworkId
@@ -95,14 +95,12 @@ class ServeDependencies:
     """Everything that `build_app` needs.
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
-    `cors_origins`: browser origins that may call, ``*`` for all.
-    `metrics_key`: opens ``/metrics`` to other machines than this one.
-    `allowed_hosts`: host names for which this machine reads ``/metrics`` without a key.
-    `has_page`: whether the page to try the APIs is served.
-    `log_requests`: whether the access log is written.
-    `new_id`: returns unique ids.
+    `cors_origins`: browser origins that may call, ``*`` for all. `metrics_key`: gives other
+    machines than this one access to ``/metrics``. `allowed_hosts`: host names for which this
+    machine reads ``/metrics`` without a key. `has_page`: whether the page to try the APIs is
+    served. `log_requests`: whether the access log is written. `new_id`: returns unique ids.
     `authentication_throttle`: limits attempts with wrong keys. `key_sync`: keeps `keys` equal to
-    the store's while the app runs, where there is one. `sessions`: the WebSockets that are open.
+    the store's while the app runs, if there is a store. `sessions`: the open WebSockets.
     """
 
     store: Store
@@ -129,7 +127,7 @@ class ServeDependencies:
     known: KnownHashes = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the readers of the store, which last as long as the app."""
+        """Create the readers of the store, which last as long as the app."""
         object.__setattr__(self, "feed", Feed(self.store))
         object.__setattr__(self, "rejections", RejectionReader(self.store))
         object.__setattr__(self, "known", KnownHashes(self.rejections))

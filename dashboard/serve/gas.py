@@ -1,4 +1,4 @@
-"""The gas API: four operations of each followed network, from replies that are kept ready."""
+"""The gas API: four operations of each followed network, from prepared replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WITH_EMPTY_SEGMENT: Final = 3
 
 
 class GasApi:
-    """Answers what follows ``/networks/`` in a path, for callers that are authenticated."""
+    """Answers what follows ``/networks/`` in a path, for authenticated callers."""
 
     def __init__(
         self, fees: Mapping[NetworkId, FollowedNetwork], clock: Clock, oldest: timedelta
@@ -70,7 +70,7 @@ def _unavailable(network: FollowedNetwork) -> Response:
 
 
 def status_error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error in the form of every address but the RPC's."""
+    """Return an error in the form of every address except the RPC's."""
     return Response(
         encode_error(status, message),
         status_code=status,
@@ -111,14 +111,14 @@ class GasReplies:
         return self.fees.read_at
 
     def refreshed(self, fees: ChainFees) -> GasReplies | None:
-        """Return these replies as of `fees`; None where more than the time of reading is new."""
+        """Return these replies as of `fees`; None if more than the time of reading changed."""
         if replace(fees, read_at=self.read_at) != self.fees:
             return None
         return replace(self, fees=fees)
 
 
 class FollowedNetwork:
-    """Follows the node of one network, and holds its gas replies ready.
+    """Follows the node of one network, and keeps its gas replies ready.
 
     Each network has its own task and its own pauses, so that none delays another.
     """
@@ -153,7 +153,7 @@ class FollowedNetwork:
 
     @property
     def loading(self) -> str | None:
-        """How far the window is read, in words; None once it is, or before the first block."""
+        """How much of the window is read, in words; None once all is, or before the first block."""
         if self.follower.is_complete or not self.follower.blocks_held:
             return None
         return (
@@ -187,9 +187,9 @@ class FollowedNetwork:
         return self._until_next_block()
 
     def _until_next_block(self) -> timedelta:
-        """Return how long to pause: until the next block is due, and shortly while it is late.
+        """Return how long to pause: until the next block is due, and briefly while it is late.
 
-        Where the block time is not known yet, or blocks have stopped coming: one period.
+        If the block time is not known yet, or blocks have stopped: one period.
         """
         if len(self._heads) < _HEADS_FOR_BLOCK_TIME or self._replies is None:
             return self._period
@@ -201,7 +201,7 @@ class FollowedNetwork:
         return min(max(timedelta(seconds=due), shortest), self._period * _LONGEST_PAUSE)
 
     def _replies_of(self, fees: ChainFees) -> GasReplies:
-        """Encode the replies, unless nothing is new, as mostly between two blocks."""
+        """Encode the replies, unless nothing is new, as is usual between two blocks."""
         refreshed = None if self._replies is None else self._replies.refreshed(fees)
         if refreshed is not None:
             return refreshed
@@ -243,7 +243,7 @@ def ready_replies(fees: ChainFees, block_time: timedelta) -> dict[str, HttpReply
 
 
 def block_time(heads: Sequence[BlockHeader], unknown: timedelta) -> timedelta:
-    """Return the mean time between the blocks that were seen; `unknown` while that is one."""
+    """Return the mean time between the blocks seen; `unknown` if there is only one."""
     if len(heads) < 2:  # noqa: PLR2004 - a distance needs two ends
         return unknown
     blocks = heads[-1].number - heads[0].number

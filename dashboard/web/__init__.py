@@ -1,1 +1,1 @@
-"""In front of the pages: what every request passes, the files of the pages, and signed links."""
+"""In front of the pages: the gate that every request passes, static files, and signed links."""

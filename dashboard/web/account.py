@@ -54,10 +54,10 @@ _SIGN_OUT: Final = "/sign-out"
 _ACCOUNT: Final = "/account"
 
 _HASHING: Final = CapacityLimiter(2)
-"""Passwords hashed at the same time; each takes 64 MiB for a tenth of a second."""
+"""How many passwords are hashed at the same time; each takes 64 MiB for a tenth of a second."""
 
 _OTHERS: Final = CapacityLimiter(8)
-"""Forms without a password, which do not wait for those of strangers with one."""
+"""Threads for forms without a password, which do not wait behind those of strangers with one."""
 
 _ACTS_WITH_PASSWORD: Final = frozenset({"password", "confirm"})
 
@@ -74,7 +74,7 @@ def is_about_accounts(path: str) -> bool:
 
 
 async def answer_account(people: People, session: Session | None, request: Request) -> Response:
-    """Answer on a path of accounts; a form acts only if one of our own pages sent it."""
+    """Answer a request to a path of accounts; a form acts only if one of our own pages sent it."""
     if request.method not in {"GET", "HEAD", "POST"}:
         return PlainTextResponse("A page is opened, or its form sent.", 405)
     if request.method == "POST" and "origin" not in request.headers:
@@ -129,7 +129,7 @@ async def _sign_in(
 
 
 def _begin(people: People, form: Form, request: Request) -> NewSession:
-    """Sign in as a form says: by a passkey, by the code after a password, or by a password."""
+    """Sign in by a form: with a passkey, with the code after a password, or with a password."""
     device = device_of(request)
     if "credential" in form:
         site = site_of(people, request)
@@ -194,7 +194,7 @@ async def _change_account(
 
 
 def _act(people: People, session: Session, form: Form, request: Request) -> str | Markup:
-    """Do what a form says; return a sentence for the account page, or a page of its own."""
+    """Carry out a form; return a sentence for the account page, or a page of its own."""
     own = session.session_id
     match form.get("act"):
         case "sign-out":
@@ -266,7 +266,7 @@ def _invitation_page(person: Person, mistake: str = "") -> str:
 
 
 def _account_page(people: People, session_id: UUID, said: str) -> str | None:
-    """Return the page of who is signed in; None where the session has just ended."""
+    """Return the page of the signed-in person; None if the session has just ended."""
     known = {each.session_id: each for each in people.sessions()}
     session = known.get(session_id)
     if session is None:

@@ -1,4 +1,4 @@
-"""Second factors and passkeys: their part of the account page, its forms, and what browsers ask."""
+"""Second factors and passkeys: sections of the account page, their forms and their script."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dashboard.web.plain_page import (
 )
 
 PASSKEYS: Final = "/passkey/"
-"""What the paths begin with that the script of passkeys asks, and its own."""
+"""The beginning of the paths of the passkey script and of its requests."""
 
 _LONGEST_CODE: Final = 40
 _SIGN_IN: Final = "passkey/sign-in"
@@ -44,7 +44,7 @@ Form: TypeAlias = Mapping[str, str]
 
 
 async def answer_script(people: People, session: Session | None, request: Request) -> Response:
-    """Answer the script of passkeys: with itself, or with what the browser needs."""
+    """Answer with the passkey script, or with what it asks for."""
     path = request.url.path[1:]
     if request.method != "POST":
         is_script = path == "passkey/script.js"
@@ -73,7 +73,7 @@ def _script() -> str:
 
 
 def site_of(people: People, request: Request) -> Site:
-    """Return where the pages are, if that is where the page of a form is."""
+    """Return the origin of the pages, if the page of a form is there."""
     origin = request.headers.get("origin", "")
     if people.policy is None:
         raise InputError("nobody signs in here: set accounts in [sign_in]")
@@ -89,7 +89,7 @@ def site_of(people: People, request: Request) -> Site:
 
 
 def _passkey_form(target: str, label: str, *fields: Markup) -> Markup:
-    """Return a form that is sent with what the browser answers, with its script."""
+    """Return a form that is sent with the browser's answer, with its script."""
     said = element("output", role="status")
     credential = hidden_field("credential", "")
     asked = post_form(*fields, credential, submit(label), said, data_passkey=target)
@@ -97,7 +97,7 @@ def _passkey_form(target: str, label: str, *fields: Markup) -> Markup:
 
 
 def sign_in_by_passkey(place: str) -> Markup:
-    """Return the form that signs in with a passkey, and goes on to a place."""
+    """Return the form that signs in with a passkey, and leads to a place."""
     return _passkey_form(_SIGN_IN, "Sign in with a passkey", hidden_field("next", place))
 
 
@@ -120,7 +120,7 @@ def _code_field(label: str) -> Markup:
 
 
 def factor_sections(own: OwnFactors) -> list[Markup]:
-    """Return the part of the account page about what people sign in with besides a password."""
+    """Return the sections of the account page about factors besides the password."""
     app, codes = own.has_app, counted(own.recovery_codes, "recovery code")
     said = (
         f"To sign in with your password, you also need a code of your app. You have {codes} left."
@@ -207,7 +207,7 @@ def _codes_page(codes: Sequence[Secret]) -> Markup:
 
 
 def change_factors(people: People, session: Session, form: Form, request: Request) -> str | Markup:
-    """Do what a form says; return a sentence for the account page, or a page of its own."""
+    """Carry out a form; return a sentence for the account page, or a page of its own."""
     own, factors = session.session_id, people.factors
     said: str | Markup = ""
     match form.get("act"):

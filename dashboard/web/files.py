@@ -1,4 +1,4 @@
-"""The addresses of the pages and their files, compressed once and kept by browsers."""
+"""The addresses of the pages and their files, compressed once and cached by browsers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dashboard.domain.markup import element, join, visible
 from dashboard.web.plain_page import plain_page
 
 FOREVER: Final = "public, max-age=31536000, immutable"
-"""For what has a name of its own as soon as its content changes."""
+"""For files whose name changes with their content."""
 
 ASK_AGAIN: Final = "no-cache"
-"""For what keeps its name: a browser asks each time whether its copy still holds."""
+"""For files that keep their name: a browser asks each time whether its copy is current."""
 
 _TAG_LENGTH: Final = 20
 _BROTLI: Final = 9
-"""Above this level a tenth is saved, and takes ten times as long."""
+"""Above this level a tenth is saved, for ten times as much CPU."""
 
 
 def _brotli(content: bytes) -> bytes:
@@ -47,11 +47,11 @@ def _gzip(content: bytes) -> bytes:
 
 
 CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"br": _brotli, "gzip": _gzip}
-"""What compresses for each coding that we know, the one that packs best first."""
+"""The compressor for each coding that we support, the best one first."""
 
 
 def chosen_coding(scope: Scope) -> str | None:
-    """Return the best coding that a request takes, None if it names none that we know."""
+    """Return the best coding that a request accepts, None if it names none that we support."""
     accepted = Headers(scope=scope).get("accept-encoding", "").lower()
     return next((coding for coding in CODINGS if _NAMED[coding].search(accepted)), None)
 
@@ -64,7 +64,7 @@ _NAMED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PackedText:
-    """A text in one coding; `tag` tells it from its other codings and from other contents."""
+    """A text in one coding; `tag` identifies its coding and its content."""
 
     body: bytes
     coding: str | None
@@ -72,7 +72,7 @@ class PackedText:
     tag: str
 
     def reply(self, scope: Scope, caching: str) -> Response:
-        """Answer with the text, or that the browser's copy of it still holds."""
+        """Answer with the text, or that the browser's copy is current."""
         headers = {"ETag": self.tag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
         if self.tag in Headers(scope=scope).get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
@@ -82,7 +82,7 @@ class PackedText:
 
 
 def packed(content: bytes, coding: str | None, media_type: str) -> PackedText:
-    """Compress a text; that of a megabyte takes a moment."""
+    """Compress a text; a megabyte takes a moment."""
     tag = f'"{sha256(content).hexdigest()[:_TAG_LENGTH]}-{coding}"'
     body = content if coding is None else CODINGS[coding](content)
     return PackedText(body, coding, media_type, tag)
@@ -96,20 +96,20 @@ _MENTIONED: Final = re.compile(r'"\.(/static/[^"]+)"')
 class PageFiles:
     """ASGI middleware that serves the script of Plotly, and the texts of Streamlit, compressed.
 
-    Streamlit would send its scripts and styles as they are, four times as many bytes. Their names
+    Streamlit would send its scripts and styles uncompressed, four times as many bytes. Their names
     have a hash of their content, that of Plotly its version. Each is compressed when it is first
-    asked for, and those of every first visit at the start. They stay in memory: at most each in two
-    codings, 12 MB, and Plotly as it is, 5 MB, for whoever takes no coding.
+    requested, and those of every first visit at the start. They stay in memory: at most each in two
+    codings, 12 MB, and Plotly uncompressed, 5 MB, for clients that accept no coding.
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """Learn the names of all files; only these are ever looked up."""
+        """Collect the names of all files; only these are ever looked up."""
         self._app = app
         self._files = _texts()
         self._preparing: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a file, and pass all else on."""
+        """Serve a file, and pass everything else on."""
         if scope["type"] == "lifespan":
             self._preparing = asyncio.create_task(run_in_threadpool(self._prepare))
         is_asked = scope["type"] == "http" and scope["method"] in {"GET", "HEAD"}
@@ -122,14 +122,14 @@ class PageFiles:
             await text.reply(scope, FOREVER)(scope, receive, send)
 
     def _prepare(self) -> None:
-        """Compress for most browsers what every visitor needs, one after the other."""
+        """Compress what every visitor needs for most browsers, one file after the other."""
         for path in first_asked(self._files):
             _packed_text(path, next(iter(CODINGS)))
 
 
 @cache
 def _texts() -> dict[str, Callable[[], bytes]]:
-    """Return what reads each script and style, by their path below the server's root."""
+    """Return a reader for each script and style, by their path below the server's root."""
     folder = Path(str(files("streamlit"))) / "static"
     found = [each for each in (folder / "static").rglob("*") if each.suffix in _TEXTS]
     texts = {f"/{each.relative_to(folder).as_posix()}": each.read_bytes for each in found}
@@ -148,42 +148,38 @@ def first_asked(known: Collection[str]) -> list[str]:
 
 
 _CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent/")
-"""Parts of Streamlit that nobody here uses: figures for any caller, remote control by agents."""
+"""Parts of Streamlit that nobody uses here: figures for any caller, remote control by agents."""
 
 _BASE: Final = (
     '<script>window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href};'
     f'window.plotlyAddress=new URL("{_CHARTS}",location.href).href</script>'
 )
-"""Tells Streamlit's script where its server is; else it asks below the page first, for a 404.
-
-It tells our chart where Plotly is, as its own script has no address.
-"""
+"""Tells Streamlit's script where its server is; else it first asks below the page and gets a 404.
+It also tells our chart where Plotly is, as its own script has no address."""
 
 _FONT_AHEAD: Final = re.compile(r'<link\s+rel="preload"[^>]*as="font"[^>]*>')
 _OWN_FONT: Final = (
     '<style>@font-face{font-family:"Source Sans";font-weight:100 900;'
     "src:local(system-ui),local(Roboto),local(Arial)}</style></head>"
 )
-"""Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
+"""Replaces Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
 
 _SIGNS: Final = "/static/media/MaterialSymbols-Rounded."
 _OWN_SIGNS: Final = (Path(__file__).parent / "icons.woff2").read_bytes()
-"""The signs that pages show: 10 kB of Material Symbols (Apache-2.0), where Streamlit sends 375 kB.
-
-CONTRIBUTING.md says how it is made, and a test that no sign is missing. A font of ours beside that
-of Streamlit would not do: browsers ask for both.
-"""
+"""The icons that pages show: 10 kB of Material Symbols (Apache-2.0), where Streamlit sends 375 kB.
+CONTRIBUTING.md says how it is made, and a test checks that no icon is missing. A font of ours
+beside that of Streamlit would not do: browsers would load both."""
 
 _SCRIPTS: Final = "".join(
     f"<script>{(Path(__file__).parent / name).read_text(encoding='utf-8')}</script>"
     for name in ("signed_out.js", "keys.js")
 )
 _PAGE_STYLE: Final = (Path(__file__).parents[1] / "show" / "style.css").read_text(encoding="utf-8")
-"""Our style is there before the first element is drawn, and after the styles of the framework."""
+"""Our style is loaded before the first element is drawn, and after the styles of the framework."""
 
 
 def index_of_pages() -> str:
-    """Return the page of Streamlit that loads all others, for pages below the root too."""
+    """Return Streamlit's page that loads all others, also for pages below the root."""
     index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
     index = index.replace("<head>", f"<head>{_BASE}{_SCRIPTS}", 1).replace("</head>", _OWN_FONT, 1)
     index = index.replace("</body>", f"<style>{_PAGE_STYLE}</style></body>", 1)
@@ -191,20 +187,20 @@ def index_of_pages() -> str:
 
 
 class SiteMap:
-    """ASGI middleware that serves the pages' index with its signs, and 404 where Streamlit would.
+    """ASGI middleware that serves the pages' index with its icons, and 404 for other addresses.
 
-    Streamlit answers every address that it does not know with its index and 200; the script
-    then shows the first page, or cannot find its server.
+    Streamlit answers every unknown address with its index and 200; the script then shows the first
+    page, or cannot find its server.
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """Answer for what the app does not know."""
+        """Answer for every path that the app does not know."""
         self._app = app
         index = index_of_pages().encode()
         self._index = {coding: packed(index, coding, "text/html") for coding in (*CODINGS, None)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the index of a page, and pass all else on."""
+        """Serve the index of a page, and pass everything else on."""
         if scope["type"] == "http" and scope["path"].startswith(_CLOSED):
             await HTMLResponse(not_found(scope["path"]), 404)(scope, receive, send)
         elif scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"}:
@@ -220,7 +216,7 @@ class SiteMap:
 
 
 class _Substitute:
-    """Passes on what an app sends, but in place of the index a page that says 404."""
+    """Passes on what an app sends, but replaces the index by a page with 404."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope = scope
@@ -241,7 +237,7 @@ class _Substitute:
 
 
 def not_found(path: str) -> str:
-    """Return the page that says so, with links that also work behind a proxy's own prefix."""
+    """Return the 404 page, with links that also work behind a proxy's own prefix."""
     up = "../" * (path.count("/") - 1) or "./"
     links = [
         element("li", element("a", title, href=f"{up}{name}")) for name, title in PAGES.items()

@@ -1,4 +1,4 @@
-"""What the pages send with each answer, and how much may be uploaded to them."""
+"""Headers that the pages send with each answer, and bounds on uploads to them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StrictHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass everything through, with our headers on each response that starts.
 
-        A page with a form of its own says itself which referrer is sent: without any, a browser
+        A page with a form of its own sets its own referrer policy: without any referrer, a browser
         names no origin either, and the form would be refused.
         """
 
@@ -100,9 +100,9 @@ _PATH: Final = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+")
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """How many bytes one session may hold, how many all may, and what one upload may take.
+    """How many bytes one session may hold, how many all may, and how large one upload may be.
 
-    While an upload lasts, its bytes count as held.
+    During an upload, its bytes count as held.
     """
 
     uploads_per_session: int
@@ -111,7 +111,7 @@ class UploadLimits:
 
 
 class UploadBound:
-    """ASGI middleware that bounds what one session holds of uploads, and what all of them do.
+    """ASGI middleware that bounds the uploads that one session holds, and those of all sessions.
 
     Streamlit itself bounds each file only, and keeps it in memory as long as its session lasts.
     """
@@ -122,14 +122,14 @@ class UploadBound:
         limits: UploadLimits,
         held: Callable[[], Mapping[str, int]],
     ) -> None:
-        """Let so many bytes through to the app; `held`: how many it keeps of each session."""
+        """Let so many bytes through to the app; `held`: how many it keeps for each session."""
         self._app = app
         self._limits = limits
         self._held = held
         self._coming: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse an upload that does not fit, and pass all else on."""
+        """Refuse an upload that does not fit, and pass everything else on."""
         match = _PATH.fullmatch(scope["path"]) if _is_put(scope) else None
         if match is None:
             await self._app(scope, receive, send)
@@ -176,7 +176,7 @@ def _is_put(scope: Scope) -> bool:
 
 
 def _length(scope: Scope) -> int | None:
-    """Return the length that was announced, to which the server holds the body."""
+    """Return the announced length, beyond which the server reads no body."""
     headers = Headers(scope=scope)
     text = headers.get("content-length", "")
     if "transfer-encoding" in headers:

@@ -23,10 +23,10 @@ from dashboard.web.plain_page import OWN_FORM, plain_page, read_form
 from dashboard.web.session_cookie import cookie_of, device_of, known_place, signed_in
 
 PREFIX: Final = "/sign-in/"
-"""What the paths of issuers begin with: the name of one follows, and what is done there."""
+"""The beginning of the paths of issuers: the name of an issuer and the step follow."""
 
 _ATTEMPT: Final = "__Host-linewatch-attempt"
-"""The cookie of a sign-in that is under way; what it holds is of use to this browser alone."""
+"""The cookie of a sign-in in progress, of use to this browser alone."""
 
 _ATTEMPT_LASTS: Final = 600
 _log = get_logger("sign-in")
@@ -50,18 +50,18 @@ class _Attempt:
         return None
 
     def is_of(self, issuer: Issuer, state: str) -> bool:
-        """Whether this is the attempt of which an issuer sends the browser back with this state."""
+        """Whether this attempt belongs to the state with which an issuer sends the browser back."""
         is_same = secrets.compare_digest(self.state.encode(), state.encode())
         return is_same and self.issuer == issuer.name
 
     def written(self) -> str:
-        """Write it in characters that a cookie holds without quotes."""
+        """Encode it in characters that a cookie holds without quotes."""
         place = quote(self.place, safe="")
         return f"{self.issuer}|{self.state}|{self.nonce}|{self.verifier}|{place}"
 
 
 class AsksIssuers(Protocol):
-    """Asks the issuers of the settings; what is wrong is an UpstreamError without any secret."""
+    """Asks the issuers of the settings; a failure is an UpstreamError without any secret."""
 
     async def sign_in_url(
         self, issuer: Issuer, back: str, state: str, nonce: str, verifier: str
@@ -71,14 +71,14 @@ class AsksIssuers(Protocol):
     async def identity(
         self, issuer: Issuer, back: str, code: str, nonce: str, verifier: str
     ) -> Identity:
-        """Return whom an issuer vouches for with this code."""
+        """Return the identity for which an issuer vouches with this code."""
 
     async def ended(self, issuer: Issuer, logout_token: str) -> tuple[str | None, str | None]:
-        """Return the subject and the `sid` whose sessions an issuer ended, one of them at least."""
+        """Return the subject and the `sid` whose sessions an issuer ended, at least one of them."""
 
 
 class Issuers:
-    """Answers on the paths of the issuers of the settings."""
+    """Answers requests to the paths of the issuers in the settings."""
 
     def __init__(self, client: AsksIssuers) -> None:
         self._client = client
@@ -144,7 +144,7 @@ class Issuers:
         return response
 
     async def _log_out(self, people: People, issuer: Issuer, request: Request) -> Response:
-        """End the sessions that an issuer names; the signature tells that it is the issuer."""
+        """End the sessions that an issuer names; the signature proves that it is the issuer."""
         form = await read_form(request) or {}
         try:
             subject, sid = await self._client.ended(issuer, form.get("logout_token", ""))

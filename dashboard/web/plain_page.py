@@ -1,4 +1,4 @@
-"""Small pages that need no script, with their forms: links of messages, sign-in, no such page."""
+"""Small pages without script, with their forms: links of messages, sign-in, no such page."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _HEADER: Final = Markup(
 def plain_page(title: str, *content: str, above: str = Markup(), tone: str = "") -> str:
     """Return a whole page; foreign text in `content` is escaped unless it is Markup.
 
-    `above` stands above the title; `tone` is the kind of a badge, which colours the edge.
+    `above` is shown above the title; `tone` is the kind of a badge, which colours the edge.
     """
     main = element("main", above, element("h1", title), *content, class_=tone or None)
     return "<!doctype html>" + element(
@@ -106,32 +106,32 @@ def plain_page(title: str, *content: str, above: str = Markup(), tone: str = "")
 
 
 def notice(status: int, title: str, text: str, *more: str) -> HTMLResponse:
-    """Answer with a page of a sentence or two."""
+    """Return a page with a sentence or two."""
     return HTMLResponse(plain_page(title, element("p", text, *more)), status)
 
 
 def starting_page() -> HTMLResponse:
-    """Return what is answered while nothing can be asked yet."""
+    """Return the page for while nothing can be asked yet."""
     return notice(503, "Linewatch is starting", "Try again in a moment.")
 
 
 def store_trouble(title: str) -> HTMLResponse:
-    """Return what is answered while the store fails."""
+    """Return the page for while the store fails."""
     return notice(503, title, "The store cannot be used now. Try again in a moment.")
 
 
 class LinkPages(ABC):
-    """ASGI middleware that answers links without a sign-in, and passes all else on."""
+    """ASGI middleware that answers links without a sign-in, and passes everything else on."""
 
     path: ClassVar[str]
-    """What the path of each link begins with; what it is to be opened with follows."""
+    """The beginning of the path of each link; its signed text or secret follows."""
 
     methods: ClassVar[Sequence[str]] = ("GET", "HEAD")
     use: ClassVar[str]
-    """What is done with such a link, for whom does something else."""
+    """What such a link does, in words for a person who used another method."""
 
     without_store: ClassVar[str]
-    """The headline where the store fails."""
+    """The headline while the store fails."""
 
     headers: ClassVar[Mapping[str, str]]
 
@@ -162,7 +162,7 @@ class LinkPages(ABC):
 
     @abstractmethod
     async def answer(self, request: Request) -> Response:
-        """Answer a link; what follows the path is foreign text."""
+        """Answer a link; the rest of its path is foreign text."""
 
 
 def post_form(*content: str, action: str = "", **attributes: str | None) -> Markup:
@@ -171,7 +171,7 @@ def post_form(*content: str, action: str = "", **attributes: str | None) -> Mark
 
 
 def submit(label: str, act: str | None = None) -> Markup:
-    """Return a button that sends its form, and says which act is meant where there are several."""
+    """Return a button that sends its form, and names the act if there are several."""
     name = None if act is None else "act"
     return element("button", label, type="submit", name=name, value=act)
 
@@ -186,7 +186,7 @@ def text_field(
 
 
 def hidden_field(name: str, value: str) -> Markup:
-    """Return a field that the form brings back as it is."""
+    """Return a field that the form sends back unchanged."""
     return element("input", type="hidden", name=name, value=value)
 
 
@@ -197,14 +197,14 @@ def password_field(name: str, label: str, autocomplete: str) -> Markup:
 
 
 def mistake_line(text: str) -> Markup:
-    """Return what was wrong with a form; nothing for nothing."""
+    """Return the line about a mistake in a form; empty for none."""
     if not text:
         return Markup()
     return element("p", element("strong", sentence(capitalized(text))), role="alert")
 
 
 async def read_form(request: Request) -> Mapping[str, str] | None:
-    """Read the form that was sent, None where none was; InputError for what is no such form."""
+    """Read the form that was sent, None if there was none; InputError for an invalid form."""
     if request.method != "POST":
         return None
     body = b""

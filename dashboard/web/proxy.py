@@ -1,4 +1,4 @@
-"""Sign-in by a reverse proxy in front: whom its headers name, and how they sign out."""
+"""Sign-in by a reverse proxy in front: the person its headers name, and signing out."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _log = get_logger("sign-in")
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who sends a request: `session` is theirs, None where they are not signed in.
+    """Who sends a request: `session` is theirs, None if they are not signed in.
 
-    `stored` is that of their cookie, which the proxy may know as somebody else's. `named` is whom
-    the proxy names, `mistake` why it names nobody.
+    `stored` is that of their cookie, which may belong to somebody else than the proxy names.
+    `named` is the person that the proxy names, `mistake` why it names nobody.
     """
 
     session: Session | None
@@ -41,7 +41,7 @@ class Visitor:
 
 
 class ProxyHeaders:
-    """Reads the headers of a proxy where it is the proxy that sends them."""
+    """Reads the headers of a proxy, only if it is the proxy that sends them."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()
@@ -49,9 +49,9 @@ class ProxyHeaders:
     def visitor(self, proxy: Proxy | None, scope: Scope, stored: Session | None) -> Visitor:
         """Return who sends a request with the cookie of a session.
 
-        The word of the proxy wins: whoever it names has only a session of its own making, and that
-        is theirs only as long as it names them in each request, with the same role. So nobody uses
-        it past the proxy, after they left there, or at the browser of somebody else.
+        The word of the proxy wins: whoever it names has only a session that it began, and that is
+        theirs only as long as it names them in each request, with the same role. So nobody uses it
+        past the proxy, after they left there, or at the browser of somebody else.
         """
         named, mistake = None, ""
         try:
@@ -83,7 +83,7 @@ def _is_of(session: Session | None, named: Identity | None) -> bool:
 
 
 def without_headers_of(proxy: Proxy | None, scope: Scope) -> Scope:
-    """Return the scope without what says who somebody is: the session alone says so behind us."""
+    """Return the scope without the identity headers: behind us only the session says who it is."""
     if proxy is None:
         return scope
     dropped = {proxy.header.encode(), proxy.groups_header.encode()}
@@ -92,9 +92,9 @@ def without_headers_of(proxy: Proxy | None, scope: Scope) -> Scope:
 
 
 async def sign_in_by_proxy(people: People, visitor: Visitor, request: Request) -> Response | None:
-    """Sign in whom the proxy names; None where it names nobody, or the browser keeps no cookie.
+    """Sign in whom the proxy names; None if it names nobody, or the browser keeps no cookie.
 
-    Only where the browser opens the page: nothing that another site shows begins a session.
+    Only if the browser opens the page: nothing that another site shows begins a session.
     """
     is_page = request.headers.get("sec-fetch-dest", "document") == "document"
     if request.method != "GET" or KEPT in request.query_params or not is_page:
@@ -122,7 +122,7 @@ def _refusal(mistake: str) -> Response:
 
 
 def proxy_link(proxy: Proxy, place: str) -> Markup:
-    """Return the part of the sign-in page for whom the proxy has not named."""
+    """Return the part of the sign-in page for people whom the proxy has not named."""
     link = element("a", "Sign in through the proxy", href=f"sign-in?next={place}", class_="button")
     hint = (
         "The proxy in front of this Linewatch says who you are. If you see this page again, the "
@@ -133,7 +133,7 @@ def proxy_link(proxy: Proxy, place: str) -> Markup:
 
 
 def signed_out_page(proxy: Proxy | None) -> Response:
-    """Return what is shown to whom the proxy would sign in again at once."""
+    """Return the page for people whom the proxy would sign in again at once."""
     said = "The proxy in front of it still knows you, and signs you in again when you open a page."
     out = None if proxy is None else proxy.sign_out_url
     leave = element("p", element("a", "Sign out there", href=out, class_="button")) if out else ""

@@ -1,4 +1,4 @@
-"""The cookie of a session, what a browser says of itself, and where it goes on to."""
+"""The cookie of a session, how a browser describes itself, and where it goes next."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dashboard.application.sessions import Device, NewSession
 from dashboard.application.text import PAGES
 
 COOKIE: Final = "__Host-linewatch"
-"""Holds the secret of a session. Browsers send it over HTTPS and to this machine alone."""
+"""Contains the secret of a session. Browsers send it over HTTPS and to this machine alone."""
 
 KEPT: Final = "kept"
-"""What is asked of the sign-in page right after a sign-in: whether the browser kept the cookie."""
+"""The question to the sign-in page right after a sign-in: whether the browser kept the cookie."""
 
 _LONGEST_DEVICE: Final = 200
 _BROWSERS: Final = {
@@ -27,7 +27,7 @@ _BROWSERS: Final = {
     "Chrome/": "Chrome",
     "Safari/": "Safari",
 }
-"""How browsers name themselves, each before those whose names it gives as well."""
+"""The names that browsers give themselves, each before those whose names it gives as well."""
 
 _SYSTEMS: Final = {
     "Android": "Android",
@@ -40,9 +40,9 @@ _SYSTEMS: Final = {
 
 
 def signed_in(begun: NewSession, sign_in: str, place: str = "") -> Response:
-    """Lead to a place with the cookie of a session that begins, by way of the sign-in page.
+    """Redirect to a place, by way of the sign-in page, with the cookie of a new session.
 
-    `sign_in` is where that is. It goes on at once, unless the browser did not keep the cookie.
+    `sign_in` is that page. It goes on at once, unless the browser did not keep the cookie.
     """
     response = RedirectResponse(f"{sign_in}?{KEPT}=&next={quote(place, safe='')}", 303)
     lasts = begun.session.ends_at - begun.session.created_at
@@ -84,13 +84,13 @@ def _cookies(scope: Scope) -> Iterator[bytes]:
 
 
 def known_place(text: str) -> str:
-    """Return a page and its query to go on to, the first page for whatever is none of ours."""
+    """Return the page and its query to go to: the first page if it is none of ours."""
     path, mark, query = text.partition("?")
     return path + mark + quote(query, safe="=&%+:,.-_~") if path in PAGES else ""
 
 
 def device_of(request: Request) -> Device:
-    """Return from where a request comes, in words for people; both parts are foreign text."""
+    """Return the device and browser of a request, in words for people; both are foreign text."""
     agent = request.headers.get("user-agent", "")
     browser = next((name for mark, name in _BROWSERS.items() if mark in agent), "")
     system = next((name for mark, name in _SYSTEMS.items() if mark in agent), "")

@@ -30,11 +30,9 @@ from dashboard.web.proxy import ProxyHeaders, Visitor, sign_in_by_proxy, without
 from dashboard.web.session_cookie import COOKIE, cookie_of, without_quoted_cookies
 
 IDENTITY: Final = b"x-linewatch-session"
-"""The header that tells Streamlit whose session this is, by the id of ours.
-
-Without it Streamlit would hand the session of one person to another who presents its id. It stays
-the same for the life of a sign-in; what a browser sends under this name is dropped.
-"""
+"""The header that tells Streamlit whose session this is, by the id of ours. Without it Streamlit
+would hand the session of one person to another who presents its id. It stays the same for the
+life of a sign-in; a header of this name from a browser is dropped."""
 
 LIVE: Final = "/live"
 SIGNED_OUT: Final = 4401
@@ -47,14 +45,14 @@ _log = get_logger("sign-in")
 
 
 class SignInGate:
-    """ASGI middleware that lets only signed-in people through, where people sign in at all."""
+    """ASGI middleware that lets only signed-in people through, if people sign in at all."""
 
     def __init__(
         self, app: ASGIApp, issuers: Issuers | None = None, named_for: timedelta = NAMED_FOR
     ) -> None:
-        """Stand in front of the app; `issuers` answers for those of the settings.
+        """Stand in front of the app; `issuers` answers for those in the settings.
 
-        `named_for`: how long a WebSocket stays open on one word of a proxy about who it is.
+        `named_for`: how long a WebSocket stays open after the proxy last named its person.
         """
         self._app = app
         self._named_for = named_for.total_seconds()
@@ -63,7 +61,7 @@ class SignInGate:
         self._open: dict[UUID, set[asyncio.Event]] = defaultdict(set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer who is not signed in, and pass on what belongs to a session."""
+        """Answer people who are not signed in, and pass on what belongs to a session."""
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -109,7 +107,7 @@ class SignInGate:
     async def _own_answer(
         self, people: People, visitor: Visitor, request: Request
     ) -> Response | None:
-        """Return what the gate itself answers, None for what is behind it."""
+        """Return the answer of the gate itself, None for what is behind it."""
         session = visitor.session
         if session is None and request.url.path == SIGN_IN:
             answer = await sign_in_by_proxy(people, visitor, request)
@@ -160,7 +158,7 @@ class SignInGate:
                 del self._open[session.session_id]
 
     async def watch(self) -> None:
-        """Close the WebSockets of sessions that ended, wherever that was done."""
+        """Close the WebSockets of sessions that ended, wherever they were ended."""
         while True:
             await asyncio.sleep(_WATCHED_EVERY.total_seconds())
             ids = set(self._open)
@@ -177,7 +175,7 @@ class SignInGate:
 
 
 class _UntilTheEnd:
-    """What a WebSocket receives and sends until its session ends, which closes it."""
+    """Passes the messages of a WebSocket on until its session ends, which closes it."""
 
     def __init__(self, ended: asyncio.Event, receive: Receive, send: Send) -> None:
         self._ended = ended
@@ -185,7 +183,7 @@ class _UntilTheEnd:
         self._send = send
 
     async def receive(self) -> Message:
-        """Return what comes next, or that the connection is over."""
+        """Return the next message, or that the connection is over."""
         coming = asyncio.ensure_future(self._receive())
         ending = asyncio.create_task(self._ended.wait())
         try:
@@ -202,13 +200,13 @@ class _UntilTheEnd:
         return {"type": "websocket.disconnect", "code": SIGNED_OUT}
 
     async def send(self, message: Message) -> None:
-        """Pass on what is sent before the end."""
+        """Pass on messages before the end."""
         if not self._ended.is_set():
             await self._send(message)
 
 
 def _refusal(session: Session | None, request: Request) -> Response:
-    """Lead to the sign-in page, or where a factor is missing to that of the account."""
+    """Redirect to the sign-in page, or to the account page if a factor is missing."""
     if request.method not in {"GET", "HEAD"} or request.url.path[1:] not in PAGES:
         return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
     if session is not None:
@@ -218,9 +216,9 @@ def _refusal(session: Session | None, request: Request) -> Response:
 
 
 def _identified(scope: Scope, session: Session | None) -> Scope:
-    """Return the scope with the identity of a session, and none that the browser made up.
+    """Return the scope with the identity of a session, without any that the browser made up.
 
-    Streamlit takes the quotes off cookies, which can keep everybody waiting: it gets none quoted.
+    Streamlit parses quoted cookies, which can keep everybody waiting: none are passed on.
     """
     scope = without_quoted_cookies(scope)
     headers = [(name, value) for name, value in scope["headers"] if name != IDENTITY]
@@ -230,7 +228,7 @@ def _identified(scope: Scope, session: Session | None) -> Scope:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a WebSocket with 401; a server that cannot say so says 403."""
+    """Refuse a WebSocket with 401; a server that cannot send that sends 403."""
     if "websocket.http.response" in scope.get("extensions", {}):
         await PlainTextResponse(_REFUSAL, 401)(scope, receive, send)
     else:

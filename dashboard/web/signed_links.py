@@ -72,7 +72,7 @@ _FAULTS: Final = {
     ),
 }
 _NAME: Final = "linewatch-name"
-"""The cookie that remembers under which name somebody acts by links in this browser."""
+"""The cookie with the name under which somebody acts by links in this browser."""
 
 _REMEMBERED_FOR: Final = 366 * 24 * 3600
 
@@ -80,8 +80,8 @@ _REMEMBERED_FOR: Final = 366 * 24 * 3600
 def confirm_page(subject: LinkSubject, length: str = "", name: str = "") -> str:
     """Ask for confirmation.
 
-    `length` is how long to silence, as the link in the message said; `name` is who acted by a link
-    in this browser before.
+    `length` is how long to silence, according to the link in the message; `name` is who acted by a
+    link in this browser before.
     """
     purpose = subject.link.purpose
     if subject.link.incident_id is None:
@@ -146,7 +146,7 @@ def _facts(subject: LinkSubject) -> Markup:
 
 
 def _further(incident_id: UUID | None) -> Markup:
-    """Lead to the timeline of an incident, or to the page Alerts."""
+    """Link to the timeline of an incident, or to the page Alerts."""
     words, place = "Open Alerts", "../alerts"
     if incident_id is not None:
         words, place = "Open timeline", f"../alerts?incident={incident_id}"
@@ -154,7 +154,7 @@ def _further(incident_id: UUID | None) -> Markup:
 
 
 def _form(subject: LinkSubject, length: str, name: str) -> Markup:
-    """Ask who acts, for how long if that is to be said, and offer the one button."""
+    """Ask who acts, and for how long if that matters, with the one button."""
     link = subject.link
     _, consequence, button = _QUESTIONS[link.purpose]
     usual = name or visible(link.recipient.address, LONGEST_NAME)
@@ -190,7 +190,7 @@ def _length_field(wanted: str) -> Markup:
 
 
 PATH: Final = "/link/"
-"""What the path of every signed link begins with; the signed text follows."""
+"""The beginning of the path of every signed link; the signed text follows."""
 
 _STATUSES: Final = {LinkFault.FORGED: 404, LinkFault.EXPIRED: 410}
 
@@ -224,14 +224,14 @@ class SignedLinks(LinkPages):
 def _respond(
     links: LinkActions, link: SignedLink, form: LinkForm | None, known: tuple[str, str]
 ) -> Response:
-    """Ask for confirmation where no form was sent, else act."""
+    """Ask for confirmation if no form was sent, else act."""
     if form is None:
         return HTMLResponse(confirm_page(links.about(link), *known))
     return HTMLResponse(done_page(links.act(link, form), link.incident_id))
 
 
 def _name_of(request: Request) -> str:
-    """Return under which name somebody acted by a link in this browser; empty for none."""
+    """Return the name under which somebody acted by a link in this browser; empty for none."""
     try:
         return parse_name(unquote(cookie_of(request.scope, _NAME)))
     except InputError:

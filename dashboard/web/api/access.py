@@ -42,7 +42,7 @@ _KEY: Final = "name state requestsPerSecond burst networkIds methods"
 
 
 class Limits(Fields):
-    """What a key may do; what is left out stays, null allows all or is as configured."""
+    """What a key may do; an omitted field stays, null allows all or is as configured."""
 
     network_ids: list[int] | msgspec.UnsetType | None = msgspec.UNSET
     methods: list[Text] | msgspec.UnsetType | None = msgspec.UNSET
@@ -62,13 +62,13 @@ class Limits(Fields):
 
 
 class NewApiKey(Limits, kw_only=True):
-    """A key, which without more may ask everything and report nothing."""
+    """A key, which by default may ask everything and report nothing."""
 
     name: Text
 
 
 class Rotation(Fields):
-    """For how many seconds the old key still works."""
+    """How many seconds the old key still works."""
 
     grace: Annotated[int, msgspec.Meta(ge=0, le=366 * 86_400)] = 0
 
@@ -238,7 +238,7 @@ def tokens(asked: Asked) -> Found:
 
 
 class NewToken(Fields):
-    """A token; without `subjects` it opens all of them. `person` is whose it is."""
+    """A token; without `subjects` it gives access to all of them. `person` is its owner."""
 
     name: Text
     role: Role = Role.VIEWER
@@ -271,7 +271,7 @@ def revoke_token(asked: Asked) -> Reply:
 
 
 class AuditQuery(Slice):
-    """Which entries, the latest first."""
+    """Which entries to list, the latest first."""
 
     action: Action | None = None
     since: Moment | None = None

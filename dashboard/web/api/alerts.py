@@ -40,14 +40,14 @@ from dashboard.web.api.endpoint import (
 
 endpoints = Endpoints()
 MOST_INCIDENTS: Final = 200
-"""Incidents of one request."""
+"""How many incidents one request may have."""
 
 _STORY: Final = "incidentId state owner isChanged"
 _RESULT: Final = "address result"
 
 
 class IncidentQuery(Fields):
-    """Which incidents: the open ones, and with `resolved` the latest that ended."""
+    """Which incidents to list: the open ones, and with `resolved` the latest that ended."""
 
     network_id: int | None = None
     resolved: bool = False
@@ -79,7 +79,7 @@ class Noted(Fields):
 
 
 class HandOver(Fields):
-    """Who owns an incident from now on: a name, or a recipient, who is notified."""
+    """The new owner of an incident: a name, or a recipient, who is notified."""
 
     to: Text
     note: Text = ""
@@ -94,7 +94,7 @@ def acknowledge(asked: Asked) -> Reply:
 
 
 class Several(Fields):
-    """Incidents by their ids, or how these begin, with a note for those who read the stories."""
+    """Incidents by their ids, or the beginnings of these, with a note for the stories' readers."""
 
     ids: Annotated[list[Text], msgspec.Meta(min_length=1, max_length=MOST_INCIDENTS)]
     note: Text = ""
@@ -153,7 +153,7 @@ def resolve(asked: Asked) -> Reply:
 
 
 def _incident_id(asked: Asked) -> UUID:
-    """Return which incident the path names, by the first digits of its id or by all."""
+    """Return the incident in the path, by the first digits of its id or by all."""
     return asked.application.incidents.named(asked.path["id"]).incident_id
 
 
@@ -213,7 +213,7 @@ def _end(asked: Asked, kind: SilenceKind) -> Reply:
 def _offer(
     path: str, name: str, kind: SilenceKind, plan: Action, end: Action, does: tuple[str, str]
 ) -> None:
-    """Let silences, or windows, be listed at a path, planned and ended."""
+    """Add the endpoints that list, plan and end silences, or windows, at a path."""
     answers = "number state startsAt endsAt matchers"
     endpoints.listed(path, name)(partial(_silences, kind=kind))
     endpoints.at(f"POST {path}", does[0], answers, plan, Planned)(partial(_plan, kind=kind))
@@ -239,7 +239,7 @@ _offer(
 
 
 class RuleSet(Fields):
-    """All rules in their order, by name, in the keys of the file of rules."""
+    """All rules in their order, by name, with the keys of the file of rules."""
 
     rules: dict[str, dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""The endpoint of the command line: runs a command of another machine as its token."""
+"""The endpoint of the command line: runs a command of another machine with the token's rights."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from dashboard.web.api.endpoint import (
 endpoints = Endpoints()
 _MOST_WORDS: Final = 10_000
 _Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000)]
-"""A file is named again with each line of it."""
+"""A file is named again with each of its lines."""
 
 
 class Command(Fields):
-    """The words after `linewatch`; `files` are the texts of what they name, `-` standard input."""
+    """The words after `linewatch`; `files` are the texts of the files named, `-` standard input."""
 
     arguments: Annotated[list[_Word], msgspec.Meta(min_length=1, max_length=_MOST_WORDS)]
     files: dict[_Word, str] = msgspec.field(default_factory=dict)

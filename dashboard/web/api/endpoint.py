@@ -1,4 +1,4 @@
-"""What an endpoint of the management API is: who may call it, what it takes, what it answers."""
+"""Endpoints of the management API: who may call each, what it takes, what it answers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Item = TypeVar("Item")
 Id = TypeVar("Id", int, UUID)
 
 PREFIX: Final = "/api/v1"
-"""What the path of every endpoint begins with."""
+"""The beginning of the path of every endpoint."""
 
 LONGEST_PAGE: Final = 1_000
 LARGEST_BODY: Final = 1_000_000
 LARGEST_TEXT: Final = 4_000_000
-"""Bytes of a request, and of one that sends whole files."""
+"""How many bytes a request may have, and one that sends whole files."""
 
 MOST_HASHES: Final = 5_000
-"""Transactions of one request."""
+"""How many transactions one request may have."""
 
 Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A moment in ISO 8601, which has to say its offset."""
+"""A moment in ISO 8601 with an offset."""
 
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_PAGE)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2_000)]
@@ -46,14 +46,14 @@ Hashes: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1, max_length=M
 
 
 class Changed(InputError):
-    """Somebody else changed it since it was read; the text says so."""
+    """Somebody else changed it since it was read, as the text says."""
 
 
 class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields of a body or a query; what is not named here is refused."""
+    """Fields of a body or a query; any other field is refused."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a moment that nobody means, and that may be no date elsewhere."""
+        """Raise ValueError for a moment so extreme that it may be no date elsewhere."""
         names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         for field_name, name in names:
             value = getattr(self, field_name)
@@ -62,7 +62,7 @@ class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only
 
 
 class NoFields(Fields):
-    """Nothing is taken."""
+    """No fields are accepted."""
 
 
 class Slice(Fields):
@@ -74,10 +74,10 @@ class Slice(Fields):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that was let in. `query` and `body` are what its endpoint takes.
+    """An admitted request. `query` and `body` are what its endpoint takes.
 
-    `if_match` is the header of that name, empty where it was not sent. `address` is where people
-    open the pages.
+    `if_match` is the header of that name, empty if it was not sent. `address` is where people open
+    the pages.
     """
 
     application: Application
@@ -91,7 +91,7 @@ class Asked:
 
     @property
     def context(self) -> ApplicationContext:
-        """What every subject is answered from."""
+        """The context from which every subject is answered."""
         return self.application.context
 
     @property
@@ -125,9 +125,9 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `secrets` are shown in it this one time, and stored nowhere.
+    """An answer. `secrets` in it are shown this one time, and stored nowhere.
 
-    `etag` names the version of what two people may edit.
+    `etag` names the version of a document that two people may edit.
     """
 
     form: Mapping[str, Json]
@@ -147,10 +147,10 @@ Answer: TypeAlias = Callable[[Asked], Reply]
 class Endpoint:
     """One verb at one path.
 
-    `subject` groups endpoints, and is what a token may be limited to. An endpoint that acts takes
-    the role that the action takes, every other one `least`. `answers` names the keys of its answer.
-    `largest` is how many bytes its body may have. One that is not `is_limited` finds out itself
-    what it is about, and asks the token then.
+    `subject` groups endpoints, and is what a token may be limited to. An endpoint that acts
+    requires the role of the action, every other one `least`. `answers` names the keys of its
+    answer. `largest` is how many bytes its body may have. One that is not `is_limited` finds out
+    itself what it is about, and checks the token then.
     """
 
     verb: str
@@ -177,12 +177,12 @@ class Endpoint:
         return self.least if self.action is None else least_role(self.action)
 
     def path_pattern(self) -> re.Pattern[str]:
-        """Return what its path looks like, with a group for each part in braces."""
+        """Return the pattern of its path, with a group for each part in braces."""
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
 
 Found: TypeAlias = tuple[Listing[Any], Iterable[Any]]
-"""Items with the listing that writes them."""
+"""Items with the listing that formats them."""
 
 
 class Endpoints(list[Endpoint]):
@@ -197,7 +197,7 @@ class Endpoints(list[Endpoint]):
         body: type[Fields] | None = None,
         **more: Any,  # noqa: ANN401 - fields of Endpoint
     ) -> Callable[[Answer], Answer]:
-        """Let a function answer; `answers` are the keys of its answer, with blanks between."""
+        """Register a function; `answers` are the keys of its answer, separated by blanks."""
         verb, _, path = verb_and_path.partition(" ")
         keys = tuple(answers.split())
 
@@ -214,7 +214,7 @@ class Endpoints(list[Endpoint]):
         query: type[Fields] = NoFields,
         least: Role = Role.VIEWER,
     ) -> Callable[[Callable[[Asked], Found]], Callable[[Asked], Found]]:
-        """Let the JSON of a listing be the answer; it has the key with which the path begins."""
+        """Register the JSON of a listing as the answer; its key is the first word of the path."""
         first, *others = path.split("/")[1].split("-")
         key = first + "".join(map(str.capitalize, others))
 
@@ -230,7 +230,7 @@ class Endpoints(list[Endpoint]):
 
 
 def require_subject(token: Token, subject: str) -> None:
-    """Raise NotAllowed where a token does not open a subject."""
+    """Raise NotAllowed if a token gives no access to a subject."""
     if not token.opens(subject):
         raise NotAllowed(f"the token {token.name} does not open {subject}: use another one")
 
@@ -242,7 +242,7 @@ def version_of(form: Json | Mapping[str, Json]) -> str:
 
 
 def refuse_other_version(asked: Asked, form: Json | Mapping[str, Json]) -> None:
-    """Raise Changed where a document is no more the one that a client has read."""
+    """Raise Changed if a document is not the version that a client has read."""
     if asked.if_match.strip() not in {"*", version_of(form)}:
         raise Changed("somebody changed it since you read it: read it again, then change that")
 
@@ -259,8 +259,8 @@ def part_of(
 ) -> tuple[Sequence[Item], str | None]:
     """Return the part of a list that a Slice asks for, and its cursor; None at the end.
 
-    `read` returns the latest items beyond a place, at most so many; `place` is the moment and the
-    id of one, by which the list is sorted. So each part costs the same, however deep it lies.
+    `read` returns the latest items after a place, at most so many; `place` is the moment and the id
+    of an item, by which the list is sorted. So each part costs the same, however deep it is.
     """
     found = read(_from_cursor(asked.query.cursor, read_id), asked.query.limit + 1)
     shown = found[: asked.query.limit]
@@ -272,7 +272,7 @@ def part_of(
 
 
 def _from_cursor(cursor: str, read_id: Callable[[str], Id]) -> tuple[datetime, Id] | None:
-    """Return beyond which place to read; None where that is the beginning."""
+    """Return the place after which to read; None for the beginning."""
     if not cursor:
         return None
     match = _CURSOR.fullmatch(cursor)
@@ -287,5 +287,5 @@ def _from_cursor(cursor: str, read_id: Callable[[str], Id]) -> tuple[datetime, I
 
 
 def bad_cursor() -> InputError:
-    """Return the error for a cursor that no answer held."""
+    """Return the error for a cursor that was never in an answer."""
     return InputError("the cursor is unknown: send the one of the previous answer, unchanged")

@@ -75,7 +75,7 @@ def attention(asked: Asked) -> Reply:
 
 
 class Templates(Fields):
-    """The text of the file of templates; null brings the built-in ones back."""
+    """The text of the file of templates; null restores the built-in ones."""
 
     text: Annotated[str, msgspec.Meta(max_length=100_000)] | None
 
@@ -133,7 +133,7 @@ def settings(asked: Asked) -> Reply:
 
 
 class Chosen(Fields):
-    """Values by the names of settings; null lets one be as the files say, or the default."""
+    """Values by the names of settings; null restores that of the files, or the default."""
 
     values: dict[str, str | int | list[str] | None]
 
@@ -157,7 +157,7 @@ def choose(asked: Asked) -> Reply:
 
 
 class TrialMail(Fields):
-    """To whom a test message goes: a mail address."""
+    """The mail address for a test message."""
 
     to: Text
 
@@ -176,7 +176,7 @@ def send_test(asked: Asked) -> Reply:
 
 
 class SettingsText(Fields):
-    """The text of a file of settings, which is checked and forgotten."""
+    """The text of a settings file, which is checked and not stored."""
 
     text: Annotated[str, msgspec.Meta(max_length=LONGEST_SETTINGS)]
 

@@ -1,4 +1,4 @@
-"""The management API over HTTP: tokens in the header, problem details, requests sent twice."""
+"""The management API over HTTP: tokens in the header, problem details, repeated requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ ENDPOINTS: Final = (
 
 _LONGEST_KEY: Final = 200
 _MOST_AT_ONCE: Final = 8
-"""Requests that are answered at a time: the gate in front of the pages needs threads as well."""
+"""How many requests are answered at a time: the gate in front of the pages needs threads as well.
+"""
 
 _SECONDS_TO_SEND: Final = 30
 _BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
@@ -58,10 +59,10 @@ _HALF_PAIR: Final = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     rb"|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-"""An escape in JSON that is no character without another one beside it."""
+"""An escape in JSON that is only half a character: a lone surrogate."""
 
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-"""What msgspec says of a field of the whole body or query, not of a part of it."""
+"""msgspec's message about an unknown field of the whole body or query, not of a part of it."""
 
 _OWN: Final = {"Cache-Control": "no-store", "Vary": "Authorization"}
 _STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
@@ -74,7 +75,7 @@ _log = get_logger("management-api")
 
 
 class Problem(Exception):
-    """A request that is not answered, with its status and what to do about it."""
+    """A request that is refused, with its status and the remedy."""
 
     mistakes: Sequence[str] = ()
 
@@ -173,7 +174,7 @@ class ManagementApi:
         return await self._once(endpoint, asked, key, _whole(request, body))
 
     async def _once(self, endpoint: Endpoint, asked: Asked, key: str, whole: str) -> Response:
-        """Act, or answer as the same request was answered before; secrets are shown once."""
+        """Act, or repeat the answer to the same request; secrets are shown once."""
         this = (asked.token.token_id, key)
         with self._lock:
             if this in self._under_way:
@@ -198,7 +199,7 @@ class ManagementApi:
 
 
 async def _token(own: Application, request: Request) -> Token:
-    """Return the token of a request; a query is no place for one."""
+    """Return the token of a request; a token in the query is refused."""
     match = _BEARER.fullmatch(request.headers.get("authorization", ""))
     found = None
     if match is not None:
@@ -215,7 +216,7 @@ def _no_token() -> Problem:
 
 
 def _admitted(endpoint: Endpoint, token: Token, own: Application, address: str) -> Actor:
-    """Return who acts with a token; NotAllowed or Problem if it may not ask an endpoint."""
+    """Return the actor of a token; NotAllowed or Problem if it may not call an endpoint."""
     if endpoint.is_limited:
         require_subject(token, endpoint.subject)
     by = actor_of(token, own.now(), address)
@@ -227,7 +228,7 @@ def _admitted(endpoint: Endpoint, token: Token, own: Application, address: str) 
 
 
 def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
-    """Answer as the token of now: it may have ended while its body came, or waited for a thread."""
+    """Answer with the present rights: the token may have ended while the body came, or waited."""
     token = Tokens(asked.context).as_now(asked.token)
     if token is None:
         raise _no_token()
@@ -298,7 +299,7 @@ def _if_match(endpoint: Endpoint, request: Request) -> str:
 
 
 def _whole(request: Request, body: bytes) -> str:
-    """Return everything that was asked for, to compare it with what was asked before."""
+    """Return the whole request, to compare it with an earlier one."""
     return "\n".join(
         (request.method, request.scope["path"], request.url.query, body.decode("utf-8", "replace"))
     )

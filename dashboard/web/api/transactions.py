@@ -51,7 +51,7 @@ Owner: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_OWNER)]
 
 
 class RejectionQuery(Slice):
-    """Which rejections, the latest arrival first."""
+    """Which rejections to list, the latest arrival first."""
 
     network_id: int | None = None
     stage: RejectionStage | None = None
@@ -114,7 +114,7 @@ def look_up(asked: Asked) -> Reply:
 
 
 class TrackedQuery(Slice):
-    """Which tracked transactions, the latest first."""
+    """Which tracked transactions to list, the latest first."""
 
     network_id: int | None = None
     search: Text = ""
@@ -186,7 +186,7 @@ def track(asked: Asked) -> Reply:
 
 
 class Said(Fields):
-    """What people say of a tracked transaction; what is left out stays."""
+    """Remarks on a tracked transaction; an omitted field stays."""
 
     label: Label | None = None
     note: Note | None = None
@@ -265,7 +265,7 @@ def end_share(asked: Asked) -> Reply:
 
 
 class OfNetwork(Fields):
-    """What is asked of one network, or of all."""
+    """One network, or all."""
 
     network_id: int | None = None
 
@@ -277,7 +277,7 @@ def senders(asked: Asked) -> Found:
 
 
 class Watch(Fields):
-    """Where to watch a sender; without networks wherever it can be."""
+    """Where to watch a sender; without networks, wherever it can be."""
 
     label: Label = ""
     network_ids: list[int] | None = None
