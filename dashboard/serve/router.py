@@ -1,6 +1,6 @@
 """Routing: which path is answered by what, and who may call it.
 
-A POST to an unknown path is taken for a call of the RPC and answered 401, as is every verb at
+A POST to an unknown path counts as a call of the RPC and is answered 401, as is every verb at
 ``/v3/<key>`` without a valid key; every other unknown path is answered 404. The gas API and the
 health pages refuse a wrong verb before they check a key.
 """
@@ -135,7 +135,7 @@ class Router:
         return await self._other(route, segments, scope)
 
     async def _other(self, route: Route, segments: Sequence[str], scope: Scope) -> AnyReply:
-        """Answer what is seldom requested, so that it costs the APIs no comparison."""
+        """Answer rare requests last, so that they cost the APIs no comparison."""
         if route is routes.DOCUMENT:
             return self._documents[scope["path"]]
         if route in routes.PROBES:
@@ -199,7 +199,7 @@ def _refuse_rpc(unauthenticated: Unauthenticated) -> AnyReply:
 
 
 def _rate_refusal(wait: int) -> AnyReply | None:
-    """Refuse a request of the gas API for `wait` seconds; None where that is 0."""
+    """Refuse a request of the gas API for `wait` seconds; None if that is 0."""
     if not wait:
         return None
     message = RpcError.rate_exceeded(wait, None).message

@@ -120,9 +120,9 @@ _log = get_logger(__name__)
 def server_config(
     dependencies: ServeDependencies, host: str, port: int, app: ASGIApp | None = None
 ) -> uvicorn.Config:
-    """Return the configuration of `uvicorn.Server` for this app; port 0 takes a free one.
+    """Return the configuration of `uvicorn.Server` for this app; port 0 picks a free one.
 
-    Paths hold keys and uvicorn logs paths, so its access log is off and its level is ERROR. It
+    Paths contain keys and uvicorn logs paths, so its access log is off and its level is ERROR. It
     limits the size of WebSocket messages itself, so that a larger one is never held whole;
     compression is off, since a message that unpacks to a thousandfold would evade that limit.
     """
@@ -150,7 +150,7 @@ def server_config(
 
 
 def within_descriptors(limits: ConnectionLimits, each: int = 1) -> ConnectionLimits:
-    """Raise the limit of file descriptors as needed; return lower limits where that fails.
+    """Raise the limit of file descriptors as needed; return lower limits if that fails.
 
     `each` is how many a connection takes.
     """

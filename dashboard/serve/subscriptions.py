@@ -46,7 +46,7 @@ _LARGEST_BACKLOG: Final = 100_000
 """Bytes of past rejections in memory for one subscription while its client's queue is full."""
 
 OpenSessions: TypeAlias = dict[asyncio.Task[Any], Callable[[], None]]
-"""The task of each open WebSocket, with what asks it to answer what came, and to end."""
+"""The task of each open WebSocket, with the function that asks it to finish."""
 
 EncodedArrivals: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
 
@@ -54,11 +54,11 @@ _log = get_logger(__name__)
 
 
 class Feed:
-    """Pushes to subscriptions every rejection that arrives after their place, once and in order.
+    """Pushes to subscriptions every rejection that arrives after their position, once and in order.
 
     A subscription first catches up from the store, at its client's pace, and becomes live when its
-    place is that of the live ones; nothing else runs on the event loop between that comparison and
-    going live. `run` has to run.
+    position is that of the live ones; nothing else runs on the event loop between that comparison
+    and going live. `run` has to run.
     """
 
     def __init__(self, store: Store) -> None:
@@ -78,7 +78,7 @@ class Feed:
                 self._loop.call_soon_threadsafe(self._has_arrivals.set)
 
     def join(self, subscription: Subscription) -> None:
-        """Begin to push what came after the place of a subscription."""
+        """Begin to push what came after the position of a subscription."""
         task = asyncio.get_running_loop().create_task(self._catch_up(subscription))
         self._catching_up[subscription] = task
         task.add_done_callback(partial(self._caught_up, subscription))
@@ -159,7 +159,7 @@ class Feed:
         return _encode(found, installation)
 
     def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[EncodedArrivals, int, bool]:
-        """Return matches after `place`, the place they reach, and whether that is all."""
+        """Return matches after `place`, the position they reach, and whether that is all."""
         networks = wanted.network_ids or frozenset()
         part = PageRequest(_AT_ONCE, place, is_newest_first=False)
         with self._store.read() as connection:
@@ -190,7 +190,7 @@ class Session(Protocol):
         """The owner of the key that opened it."""
 
     def push(self, text: bytes) -> bool:
-        """Queue a message; False where the client's queue is full, and nothing is queued.
+        """Queue a message; False if the client's queue is full, and nothing is queued.
 
         Once full, a queue accepts nothing until half of it was read.
         """
@@ -208,7 +208,7 @@ class Session(Protocol):
 class Subscription:
     """Turns rejections into pushes to one session.
 
-    `wanted.network_ids` are the networks that the caller's key opens. `place` is the newest
+    `wanted.network_ids` are the networks that the caller's key may read. `place` is the newest
     arrival that was pushed, did not match or was missed; none is pushed twice.
     """
 
@@ -254,7 +254,7 @@ class Subscription:
         self.place = archived.rejection.rejection_id
 
     def push_missed(self) -> None:
-        """Push to a client that reads again how many rejections it missed, and after which."""
+        """Tell a client that reads again how many rejections it missed, and after which."""
         if not self._missed:
             return
         cursor = encode_cursor(self._missed_after, self._installation)

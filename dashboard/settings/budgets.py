@@ -1,4 +1,4 @@
-"""[budgets.NAME]: what an account of an upstream allows, and the check that fees fit into it."""
+"""[budgets.NAME]: what one account of an upstream allows, and whether the fees fit into it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Limit = Annotated[int, Meta(ge=0, le=10**15)]
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[budgets.NAME]: limits of one account, for every endpoint that names it; 0 is no limit.
 
-    `reserve` percent are for look-ups of people. `credits` are what calls of a method cost that do
+    `reserve` percent are for look-ups of people. `credits` is the cost of calls of a method that do
     not cost `credits_per_call`.
     """
 
@@ -45,14 +45,14 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     credits: dict[str, Annotated[int, Meta(ge=0, le=10**9)]] = {}
 
     def budget(self, name: str) -> Budget:
-        """Return it as the domain has it: methods without prefixes."""
+        """Return it as a domain record: methods without prefixes."""
         given = {each: getattr(self, each) for each in self.__struct_fields__}
         bare = {bare_method(method): cost for method, cost in self.credits.items()}
         return Budget(name, **given | {"credits": bare})
 
 
 def check_budgets(settings: Settings) -> Iterator[Remark]:
-    """Yield budgets that are named and not there, or that could not be kept."""
+    """Yield budgets that are named but missing, or that could not be kept."""
     for name, network in settings.networks.items():
         for path, endpoint in endpoints_of(network):
             if endpoint.budget and endpoint.budget not in settings.budgets:
@@ -88,10 +88,10 @@ _SHORTEST_BLOCK: Final = timedelta(seconds=1)
 def fee_calls_per_day(
     network: NetworkSettings, poll: PollSettings
 ) -> Iterator[tuple[EndpointSettings, Mapping[str, int]]]:
-    """Yield what is asked for fees, with the calls of a day by method.
+    """Yield the questions about fees, with a day's calls by method.
 
-    Of nodes only those that are charged to a budget: the worker reads the first one if there is no
-    gas API, our own serve for each block. Standbys are checked meanwhile.
+    Of nodes only those charged to a budget: the worker reads the first one if there is no gas API,
+    our own serve reads it for each block. Standbys are checked meanwhile.
     """
     gas_period = network.gas_period or poll.gas_period
     if network.gas is not None:
@@ -111,7 +111,7 @@ def fee_calls_per_day(
 
 
 def fee_credits_per_day(settings: Settings, budget: Budget) -> int:
-    """Return what the fees of all networks on a budget cost a day, as often as they are asked."""
+    """Return what the fees of all networks on a budget cost a day, at their periods."""
     return sum(
         budget.cost(method, calls)
         for network in settings.networks.values()

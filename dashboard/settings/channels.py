@@ -27,10 +27,10 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[channels.NAME]: one channel besides mail.
 
-    `secrets` sign what a webhook gets: several while one takes over from another. `username` and
-    `password` are for an Alertmanager that wants a login. `default`:
-    whether it gets what the recipients of [mail] get. `allow_private`: it may be on this machine
-    or its networks; `allow_clear_text`: it may be asked without TLS.
+    `secrets` sign webhooks: several while one replaces another. `username` and `password` are for
+    an Alertmanager that requires a login. `default`: whether it gets what the recipients of [mail]
+    get. `allow_private`: it may be on this machine or its networks; `allow_clear_text`: it may be
+    contacted without TLS.
     """
 
     kind: Literal["webhook", "alertmanager", "apprise"]
@@ -45,7 +45,7 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_fallback(name: str, channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:
-    """Find a fallback that is no channel."""
+    """Report a fallback that is not a channel."""
     if name and name not in channels:
         known = ", ".join(channels) or "none"
         message = f"is {shorten(name)}, which is no table of [channels]: there are {known}"
@@ -53,7 +53,7 @@ def check_fallback(name: str, channels: Mapping[str, ChannelSettings]) -> Iterat
 
 
 def check_heartbeat(url: Secret) -> Iterator[Remark]:
-    """Find an address to which no heartbeat can be sent; it may hold a key, so it is not shown."""
+    """Report an address that cannot get heartbeats; it may contain a key, so it is not shown."""
     if not url:
         return
     try:
@@ -69,7 +69,7 @@ def check_heartbeat(url: Secret) -> Iterator[Remark]:
 
 
 def check_channels(channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:
-    """Yield what cannot be used of each channel."""
+    """Yield the mistakes in each channel."""
     for name, channel in channels.items():
         path = ("channels", name)
         yield from _check_name(name, path)
@@ -89,7 +89,7 @@ def _check_name(name: str, path: SettingPath) -> Iterator[Remark]:
 
 
 def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
-    """Find an address that cannot be used; it may hold a key, so it is not shown."""
+    """Report an invalid address; it may contain a key, so it is not shown."""
     try:
         if channel.kind == "apprise":
             service_scheme(channel.url)
@@ -107,7 +107,7 @@ def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
 
 
 def is_clear_text(target: HttpTarget) -> bool:
-    """Whether what goes there could be read beyond this machine."""
+    """Whether messages to it could be read beyond this machine."""
     return not target.is_tls and not is_loopback(target.host)
 
 

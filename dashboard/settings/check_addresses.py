@@ -1,4 +1,4 @@
-"""Check addresses: where roles listen, endpoints, and that no key is sent in clear."""
+"""Check addresses: where roles listen, endpoints, and that no key is sent in clear text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PUBLIC_URL: Final = re.compile(
 
 
 def check_addresses(settings: Settings) -> Iterator[Remark]:
-    """Yield addresses that are unsafe, or that cannot be used."""
+    """Yield addresses that are unsafe or invalid."""
     yield from _check_hosts(settings)
     yield from _check_pages_host(settings)
     yield from _check_sign_in(settings)
@@ -60,7 +60,7 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_hosts(settings: Settings) -> Iterator[Remark]:
-    """Find an address where a host belongs, which errors would quote with its login."""
+    """Report an address in place of a host, which errors would quote with its login."""
     places = ((name, "host") for name in _ROLES)
     for section, name in (*places, ("mail", "smtp_host"), ("bounces", "imap_host")):
         if set("/@ ") & set(getattr(getattr(settings, section), name)):
@@ -80,7 +80,7 @@ def _check_pages_host(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_sign_in(settings: Settings) -> Iterator[Remark]:
-    """Find what would let nobody sign in: browsers send the cookie over HTTPS alone."""
+    """Report what would let nobody sign in: browsers send the cookie over HTTPS alone."""
     given, url = settings.sign_in, settings.pages.public_url
     if given.is_on and url.startswith("http:") and not is_loopback(host_of(url) or ""):
         message = (
@@ -106,7 +106,7 @@ def _check_sign_in(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
-    """Find what would let nobody in by a proxy, or anybody."""
+    """Report what would let nobody in by a proxy, or anybody."""
     path = ("sign_in", "proxy")
     for each in proxy.addresses:
         try:
@@ -165,7 +165,7 @@ def _check_development_host(settings: Settings, section: str) -> Iterator[Remark
 
 
 def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Remark]:
-    """Find two roles that would listen on the same port."""
+    """Report two roles that would listen on the same port."""
     if "devnet" in {first, second} and not settings.has_devnet:
         return
     one, other = getattr(settings, first), getattr(settings, second)
@@ -200,7 +200,7 @@ def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
 def _check_endpoint(
     endpoint: EndpointSettings, path: SettingPath, schemes: tuple[str, ...]
 ) -> Iterator[Remark]:
-    """Find an address that cannot be asked; it may hold a key, so it is not shown."""
+    """Report an invalid address; it may contain a key, so it is not shown."""
     url = endpoint.url.reveal()
     if endpoint.is_own_serve and path[2] in {"exclusion", "exclusions", "gas"}:
         return
@@ -223,10 +223,10 @@ def _check_websocket(endpoint: EndpointSettings, url: str, path: SettingPath) ->
 
 _CLEAR: Final = ("http://", "ws://")
 _SHORTEST_KEY: Final = 16
-"""A part of an address with as many characters may be a key."""
+"""A part of an address with at least this many characters may be a key."""
 
 _CALLED_KEY: Final = re.compile(r"(?:key|token|secret|auth|pass\w*|pwd)=[^&]", re.IGNORECASE)
-"""A parameter that by its name holds a key, however short."""
+"""Parameters whose names say that they contain a key, however short."""
 
 
 def check_clear_text(settings: Settings) -> Iterator[Remark]:
@@ -248,9 +248,9 @@ def _check_store(store: StoreSettings) -> Iterator[Remark]:
 
 
 def clear_text_store(store: StoreSettings, url: str) -> str | None:
-    """Say why the connection to a store could be read, and the remedy; None where it is safe.
+    """Say why the connection to a store could be read, and the remedy; None if it is safe.
 
-    StoreError for what is no address of a store.
+    StoreError for an invalid address.
     """
     from dashboard.store.engine.database import clear_text_hosts  # noqa: PLC0415 - SQLAlchemy takes 30 MB, which a process without a store does not need
 
@@ -301,7 +301,7 @@ def _check_clear_endpoint(
 
 
 def _may_hold_key(url: str) -> bool:
-    """Whether an address holds a login, anything as long as a key, or what is called one."""
+    """Whether an address contains a login, anything as long as a key, or a parameter called one."""
     address = urlsplit(url)
     parts = [*address.path.split("/"), *address.query.replace("=", "&").split("&")]
     is_long = any(len(part) >= _SHORTEST_KEY for part in parts)

@@ -20,10 +20,10 @@ from dashboard.settings.layers import Layer, Mistake, SettingPath, location_of, 
 from dashboard.wire.decoding import in_plain_words
 
 FIXED: Final = "fixed"
-"""The field of the settings that no file says: it follows from the others."""
+"""The field of the settings that no file sets: it follows from the others."""
 
 OURS: Final = (timedelta, datetime, Wei, CoinPrice)
-"""Types that msgspec knows too, and would read from something else than people write."""
+"""Types that msgspec knows too, but would read from another form than people write."""
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "websocket_url", "key", "secret", "secrets", "password"})
@@ -31,7 +31,7 @@ _OWN: Final = frozenset({("networks",), ("channels",), ("serve", "keys")})
 
 
 def kind_at(path: SettingPath, kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own
-    """Return the type of the setting at a path below `kind`; None where no setting belongs."""
+    """Return the type of the setting at a path below `kind`; None if there is no such setting."""
     for step in path:
         kind = _without_none(kind)
         if get_origin(kind) is dict:
@@ -44,21 +44,21 @@ def kind_at(path: SettingPath, kind: Any) -> Any:  # noqa: ANN401 - a type as ty
 
 
 def holds_settings(kind: object) -> bool:
-    """Whether a type is a table, so that no value may stand in its place."""
+    """Whether a type is a table, so that no value may be in its place."""
     return get_origin(kind) is dict or _is_struct(kind) or _is_list_of_tables(kind)
 
 
 def _may_be_secret(path: SettingPath) -> bool:
-    """Whether a value at a path may hold a key.
+    """Whether a value at a path may contain a key.
 
-    Below a name that a user chose it may be an address with its key, and so may a value where
-    a table belongs.
+    Below a name that a user chose it may be an address with its key, and so may a value in the
+    place of a table.
     """
     return bool(_HIDDEN & set(path)) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
 
 
 def not_a_setting(name: str, candidates: Iterable[str]) -> str:
-    """Say that a name is no setting, with the nearest of the `candidates` as a hint."""
+    """Say that a name is not a setting, with the nearest of the `candidates` as a hint."""
     if name.lower().endswith("shortest_interval"):
         return "is not a setting any more: remove it, and see poll.calls_per_transaction"
     near = difflib.get_close_matches(name, list(candidates), n=1)
@@ -70,8 +70,8 @@ def not_a_setting(name: str, candidates: Iterable[str]) -> str:
 class Inspector:
     """Reads the merged table by the schema; `decode` reads our own types of value.
 
-    `found` is what was wrong so far. In place of a wrong value stands that of the lowest layer,
-    or the field's default; a table that needs the value and has neither is in `left_out`.
+    `found` has the mistakes so far. A wrong value is replaced by that of the lowest layer, or by
+    the field's default; a table that needs the value and has neither is in `left_out`.
     """
 
     layers: Sequence[Layer]
@@ -80,7 +80,7 @@ class Inspector:
     left_out: list[SettingPath] = field(default_factory=list)
 
     def read(self, table: object, kind: Any, path: SettingPath = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
-        """Return the value at a path; UNSET where it is wrong and nothing stands in for it."""
+        """Return the value at a path; UNSET if it is wrong and there is no replacement."""
         kind = _without_none(kind)
         if _is_struct(kind):
             return self._struct(table, kind, path)
@@ -96,7 +96,7 @@ class Inspector:
         return self._value(table, kind, path)
 
     def mistake(self, path: SettingPath, remark: str) -> Mistake:
-        """Say what is wrong with one setting."""
+        """Record what is wrong with one setting."""
         return Mistake(named(path), remark, location_of(path, self.layers))
 
     def _struct(self, table: object, kind: type[msgspec.Struct], path: SettingPath) -> object:
@@ -124,7 +124,7 @@ class Inspector:
         return UNSET
 
     def _below(self, kind: Any, path: SettingPath) -> object:  # noqa: ANN401 - a type as typing writes it has no type of its own
-        """Return what the lowest layer says at a path; UNSET where it says nothing."""
+        """Return the value of the lowest layer at a path; UNSET if it has none."""
         value: Any = self.layers[0].table
         for step in path:
             value = value.get(step, UNSET) if isinstance(value, dict) else UNSET

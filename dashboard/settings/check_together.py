@@ -1,4 +1,4 @@
-"""Check settings against each other: what is well-formed, yet unsafe or without effect."""
+"""Check settings against each other: well-formed, but unsafe or without effect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EHLO_NAME: Final = re.compile(
     r"|\[(IPv6:)?[0-9a-f:.]{1,45}\]",
     re.ASCII | re.IGNORECASE,
 )
-"""A name of a machine, or its address in brackets, RFC 5321 section 4.1.3."""
+"""The name of a machine, or its address in brackets, RFC 5321 section 4.1.3."""
 
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
 
@@ -52,7 +52,7 @@ _SHORTEST: Final = {
     "keep_credits": (timedelta(days=32), "32d: Health shows what this month cost"),
     "keep_coverage_gaps": (timedelta(days=30), "30d: Health lists those of 30 days"),
 }
-"""The least length of each, and why."""
+"""The shortest allowed value of each, and why."""
 
 _SHORTEST_LAG: Final = timedelta(seconds=1)
 
@@ -85,7 +85,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
-    """Yield what would be deleted while it is still needed, and a replica that cannot be one."""
+    """Report data that would be deleted while it is needed, and a replica that cannot be one."""
     if store.read_url.reveal() and not store.url.reveal().startswith("postgresql"):
         message = (
             "names a replica, and store.url no PostgreSQL server that it could be one of: "
@@ -139,7 +139,7 @@ def _check_fees(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_policy(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
-    """Yield what is contradictory in the numbers of all networks, or of one."""
+    """Yield contradictory numbers, for all networks or one."""
     for name in ("history_blocks", "historical_blocks"):
         yield from _at_most(fees, section, name, "window_blocks")
     for name in ("recent_blocks", "trend_blocks"):
@@ -250,7 +250,7 @@ def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]
 
 
 def _check_exclusions(name: str, network: NetworkSettings) -> Iterator[Remark]:
-    """Answers are kept by the names of endpoints, so two of one name would be one."""
+    """Answers are stored by the names of endpoints, so two with one name would be one."""
     many = len(network.exclusions) + (network.exclusion is not None)
     if len(network.all_exclusions) < many:
         message = "hold two endpoints of one name: give each a name of its own"
@@ -290,6 +290,6 @@ def _check_own_serve(settings: Settings) -> Iterator[Remark]:
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:
-    """Whether our own serve may accept a key; keys of the store are not known here."""
+    """Whether our own serve may accept a key; keys in the store are not known here."""
     is_made = key.reveal().startswith(KEY_PREFIX)
     return is_made or key in {own.key for own in settings.serve.keys.values()}

@@ -1,4 +1,4 @@
-"""Which settings people may choose on the page Settings, and which of them a file fixes."""
+"""The settings that people may change on the page Settings, and those that a file fixes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def choosable_paths(networks: Iterable[str]) -> Iterator[SettingPath]:
 
 
 def fixed_by(layers: Sequence[Layer], networks: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield what people could choose, and where one of their layers says it, which wins."""
+    """Yield the changeable settings that a layer of files sets, which wins, with the place."""
     for path in choosable_paths(networks):
         location = location_of(path, layers)
         if location is not None:

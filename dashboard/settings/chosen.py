@@ -1,4 +1,4 @@
-"""What people choose on the page Settings: checked as the file is, which wins where it says so."""
+"""Settings chosen on the page Settings: checked like the file, which wins over them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Chosen = Mapping[str, ChosenValue]
 
 
 def with_chosen(settings: Settings, chosen: Chosen) -> tuple[Settings, list[Mistake]]:
-    """Return the settings with what was chosen, and what is wrong with that.
+    """Return the settings with the choices applied, and the mistakes in these.
 
-    What the file or a variable says stays. What cannot be read is left out.
+    A value in the file or a variable stays. A choice that cannot be read is left out.
     """
     inspector = Inspector((), _decode)
     mail: dict[str, object] = {}
@@ -48,7 +48,7 @@ def with_chosen(settings: Settings, chosen: Chosen) -> tuple[Settings, list[Mist
 
 
 def choosable_settings(settings: Settings, chosen: Chosen) -> Iterator[ChoosableSetting]:
-    """Yield each setting that may be chosen: what holds now, and where it comes from."""
+    """Yield each setting that may be chosen: its present value and origin."""
     changed, _ = with_chosen(settings, chosen)
     for path in choosable_paths(settings.networks):
         name = ".".join(path)
@@ -63,14 +63,14 @@ def choosable_settings(settings: Settings, chosen: Chosen) -> Iterator[Choosable
 
 
 def chosen_among(settings: Settings, chosen: Chosen) -> Iterator[ChoosableSetting]:
-    """Yield those that were chosen and hold."""
+    """Yield the choices that are in force."""
     for each in choosable_settings(settings, chosen):
         if each.name in chosen and not each.is_fixed:
             yield each
 
 
 def refuse_wrong_choice(settings: Settings, before: Chosen, after: Chosen) -> None:
-    """Raise InputError where a choice may not be made, or is wrong; it names the remedy."""
+    """Raise InputError if a choice is not allowed, or is wrong; it names the remedy."""
     changed = {each for each in {*before, *after} if before.get(each) != after.get(each)}
     known = [".".join(path) for path in choosable_paths(settings.networks)]
     for name in sorted(changed & after.keys()):
@@ -90,7 +90,7 @@ def refuse_wrong_choice(settings: Settings, before: Chosen, after: Chosen) -> No
 
 
 def _refuse_password_elsewhere(settings: Settings, after: Chosen, changed: set[str]) -> None:
-    """Let no password go to another server than that for which it was given."""
+    """Let no password go to another server than the one for which it was given."""
     elsewhere = [each for each in LOGIN if each in changed]
     if not elsewhere or "mail.smtp_host" not in {*after, *settings.fixed}:
         return
@@ -107,7 +107,7 @@ def _refuse_password_elsewhere(settings: Settings, after: Chosen, changed: set[s
 
 
 def _decode(kind: object, value: object) -> object:
-    """Read our own types; a password is taken as it is, and names neither file nor variable."""
+    """Read our own types; a password is taken literally, and names neither file nor variable."""
     if kind is not Secret:
         return parse_price(value)
     if not isinstance(value, str):
@@ -126,7 +126,7 @@ def _value_at(path: SettingPath, settings: Settings) -> object:
 
 
 def _plain(value: object) -> str | int | list[str]:
-    """Write a value as TOML has it; empty for none, a mask for a password."""
+    """Format a value as in TOML; empty for None, a mask for a password."""
     if isinstance(value, Secret):
         return MASK if value else ""
     if isinstance(value, CoinPrice):

@@ -43,7 +43,7 @@ def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:
 
 
 def check_keys(settings: Settings) -> Iterator[Remark]:
-    """Find keys that no client could present, and limits without effect."""
+    """Report keys that no client could present, and limits without effect."""
     owners: dict[Secret, str] = {}
     for name, own in settings.serve.keys.items():
         path = ("serve", "keys", name)

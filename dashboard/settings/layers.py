@@ -18,7 +18,7 @@ SettingPath: TypeAlias = tuple[str, ...]
 """The names that lead to a setting, from the outermost table inwards."""
 
 Remark: TypeAlias = tuple[SettingPath, str]
-"""The path of a setting that is wrong, and what to say after its name."""
+"""The path of a wrong setting, and the rest of the sentence after its name."""
 
 _LINE: Final = re.compile(r"\(at line (\d+), ")
 _TOKEN: Final = re.compile(
@@ -27,15 +27,15 @@ _TOKEN: Final = re.compile(
     r"|#[^\n]*|[][{}\n]",
     re.DOTALL,
 )
-"""What a value may go on with on the next line, or what hides that, in valid TOML."""
+"""What may continue a value on the next line, or hide that, in valid TOML."""
 
 _LONGEST_TEXT: Final = 4_000_000
-"""Characters of a file that a person names; a device such as /dev/zero has no end."""
+"""How many characters of a file are read; a device such as /dev/zero has no end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One source of settings: its name in errors, the table it gives, and the text of a file.
+    """One source of settings: its name in errors, its table, and the text of a file.
 
     The file is one of the table `above`.
     """
@@ -54,7 +54,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class SettingLocation:
-    """Where a setting stands; `line` is None where the source is no file, or lacks the setting."""
+    """Where a setting is set; `line` is None if the source is no file, or lacks the setting."""
 
     source: str
     line: int | None = None
@@ -65,7 +65,7 @@ class SettingLocation:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing that is wrong; `remark` goes on after the name of the setting."""
+    """One mistake; `remark` is the rest of the sentence after the name of the setting."""
 
     setting: str
     remark: str
@@ -77,7 +77,7 @@ class Mistake:
 
 
 def location_of(path: SettingPath, layers: Sequence[Layer]) -> SettingLocation | None:
-    """Return where the last layer that holds the path sets it, or else the table around it."""
+    """Return where the last layer with this path sets it, or else the table around it."""
     for layer in reversed(layers):
         if _holds(layer.table, path):
             return SettingLocation(layer.source, layer.line_of(path))
@@ -85,7 +85,7 @@ def location_of(path: SettingPath, layers: Sequence[Layer]) -> SettingLocation |
 
 
 def named(path: Iterable[str]) -> str:
-    """Write a path as section.key, whatever it holds."""
+    """Format a path as section.key, whatever it contains."""
     return ".".join(shorten(part).strip("'") for part in path) or "the configuration"
 
 
@@ -98,7 +98,7 @@ class Unreadable(Exception):
 
 
 def read_text(path: Path, most: int = _LONGEST_TEXT) -> str:
-    """Return the UTF-8 text of a file; OSError where it has more than `most` characters."""
+    """Return the UTF-8 text of a file; OSError if it has more than `most` characters."""
     with path.open(encoding="utf-8") as file:
         text = file.read(most + 1)
     if len(text) > most:
@@ -107,7 +107,7 @@ def read_text(path: Path, most: int = _LONGEST_TEXT) -> str:
 
 
 def read_file(path: Path) -> Layer:
-    """Return the file's table; Unreadable where it cannot be read or is not TOML."""
+    """Return the file's table; Unreadable if it cannot be read or is not TOML."""
     try:
         text = read_text(path)
     except OSError as error:
@@ -121,7 +121,7 @@ def read_file(path: Path) -> Layer:
 
 
 def layer_of(source: str, text: str) -> Layer:
-    """Return the table of a file's text; Unreadable where it is not TOML."""
+    """Return the table of a file's text; Unreadable if it is not TOML."""
     try:
         return Layer(source, read_toml(text), text)
     except ValueError as error:  # besides what is no TOML: too many digits
@@ -142,7 +142,7 @@ def _line_of(error: Exception) -> int | None:
 def lines_of(text: str) -> Mapping[SettingPath, int]:
     """Return the line, counted from one, on which each table and key of valid TOML begins.
 
-    A value that spans lines stands on the line of its key.
+    A value that spans lines counts as on the line of its key.
     """
     found: dict[SettingPath, int] = {}
     table: SettingPath = ()
@@ -160,7 +160,7 @@ def lines_of(text: str) -> Mapping[SettingPath, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Cut the text into statements: a table's head, or a key with its whole value."""
+    """Split the text into statements: a table's head, or a key with its whole value."""
     text = text.replace("\r\n", "\n") + "\n"
     line, begin, depth = 1, 0, 0
     for token in _TOKEN.finditer(text):

@@ -25,15 +25,15 @@ from dashboard.settings.presets import table_names
 from dashboard.settings.schema import Settings
 
 _REMARK: Final = re.compile(r"(?:^|\s)\s*# (?P<text>.*)$")
-"""What stands behind a value of default.toml, or below it, indented, where that goes on."""
+"""The comment after a value of default.toml, or indented below it where it continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
     """One setting in force; a `value` that may be secret is masked.
 
-    `default` is its value in default.toml and `meaning` what is said of it there; None and empty
-    where it does not stand there.
+    `default` is its value in default.toml and `meaning` the comment there; None and empty if it is
+    not there.
     """
 
     setting: str
@@ -44,7 +44,7 @@ class EffectiveSetting:
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody set it, be it to the same."""
+        """Whether nobody set it, not even to the same value."""
         return self.location is None or self.location.source == str(DEFAULTS)
 
 
@@ -64,7 +64,7 @@ def effective_settings(configuration: Configuration) -> Iterator[EffectiveSettin
 
 
 def changed_settings(before: Configuration, after: Configuration) -> list[SettingChange]:
-    """Return the settings that differ by what the files say, secret ones among them, by name."""
+    """Return the names of the settings that the files would change, secret ones included."""
     old, new = dict(_values(before.merged)), dict(_values(after.merged))
 
     def told(path: SettingPath, of: Configuration, values: Mapping[SettingPath, object]) -> str:
@@ -83,11 +83,11 @@ def changed_settings(before: Configuration, after: Configuration) -> list[Settin
 
 
 _FIXED: Final = (("store", "url"), ("devnet", "mode"))
-"""What a reload refuses; so it does the first network, and the removal of the last one."""
+"""What a reload refuses; it also refuses the first network, and the removal of the last one."""
 
 
 def value_text(value: object) -> str:
-    """Write a value as it is shown to people; empty for None."""
+    """Format a value for people; empty for None."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
@@ -97,7 +97,7 @@ def value_text(value: object) -> str:
 
 @cache
 def _meanings() -> Mapping[SettingPath, str]:
-    """Return what the remark behind each default says, with the lines in which it goes on."""
+    """Return the comment at each default, with the lines on which it continues."""
     text = DEFAULTS.read_text(encoding="utf-8")
     lines = text.splitlines()
     found: dict[SettingPath, str] = {}
@@ -136,9 +136,9 @@ def _shown(path: SettingPath, value: object, location: SettingLocation | None) -
 
 
 def _is_harmless(path: SettingPath, value: object) -> bool:
-    """Whether the schema knows a setting there that is no secret, and no tables hide in it.
+    """Whether the schema has a setting there that is no secret, with no tables hidden in it.
 
-    What stands at a misspelt name, or where a table belongs, may be a key or an address with one.
+    The value at a misspelt name, or in the place of a table, may be a key or an address with one.
     """
     kind = kind_at(path, Settings)
     if kind is None or Secret in {kind, *get_args(kind)} or holds_settings(kind):
@@ -153,17 +153,17 @@ def _is_ours(location: SettingLocation | None) -> bool:
 
 
 PASTED: Final = "the text"
-"""What mistakes call it."""
+"""The name of a pasted text in mistakes."""
 
 _FILES: Final = frozenset({"ca_file", "dkim_key_file", "module_limits"})
 """Settings that name a file; the last one, and the table of a period, may name a table of ours."""
 
 
 def check_pasted(text: str, running: Configuration) -> CheckedText:
-    """Check a text as if it was the person's own file; it is kept nowhere.
+    """Check a text as if it were the person's own file; it is not stored.
 
-    Who pastes a text must not learn of files and variables of this machine by its mistakes: only
-    those are read that the configuration in force names as well.
+    Whoever pastes a text must not learn of files and variables of this machine by its mistakes:
+    only those are read that the configuration in force names as well.
     """
     known = {value for _, value in _texts(running.merged)}
     unread: list[str] = []
@@ -188,7 +188,7 @@ def check_pasted(text: str, running: Configuration) -> CheckedText:
 
 
 def _texts(value: object, above: SettingPath = ()) -> Iterator[tuple[SettingPath, str]]:
-    """Yield every text with its path; what stands in a list has its place for a name."""
+    """Yield every text with its path; an item of a list has its position as name."""
     if isinstance(value, str):
         yield above, value
         return
@@ -214,7 +214,7 @@ def _is_table_of_period(path: SettingPath) -> bool:
 
 
 def _withhold(table: Any, path: SettingPath, number: int) -> None:  # noqa: ANN401 - tables and lists in each other
-    """Let something harmless stand for a reference, which is as good as what it refers to."""
+    """Replace a reference by something harmless, which counts as valid as what it refers to."""
     *above, last = path
     for step in above:
         table = table[int(step)] if isinstance(table, list) else table[step]

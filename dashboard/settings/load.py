@@ -52,7 +52,7 @@ _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"
 _RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_TOKEN"})
-"""No settings: the last two are for commands that run at another installation."""
+"""Variables that are no settings: the last two are for commands at another installation."""
 
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,
@@ -74,14 +74,14 @@ _LISTS: Final = (
 
 
 def is_ours(source: str) -> bool:
-    """Whether a layer comes with Linewatch, and no person wrote it."""
+    """Whether a layer comes with Linewatch, rather than from a person."""
     return source == str(DEFAULTS) or source.startswith(f"{FOLDER}/")
 
 
 def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
-    """Read and check the whole configuration; SettingsError names what is wrong, and where.
+    """Read and check the whole configuration; SettingsError names each mistake and its place.
 
-    `variables` stands for the process environment (the default).
+    `variables` replaces the process environment.
     """
     settings, mistakes = read_configuration(variables).checked()
     if mistakes:
@@ -93,9 +93,9 @@ def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
 def read_configuration(
     variables: Mapping[str, str] | None = None, own: Callable[[], Layer] | None = None
 ) -> Configuration:
-    """Read all layers unchecked; `Configuration.mistakes` says what is wrong.
+    """Read all layers unchecked; `Configuration.mistakes` has what is wrong.
 
-    `own` reads what stands in for the person's own file, or raises Unreadable.
+    `own` reads the replacement of the person's own file, or raises Unreadable.
     """
     environment = os.environ if variables is None else variables
     home = _home(environment)
@@ -137,10 +137,10 @@ class Configuration:
         return self.checked()[1]
 
     def checked(self) -> tuple[Settings, list[Mistake]]:
-        """Return the settings with everything that is wrong with them.
+        """Return the settings with all of their mistakes.
 
-        Settings are checked against each other once every table can be read; what stands in for
-        a wrong value is blamed for nothing.
+        Settings are checked against each other once every table can be read; the replacement of a
+        wrong value is blamed for nothing.
         """
         inspector = Inspector(self.layers, self._decode)
         settings: Settings = inspector.read(self._with_fees(), Settings)
@@ -159,7 +159,7 @@ class Configuration:
         return msgspec.structs.replace(settings, fixed=fixed), [*self.found, *found, *more]
 
     def _with_fees(self) -> Table:
-        """Return all layers with the fees of all networks below those of each."""
+        """Return all layers, with the fees of all networks below those of each."""
         common, networks = self.merged.get("fees"), self.merged.get("networks")
         if not isinstance(common, dict) or not isinstance(networks, dict):
             return self.merged
@@ -188,7 +188,7 @@ def _home(environment: Mapping[str, str]) -> Path:
 
 
 def own_file(variables: Mapping[str, str] | None = None) -> Path:
-    """Return the person's own file, whether it is there or not."""
+    """Return the path of the person's own file, whether it exists or not."""
     environment = os.environ if variables is None else variables
     if named := environment.get(_OWN_FILE):
         return Path(named).expanduser().absolute()
@@ -196,7 +196,7 @@ def own_file(variables: Mapping[str, str] | None = None) -> Path:
 
 
 def _own_layers(environment: Mapping[str, str]) -> list[Layer]:
-    """Read the person's own file: one that is named must be there, the usual one need not."""
+    """Read the person's own file: one that is named must exist, the usual one need not."""
     path = own_file(environment)
     return [read_file(path)] if environment.get(_OWN_FILE) or path.is_file() else []
 
@@ -243,7 +243,7 @@ def _referenced(table: object) -> Iterator[str]:
 
 
 def _split_lists(merged: Table) -> None:
-    """Turn comma-separated text, which a variable gives, into a list where one is wanted."""
+    """Split comma-separated text from a variable into a list where the setting is one."""
     for section, key in _LISTS:
         table = merged.get(section)
         if isinstance(table, dict) and isinstance(text := table.get(key), str):
@@ -251,7 +251,7 @@ def _split_lists(merged: Table) -> None:
 
 
 def _above(common: Table, network: Any) -> Any:  # noqa: ANN401 - a table as it was written
-    """Return the table of a network whose fees, if it has some, lie above those of all."""
+    """Return the table of a network whose fees, if it has any, override those of all."""
     if not isinstance(network, dict) or not isinstance(network.get("fees"), dict):
         return network
     fees = dict(common)

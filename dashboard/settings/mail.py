@@ -1,4 +1,4 @@
-"""[mail], [bounces], [recipients]: through which server, signed how, back where, read when."""
+"""[mail], [bounces], [recipients]: the server, signatures, bounces, and when people get mail."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def dkim_signer(mail: MailSettings) -> DkimSigner | None:
-    """Return what signs mails, None where no key is configured; InputError where it cannot."""
+    """Return the signer of mails, None if no key is configured; InputError if it is unusable."""
     if not mail.dkim_key_file:
         return None
     domain = MailAddress.parse(mail.sender).domain
@@ -50,7 +50,7 @@ def dkim_signer(mail: MailSettings) -> DkimSigner | None:
 
 
 def check_dkim(mail: MailSettings) -> Iterator[Remark]:
-    """Find a key that cannot be used, and one whose name in DNS is missing."""
+    """Report a key that cannot be used, or whose name in DNS is missing."""
     if mail.dkim_key_file and not _SELECTOR.fullmatch(mail.dkim_selector):
         message = (
             "has to name the public key in DNS: for linewatch._domainkey.example.org write "
@@ -89,9 +89,9 @@ def check_bounces(bounces: BounceSettings) -> Iterator[Remark]:
 
 
 class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[recipients."NAME"]: a mail address or a channel, which is trusted by being named here.
+    """[recipients."NAME"]: a mail address or a channel, which is trusted because it is named here.
 
-    Messages print times in `time_zone`, by default that of [mail]. Outside of the hours `active`
+    Messages show times in `time_zone`, by default that of [mail]. Outside of the hours `active`
     they are held. A `digest` comes at its time, such as ``daily 08:00``.
     """
 
@@ -103,7 +103,7 @@ class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def check_recipients(
     recipients: Mapping[str, RecipientSettings], channels: Collection[str]
 ) -> Iterator[Remark]:
-    """Yield recipients that are none, and zones and hours that cannot be read."""
+    """Yield invalid recipients, and zones and hours that cannot be read."""
     for name, each in recipients.items():
         path = ("recipients", name)
         if name not in channels and not is_mail_address(name):

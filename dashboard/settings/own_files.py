@@ -33,19 +33,20 @@ TABLE: Final = "rules"
 """The table of a file that holds a table for each rule."""
 
 _LONGEST_RULES: Final = 400_000
-"""Characters of a file of rules: programs with a token of a viewer may have one read."""
+"""How many characters a file of rules may have: programs with a viewer's token may have one read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """What a file says: the rules that can be read, and everything that is wrong."""
+    """The content of a file: the rules that can be read, and all mistakes."""
 
     rules: tuple[Rule, ...]
     mistakes: tuple[Mistake, ...]
 
 
 def read_rule_file(source: str, text: str, names: RuleNames) -> RuleFile:
-    """Read a file of rules; `source` names it in mistakes."""
+    """Read a file of rules; `source` is its name in mistakes."""
     if len(text) > _LONGEST_RULES:
         remark = f"has {len(text):,} characters: write {_LONGEST_RULES:,} at most"
         return RuleFile((), (Mistake(source, remark),))
@@ -70,7 +71,7 @@ def read_rule_file(source: str, text: str, names: RuleNames) -> RuleFile:
 
 
 def _strangers(layer: Layer) -> Iterator[Mistake]:
-    """Yield what stands beside the rules."""
+    """Yield what is in the file besides the rules."""
     for key, value in layer.table.items():
         if key != TABLE:
             remark = f"is no rule: write each as a table [rules.NAME], such as [rules.{key}]"
@@ -94,14 +95,14 @@ _OPENINGS: Final = ("'''", '"""')
 
 @dataclass(frozen=True, slots=True)
 class AnswerFileContent:
-    """What a file says: its templates, the built-in ones where it has none, and what is wrong."""
+    """The content of a file: its templates, with built-in ones for those it lacks, and mistakes."""
 
     templates: AnswerTemplates
     mistakes: tuple[Mistake, ...] = ()
 
 
 def read_answer_file(source: str, text: str) -> AnswerFileContent:
-    """Read a file of templates; `source` names it in mistakes."""
+    """Read a file of templates; `source` is its name in mistakes."""
     if len(text) > LONGEST_FILE:
         remark = f"has {len(text):,} characters: write {LONGEST_FILE:,} at most"
         return AnswerFileContent(BUILT_IN, (Mistake(source, remark),))
@@ -149,6 +150,6 @@ def _template_mistakes(
 
 
 def _first_line(layer: Layer, lines: list[str], path: SettingPath) -> int:
-    """Return the line on which a text begins: below its key where the quotes end that line."""
+    """Return the line on which a text begins: below its key if the quotes end that line."""
     line = layer.line_of(path) or 1
     return line + 1 if lines[line - 1].rstrip().endswith(_OPENINGS) else line

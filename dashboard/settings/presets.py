@@ -34,18 +34,18 @@ FOLDER: Final = PROJECT / "config" / "networks"
 
 
 def preset_names() -> tuple[str, ...]:
-    """Return what may stand after ``preset =``, in alphabetical order."""
+    """Return the values of ``preset =``, in alphabetical order."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
 def preset_title(name: str) -> str:
-    """Return what a preset is about, as the first line of its file says it."""
+    """Return the title of a preset, from the first line of its file."""
     text = read_text(FOLDER / f"{name}.toml")
     return text.removeprefix("# ").partition(":")[0]
 
 
 def preset_variables(name: str) -> Mapping[str, Sequence[SettingPath]]:
-    """Return the variables that a preset refers to, each with the settings that it is for."""
+    """Return the variables that a preset refers to, each with the settings that use it."""
     found: defaultdict[str, list[SettingPath]] = defaultdict(list)
     for role, endpoint in read_file(FOLDER / f"{name}.toml").table.items():
         for key, value in endpoint.items() if isinstance(endpoint, dict) else ():
@@ -55,7 +55,7 @@ def preset_variables(name: str) -> Mapping[str, Sequence[SettingPath]]:
 
 
 def preset_network_id(name: str) -> int | None:
-    """Return the chain id of a preset; None for one of any network."""
+    """Return the chain id of a preset; None for a preset of any network."""
     network_id: int | None = read_file(FOLDER / f"{name}.toml").table.get("network_id")
     return network_id
 
@@ -89,7 +89,7 @@ LIMITS_FOLDER: Final = PROJECT / "config" / "module_limits"
 
 
 def table_names() -> tuple[str, ...]:
-    """Return what may stand after ``module_limits =``, in alphabetical order."""
+    """Return the values of ``module_limits =``, in alphabetical order."""
     return tuple(sorted(path.stem for path in LIMITS_FOLDER.glob("*.toml")))
 
 
@@ -100,7 +100,7 @@ def public_tables() -> tuple[ModuleLimits, ...]:
 
 
 def line_limits_of(network: NetworkSettings) -> LineLimits:
-    """Return the tables of a network: those of its periods, then the one outside of them; the end.
+    """Return the limits of a network: the tables of its periods, then the one outside; and the end.
 
     SettingsError says what is wrong with them.
     """
@@ -129,7 +129,7 @@ def _periods(network: NetworkSettings) -> Iterator[ModuleLimits]:
 
 
 def usual_limits_of(network: NetworkSettings) -> ModuleLimits | None:
-    """Return the table that is named, or else the one for the network's id, if there is one."""
+    """Return the named table, or else the one for the network's id, if there is one."""
     if network.module_limits:
         return _table_named(network.module_limits)
     own = (table for table in _ours().values() if network.network_id in table.network_ids)
@@ -137,7 +137,7 @@ def usual_limits_of(network: NetworkSettings) -> ModuleLimits | None:
 
 
 def _table_named(named: str) -> ModuleLimits:
-    """Return a table; a name with a slash is that of a file, such as the one that a node reads."""
+    """Return a table; a name with a slash is a file, such as the one that a node reads."""
     if named in table_names():
         return _ours()[named]
     if "/" in named:
@@ -179,7 +179,7 @@ class _File(Struct):
 
 
 def decode_module_limits(text: str) -> ModuleLimits:
-    """Read a table, or raise WireError; one that does not name itself is `the node's own file`."""
+    """Read a table, or raise WireError; one without a name is called `the node's own file`."""
     try:
         file = msgspec.convert(read_toml(text), _File)
     except msgspec.ValidationError as error:

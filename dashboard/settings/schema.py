@@ -1,4 +1,4 @@
-"""Every setting with its type; their defaults, units and reasons stand in config/default.toml."""
+"""Every setting with its type; their defaults, units and reasons are in config/default.toml."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class IssuerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[sign_in.issuers.NAME]: one OpenID Connect provider, and what its groups may do here.
 
-    `url` is its issuer identifier, `label` what the button says, `scopes` what is asked for,
+    `url` is its issuer identifier, `label` the text of the button, `scopes` what is requested,
     `groups` the claim that lists the groups of a person. `roles` gives groups their roles; "*" is
     everybody.
     """
@@ -92,8 +92,9 @@ class IssuerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ProxySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[sign_in.proxy]: a reverse proxy that says in a header who somebody is.
 
-    `addresses` are those from which it connects, none: no header is believed. `groups_header`
-    lists groups with `groups_separator` between them, `roles` gives them roles; "*" is everybody.
+    `addresses` are those from which it connects; without any, no header is believed.
+    `groups_header` lists groups separated by `groups_separator`, `roles` gives them roles; "*" is
+    everybody.
     """
 
     addresses: list[str]
@@ -189,7 +190,7 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 FEWEST_CALLS: Final = 10
-"""About one transaction: in seven days, they find most rejections hours late."""
+"""Calls about one transaction in seven days, which find most rejections hours late."""
 
 
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -278,15 +279,15 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
 
     `exclusions` are further exclusion endpoints: `ask_exclusions` says whether each is asked if
-    those before it do not answer, or all are. `preset` names a file of config/networks that gives
-    what is not written here. `block_time` is the usual time between blocks; it dates a history. The
-    periods are those of [poll] where they are None. `nodes` stand by for `node`; one that is
+    those before it do not answer, or all are. `preset` names a file of config/networks with the
+    values that are not written here. `block_time` is the usual time between blocks; it dates a
+    history. Periods that are None are those of [poll]. `nodes` stand by for `node`; one that is
     `node_lag` blocks behind another is left. `stalled_after`: a node whose newest block is older
     gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are any, and
-    serves their fees. `module_limits` names a table or file, which holds outside of the
-    `limit_periods`. Line limits end at a time or with a block; `after_limits` says how often those
-    are asked about that were first seen after that. Pages show costs in `coin`, and in money where
-    `coin_price` says what one coin costs. Of `fees` it says what differs from [fees].
+    serves their fees. `module_limits` names a table or file, which applies outside of the
+    `limit_periods`. Line limits end at a time or with a block; `after_limits` says how often
+    transactions first seen after that are asked about. Pages show costs in `coin`, and in money if
+    `coin_price` is set. `fees` has what differs from [fees].
     """
 
     network_id: ChainId
@@ -321,7 +322,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def all_exclusions(self) -> dict[str, ExclusionSettings]:
-        """The exclusion endpoints by name, the preferred one first; one that is alone has none."""
+        """The exclusion endpoints by name, the preferred one first; a single one has no name."""
         found = (*((self.exclusion,) if self.exclusion is not None else ()), *self.exclusions)
         if len(found) == 1:
             return {"": found[0]}
@@ -339,7 +340,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def stalls_after(self) -> timedelta | None:
-        """How old a node's newest block may be; None: however old."""
+        """How old a node's newest block may be; None: any age."""
         if self.stalled_after is not None or self.block_time is None:
             return self.stalled_after
         return max(timedelta(minutes=5), 30 * self.block_time)
@@ -348,7 +349,8 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration; `home` is the state folder, absolute.
 
-    `fixed` says where a file or a variable sets what people could else choose on the page Settings.
+    `fixed` has what a file or a variable sets of the settings that people could choose on the page
+    Settings.
     """
 
     home: Path
@@ -383,11 +385,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fill(kind: Callable[..., Made], *sections: object, **beside: object) -> Made:
-    """Make the record that a stage keeps of the settings, whose fields are named as settings are.
-
-    A field that is not given `beside` has the value of the last section that says something of
-    it; what none says is left to the record.
-    """
+    """Make a stage's record of the settings, whose fields are named as settings are."""
     for name in signature(kind).parameters.keys() - beside.keys():
         said = (getattr(each, name, None) for each in reversed(sections))
         value = next((each for each in said if each is not None), None)

@@ -58,7 +58,7 @@ def networks_of(settings: Settings) -> tuple[Network, ...]:
 
 
 def shown_networks(settings: Settings) -> tuple[Network, ...]:
-    """Return the networks of pages and commands: those watched, then those with a history only."""
+    """Return the networks of pages and commands: watched ones, then those with a history only."""
     unwatched = SIMULATED[1 : settings.devnet.networks] if settings.has_devnet else ()
     return networks_of(settings) + tuple(
         Network(
@@ -97,7 +97,7 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
 
 
 def _located(network: NetworkSettings, settings: Settings) -> NetworkSettings:
-    """Put the address of our own serve where it is meant."""
+    """Insert the address of our own serve where it is meant."""
     address = Secret(_own_serve(settings))
 
     def located(endpoint: EndpointSettings) -> EndpointSettings:
@@ -122,7 +122,7 @@ def _host(host: str) -> str:
 
 
 def sees_all_reports(network: Network, settings: Settings) -> bool:
-    """Whether the network's nodes report to our own serve, which so knows all rejections."""
+    """Whether the network's nodes report to our own serve, which therefore knows all rejections."""
     return any(is_own_serve(each, settings) for each in network.endpoints.all_exclusions.values())
 
 
@@ -132,7 +132,7 @@ def is_own_serve(endpoint: EndpointSettings, settings: Settings) -> bool:
 
 
 def line_limits(network: Network) -> LineLimits:
-    """Return the limits that reasons on this network leave out, as far as known, and their end."""
+    """Return the limits that reasons on this network leave out, if known, and their end."""
     found = line_limits_of(network.endpoints)
     if network.is_simulated:
         own = ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
@@ -157,7 +157,7 @@ def condition_rules(settings: Settings) -> ConditionRules:
 def tariff_of(
     endpoint: EndpointSettings, network: Network, budgets: Mapping[str, Budget]
 ) -> Budget:
-    """Return what calls to one endpoint of a network cost: what its budget says, if it has one.
+    """Return what calls to one endpoint of a network cost: by its budget, if it has one.
 
     Otherwise our own serve and nodes are free, and everything else costs what a hosted gateway
     usually charges.
@@ -174,7 +174,7 @@ def budgets_of(settings: Settings) -> dict[str, Budget]:
 
 
 def cost_of(network: Network, settings: Settings) -> Cost:
-    """Return what polling takes at the periods and the cadence of the settings."""
+    """Return what polling costs with the periods and the cadence of the settings."""
     question, fees = defaultdict[str, Spent](Spent), defaultdict[str, Spent](Spent)
     budgets, gas_credits = budgets_of(settings), 0
     for each in asked_exclusions(network):
@@ -197,7 +197,7 @@ def cost_of(network: Network, settings: Settings) -> Cost:
 
 
 def asked_exclusions(network: Network) -> list[ExclusionSettings]:
-    """Return the exclusion endpoints that are asked about each transaction, if all answer."""
+    """Return the exclusion endpoints that are asked about each transaction, while all answer."""
     asked = list(network.endpoints.all_exclusions.values())
     return asked if network.endpoints.asks_all else asked[:1]
 
@@ -205,8 +205,8 @@ def asked_exclusions(network: Network) -> list[ExclusionSettings]:
 def cadence_of(network: Network, settings: Settings) -> CadencePolicy:
     """Return how often to ask about a transaction.
 
-    Reports to our own serve are in the store at once, with all that follows from them: asking it
-    only shows that it answers.
+    Reports to our own serve are in the store at once, with everything that follows from them:
+    asking it only shows that it answers.
     """
     calls = settings.poll.calls_per_transaction
     if asked_exclusions(network) and all(

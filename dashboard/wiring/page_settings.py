@@ -1,4 +1,4 @@
-"""What pages and commands know of the configuration, and whether its files changed since."""
+"""What pages and commands know of the configuration, and whether its files have changed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from dashboard.wiring.roles import failing_roles
 
 
 def page_settings(settings: Settings) -> PageSettings:
-    """Return what is needed to answer a question; what only pages ask for is left out."""
+    """Return what questions need; what only pages ask for is left out."""
     alerts = settings.alerts
     return fill(
         PageSettings,
@@ -77,16 +77,16 @@ def page_settings(settings: Settings) -> PageSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChoosingSettings:
-    """Which settings people may choose beside those of the files, as `Choosing` says."""
+    """The settings that people may choose besides those of the files, as in `Choosing`."""
 
     files: Settings
 
     def settings(self, chosen: Chosen) -> Iterable[ChoosableSetting]:
-        """Return each with what was chosen."""
+        """Return each with its chosen value."""
         return choosable_settings(self.files, chosen)
 
     def refuse_wrong(self, before: Chosen, after: Chosen) -> None:
-        """Raise InputError where a choice may not be made, or is wrong."""
+        """Raise InputError if a choice is not allowed, or is wrong."""
         refuse_wrong_choice(self.files, before, after)
 
     def send_trial(self, chosen: Chosen, recipient: Recipient, by: Actor) -> str:
@@ -97,7 +97,7 @@ class ChoosingSettings:
 
 
 def sign_in_policy(settings: Settings) -> SignInPolicy | None:
-    """Return for how long people sign in; None where pages are open."""
+    """Return for how long people sign in; None if pages are open."""
     given = settings.sign_in
     if not given.is_on:
         return None
@@ -119,7 +119,7 @@ def _proxy(given: ProxySettings) -> Proxy:
 
 
 class ShownConfiguration:
-    """The settings of this process; one, made when it starts."""
+    """The settings of this process, one instance, made when it starts."""
 
     def __init__(self, clock: Clock, variables: Mapping[str, str] | None = None) -> None:
         """Keep what the files and variables say now; by default those of the environment."""
@@ -129,7 +129,7 @@ class ShownConfiguration:
         self._state = ConfigurationState(settings, str(own_file(variables)), clock())
 
     def state(self) -> ConfigurationState:
-        """Return the settings, with what is different or wrong in the files as they are now."""
+        """Return the settings, with what is different or wrong in the present files."""
         now = read_configuration(self._variables)
         return replace(
             self._state,
@@ -138,7 +138,7 @@ class ShownConfiguration:
         )
 
     def check(self, text: str) -> CheckedText:
-        """Check a text as if it was the file of settings; it is neither kept nor logged."""
+        """Check a text as if it were the settings file; it is neither stored nor logged."""
         return check_pasted(text, self._read)
 
 
@@ -164,14 +164,14 @@ def _source(each: EffectiveSetting) -> str:
 
 
 class StoredAnswerFile:
-    """The file `answers.toml`; one for the process."""
+    """The file `answers.toml`; one instance for the process."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: tuple[object, AnswerFileState] | None = None
 
     def read(self) -> AnswerFileState:
-        """Return the file as it is now; it is parsed again only where it changed."""
+        """Return the present file; it is only parsed again if it changed."""
         try:
             found = self._path.stat()
         except FileNotFoundError:
@@ -249,8 +249,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
 def answer_file(home: Path) -> StoredAnswerFile:
     """Return the file of this installation: beside the settings, or in the state folder.
 
-    A service and a container may not write beside their settings. Their file is in the state
-    folder, unless somebody else put one there.
+    A service or a container may not write beside its settings. Its file is in the state folder,
+    unless somebody else put one there.
     """
     beside = own_file().with_name(ANSWER_FILE)
     is_beside = beside.exists() or os.access(beside.parent, os.W_OK)
@@ -258,7 +258,7 @@ def answer_file(home: Path) -> StoredAnswerFile:
 
 
 def profile_of(network: Network, settings: Settings) -> NetworkProfile:
-    """Return how a network is presented, and how often its figures are asked for."""
+    """Return how a network is shown, and how often its figures are asked for."""
     endpoints = network.endpoints
     return fill(
         NetworkProfile,
@@ -279,14 +279,14 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
 
 
 def _price_setting(network: Network, settings: Settings) -> str:
-    """Return as what people may choose the price of the coin; empty for a simulated network."""
+    """Return the name of the setting of the coin's price; empty for a simulated network."""
     of_file = {each.network_id: name for name, each in settings.networks.items()}
     name = of_file.get(network.network_id)
     return "" if name is None else f"networks.{name}.coin_price"
 
 
 def gas_source(network: Network, settings: Settings) -> str:
-    """Name who is asked first for the network's fees."""
+    """Return the name of the preferred source of the network's fees."""
     if network.is_history_only:
         return "nobody"
     if network.endpoints.gas is None:

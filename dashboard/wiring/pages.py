@@ -1,4 +1,4 @@
-"""The pages role: serves the pages, and starts all other roles where nothing is configured."""
+"""The pages role: serves the pages, and starts all other roles if nothing is configured."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import migrate_store, open_reading_store, worker_is_alive
 
 _SECONDS_TO_STOP: Final = 2
-"""How long the server waits for what is under way when it is asked to end."""
+"""How long the server waits for open requests when it is asked to end."""
 
 _LARGEST_HEAD: Final = 65_536
 """Bytes: cookies of other programs on this machine come with each request."""
@@ -81,7 +81,7 @@ async def run_pages(
 ) -> None:
     """Serve the pages until `stop`.
 
-    Streamlit reads its configuration from the working directory, so that becomes the folder of it.
+    Streamlit reads its configuration from the working directory, so that becomes its folder.
     """
     os.chdir(PROJECT)
     join_framework_logs()
@@ -104,7 +104,7 @@ async def run_pages(
 
 
 def _connection_limiter(settings: Settings) -> ConnectionLimiter:
-    """Return what bounds the connections of the pages, as those of serve are.
+    """Return the limiter of connections to the pages, like that of serve.
 
     A browser has twice as long to send a body or a message, which may have several megabytes.
     """
@@ -119,12 +119,12 @@ def _connection_limiter(settings: Settings) -> ConnectionLimiter:
 
 
 def pages_host_check(app: ASGIApp) -> HostCheck:
-    """Let only requests for this machine's own names through to the pages."""
+    """Only let requests for this machine's own names through to the pages."""
     return HostCheck(app, allowed_hosts(load_settings()))
 
 
 def pages_sign_in(app: ASGIApp) -> SignInGate:
-    """Let only people through who signed in, where people sign in at all."""
+    """Only let signed-in people through, if people sign in at all."""
     settings = load_settings()
     if not settings.sign_in.issuers:
         return SignInGate(app)
@@ -147,7 +147,7 @@ MIDDLEWARE: Final = (
     Middleware(PageFiles),
     Middleware(SiteMap),
 )
-"""What stands in front of Streamlit, the outermost first."""
+"""The middleware in front of Streamlit, the outermost first."""
 
 
 def pages_lifespan(
@@ -155,8 +155,8 @@ def pages_lifespan(
 ) -> Callable[[object], AbstractAsyncContextManager[None]]:
     """Return the lifespan of the pages: their queries are registered while they are served.
 
-    `starts_the_rest`: run everything else behind them, where nothing is configured and nothing
-    runs yet.
+    `starts_the_rest`: run everything else behind them, if nothing is configured and nothing runs
+    yet.
     """
 
     @asynccontextmanager
@@ -180,10 +180,10 @@ def pages_lifespan(
 
 
 def _refuse_several_processes() -> None:
-    """Raise RoleError where a server shares its port among processes, as `uvicorn --workers` does.
+    """Raise RoleError if a server shares its port among processes, as `uvicorn --workers` does.
 
     The session of a browser, its downloads and its uploads are in the memory of one of them, and
-    every other would answer that it knows nothing of them.
+    every other would answer that it does not know them.
     """
     if multiprocessing.parent_process() is not None:
         raise RoleError(
@@ -216,10 +216,10 @@ def _application(settings: Settings) -> Iterator[Application]:
 
 @contextmanager
 def _background(settings: Settings) -> Iterator[None]:
-    """Run all other roles in one child process, where nothing is configured and nothing runs.
+    """Run all other roles in one child process, if nothing is configured and nothing runs.
 
-    The child ends when its standard input does: at the latest when this process ends, however
-    it ends.
+    The child ends when its standard input does: at the latest when this process ends, however it
+    ends.
     """
     if not settings.has_development_key or worker_is_alive(settings) or _is_taken(settings):
         yield
@@ -237,7 +237,7 @@ def _background(settings: Settings) -> Iterator[None]:
 
 
 def _is_taken(settings: Settings) -> bool:
-    """Whether something listens where the rest would: most likely the rest."""
+    """Whether something listens where the other roles would: most likely they do."""
     try:
         refuse_taken_ports(roles_of(settings, with_pages=False))
     except RoleError:

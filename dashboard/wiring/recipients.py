@@ -1,4 +1,4 @@
-"""Who gets messages by the settings of an installation."""
+"""The recipients in the settings of an installation."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dashboard.settings.values import zone_of
 from dashboard.store.chosen_settings import RECIPIENTS
 
 _LONGEST_DOMAIN: Final = 150
-"""What the store has room for, beside the rest of a Message-ID."""
+"""The room of the store, beside the rest of a Message-ID."""
 
 NOBODY: Final = "oncall@localhost"
 """The recipient of an installation that names none: its mails are files in its Maildir."""
 
 
 def default_recipients(settings: Settings) -> list[Recipient]:
-    """Return who gets what no rule sends elsewhere: those of [mail], and channels."""
+    """Return the recipients of rules that name none: those of [mail], and channels."""
     mailed = one_of_each(Recipient(MAIL, each) for each in settings.mail.recipients)
     named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
     return [*mailed, *named] or [Recipient(MAIL, NOBODY)]
 
 
 def configured_recipients(settings: Settings) -> ConfiguredRecipients:
-    """Return what the settings say of recipients; whom they name need not be verified."""
+    """Return the recipients in the settings, who need no verification."""
     profiles = {
         mailbox_of(recipient_named(name, settings)): RecipientProfile(
             each.time_zone,
@@ -57,11 +57,11 @@ def alertmanagers(settings: Settings) -> frozenset[str]:
 
 
 def message_domain(settings: Settings) -> str:
-    """Return the domain below which Message-IDs stand: the sender's, as mail providers expect."""
+    """Return the domain of Message-IDs: the sender's, as mail providers expect."""
     domain = MailAddress.parse(settings.mail.sender).domain.strip("[]")
     return domain if len(domain) <= _LONGEST_DOMAIN else NO_DOMAIN
 
 
 def recipient_named(text: str, settings: Settings) -> Recipient:
-    """Return the recipient of an address or of a channel's name."""
+    """Return the recipient with an address or a channel's name."""
     return Recipient(text if text in settings.channels else MAIL, text)

@@ -45,14 +45,14 @@ from dashboard.wiring.networks import Network
 from dashboard.wiring.store import in_force
 
 _REAL_TABLES: Final = (rules, silences, addresses_off, suspect_addresses, recipients)
-"""What people have decided, which the sandbox takes over."""
+"""The decisions of people, which the sandbox copies."""
 
 _MODULES: Final = ("HUB", "HUB", "HUB", "ADD", "MUL")
 _STAGES: Final = (RejectionStage.SEQUENCER, RejectionStage.SEQUENCER, RejectionStage.RPC)
 _SENDERS: Final = 10
 _SECOND: Final = timedelta(seconds=1)
 _FOLLOWED: Final = timedelta(hours=26)
-"""How long after its beginning a storm is followed: quiet hours end within a day."""
+"""How long a storm is followed from its beginning: quiet hours end within a day."""
 
 _LEASE: Final = timedelta(hours=1)
 _SPACE: Final = UUID("a7c7a5de-6c0e-4e0c-8f3b-3f6c9a6d2a11")
@@ -80,9 +80,9 @@ class RehearsedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a storm would bring, in the order of time; `pending`: so many were held to the end.
+    """The result of a storm, in the order of time; `pending`: so many were held to the end.
 
-    `withheld` are changes of which somebody is not notified, such as those of a silence.
+    `withheld` are changes of which somebody is not notified, for example because of a silence.
     """
 
     storm: Storm
@@ -109,7 +109,7 @@ class _SimulatedTime:
 
 
 class _SandboxChannel:
-    """Writes messages into a Maildir and remembers them; stands in for a channel of any kind."""
+    """Writes messages into a Maildir and remembers them; replaces a channel of any kind."""
 
     def __init__(self, name: str, folder: Path, sender: str, time: _SimulatedTime) -> None:
         self._maildir = MaildirChannel(folder / name, sender)
@@ -119,7 +119,7 @@ class _SandboxChannel:
         self.messages: list[RehearsedMessage] = []
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Write one message; a channel without addresses lends its name to one that nobody has."""
+        """Write one message; a channel without addresses uses its name as an unused address."""
         to = headers.to if self._name == MAIL else f"{self._name}@{NO_DOMAIN}"
         answer = self._maildir.send(message, replace(headers, to=to), may_send)
         sent = RehearsedMessage(self._time.now(), self._name, headers.to, message.subject)
@@ -151,7 +151,7 @@ def rehearse(settings: Settings, real: Store, storm: Storm, folder: Path) -> Reh
 
 
 def _take_over(real: Store, sandbox: Store) -> None:
-    """Copy what people have decided."""
+    """Copy the decisions of people."""
     for table in _REAL_TABLES:
         with real.read() as source, sandbox.write() as target:
             write_table(target, table, read_table(source, table))
@@ -164,7 +164,7 @@ def _play(
     channels: Mapping[str, Channel],
     time: _SimulatedTime,
 ) -> int:
-    """Let the storm pass and everything be sent; return how many notifications were not."""
+    """Play the storm and send everything; return how many notifications were not sent."""
     clocks = Clocks(time.now, time.elapsed)
     notifier = open_notifier(settings, store, (storm.network,), channels, clocks)
     token = _take_lease(store)

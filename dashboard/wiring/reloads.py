@@ -1,4 +1,4 @@
-"""How the roles of `linewatch up` get new settings: who asks for that hears what came of it."""
+"""How the roles of `linewatch up` get new settings, and how whoever asks learns the result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = get_logger(__name__)
 
 @dataclass
 class Reload:
-    """How settings are read anew, and who waits for that.
+    """How settings are reloaded, and who waits for that.
 
-    `roles` returns the same roles as before, by name, or raises a LinewatchError that says why all
-    goes on as it was.
+    `roles` returns the same roles as before, by name, or raises a LinewatchError that says why
+    everything stays as it was.
     """
 
     roles: Callable[[], Sequence[Role]]
@@ -49,7 +49,7 @@ class Reload:
 
 @asynccontextmanager
 async def answering_reloads(home: Path, reload: Reload) -> AsyncIterator[None]:
-    """Answer `linewatch reload` on a socket in the state folder; SIGHUP does without it."""
+    """Answer `linewatch reload` on a socket in the state folder; SIGHUP works without it."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         why = await reload.ask()
@@ -73,7 +73,7 @@ async def answering_reloads(home: Path, reload: Reload) -> AsyncIterator[None]:
 
 
 def ask_for_reload(home: Path) -> None:
-    """Let the `linewatch up` of a state folder take its settings anew; RoleError if it does not."""
+    """Make the `linewatch up` of a state folder reload its settings; RoleError if it does not."""
     with socket.socket(socket.AF_UNIX) as line:
         try:
             line.connect(str(home / _SOCKET))

@@ -19,7 +19,7 @@ from dashboard.upstream.management import post_json
 
 _TOKEN: Final = "LINEWATCH_TOKEN"  # noqa: S105 - the name of a variable
 _SERVICE: Final = "linewatch"
-"""What a keyring keeps tokens under, with the address as the user."""
+"""The name under which a keyring keeps tokens, with the address as the user."""
 
 _VALID: Final = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 _LARGEST_STATUS: Final = 255
@@ -39,7 +39,7 @@ def run_at(address: str, arguments: tuple[str, ...], files: Mapping[str, str]) -
 
 
 def server_address(text: str) -> str:
-    """Read where the pages of an installation are; InputError, which quotes no password."""
+    """Read the address of an installation's pages; InputError, which quotes no password."""
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -80,7 +80,7 @@ def token_for(server: str) -> Secret:
 
 
 def _kept(server: str) -> str:
-    """Return what the keyring of the system has, where the library `keyring` is installed."""
+    """Return the token in the keyring of the system, if the library `keyring` is installed."""
     try:
         import keyring  # noqa: PLC0415 - need not be installed
         from keyring.errors import KeyringError  # noqa: PLC0415 - likewise

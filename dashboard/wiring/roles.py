@@ -22,10 +22,10 @@ from dashboard.logs import get_logger
 from dashboard.settings import Settings
 
 _PATIENCE: Final = 10
-"""Seconds that a role has to answer whether it is ready."""
+"""How many seconds a role has to answer whether it is ready."""
 
 _BACKLOG: Final = 2048
-"""Clients that may wait for a process to accept them."""
+"""How many clients may wait for a process to accept them."""
 
 
 async def _at_once() -> bool:
@@ -34,7 +34,7 @@ async def _at_once() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One process of Linewatch, and how to see that it is ready.
+    """One process of Linewatch, and how to check that it is ready.
 
     It starts when the roles named in `after` are ready and have data. `address` is where it
     listens, if it does, and `port_variable` names the setting of that port for messages.
@@ -49,7 +49,7 @@ class Role:
 
 
 def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]:
-    """Return the roles of an installation on one machine; pages come up beside the others.
+    """Return the roles of an installation on one machine; pages start beside the others.
 
     The worker waits until serve has fees to answer with, or every first start would show failures.
     """
@@ -75,7 +75,7 @@ def refuse_taken_ports(roles: Sequence[Role]) -> None:
 
 
 def open_listener(host: str, port: int, port_variable: str) -> socket.socket:
-    """Listen at an address; RoleError, naming the remedy, where that cannot be."""
+    """Listen at an address; RoleError, naming the remedy, if that is not possible."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -91,7 +91,7 @@ class RunningRoles:
     """The roles of this machine, and the sockets on which they listen.
 
     The sockets stay open here while a process is replaced: a client that connects meanwhile waits
-    for the next one instead of being refused.
+    for the next process instead of being refused.
     """
 
     with_pages: bool
@@ -102,7 +102,7 @@ class RunningRoles:
     def take(self, settings: Settings) -> Sequence[Role]:
         """Listen where the settings say, and return their roles.
 
-        RoleError where that cannot be without a restart; everything is as it was then.
+        RoleError if that is not possible without a restart; then everything is as before.
         """
         roles = roles_of(settings, with_pages=self.with_pages)
         if self.settings is not None:
@@ -150,7 +150,7 @@ def _listening(name: str, address: tuple[str, int], path: str) -> Role:
 
 
 async def _answers(address: tuple[str, int], path: str) -> bool:
-    """Whether something answers HTTP at the address, with whatever status."""
+    """Whether something answers HTTP at the address, with any status."""
     return (await _status_line(address, path)).startswith(b"HTTP/")
 
 
@@ -160,7 +160,7 @@ async def _is_ok(address: tuple[str, int], path: str) -> bool:
 
 
 async def _status_line(address: tuple[str, int], path: str) -> bytes:
-    """Return the first line of the answer, empty where there is none."""
+    """Return the first line of the answer, empty if there is none."""
     host, port = address
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -176,7 +176,7 @@ async def _status_line(address: tuple[str, int], path: str) -> bytes:
 
 _FILE: Final = "failing-roles.json"
 _FEWEST: Final = 2
-"""A role that died once is there again in a moment, which nobody has to see."""
+"""A role that died once is back in a moment, which nobody has to see."""
 
 _log = get_logger(__name__)
 
@@ -214,7 +214,7 @@ class RoleDeaths:
     known: dict[str, FailingRole] = field(default_factory=dict)
 
     def note(self, name: str, why: str, deaths: int, again_in: float) -> None:
-        """Note that a role died once more, and starts again in so many seconds."""
+        """Record that a role died once more, and starts again in so many seconds."""
         now = self.clock()
         before = self.known.get(name)
         since = now if before is None or deaths == 1 else before.since
@@ -223,12 +223,12 @@ class RoleDeaths:
         self._write(self.known)
 
     def forget(self, name: str) -> None:
-        """Note that a role is well."""
+        """Record that a role is well."""
         if self.known.pop(name, None) is not None:
             self._write(self.known)
 
     def _write(self, known: Mapping[str, FailingRole]) -> None:
-        """Replace the file at once, so that nobody reads half of it; roles live without it."""
+        """Replace the file at once, so that nobody reads half of it; roles work without it."""
         path = self.home / _FILE
         failing = [each for each in known.values() if each.deaths >= _FEWEST]
         unfinished = Path(f"{path}.{uuid4().hex[:8]}")
@@ -244,6 +244,6 @@ class RoleDeaths:
             unfinished.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Leave nothing behind: no role runs any more."""
+        """Delete the file: no role runs any more."""
         self.known.clear()
         self._write(self.known)

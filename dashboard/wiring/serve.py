@@ -36,10 +36,10 @@ from dashboard.wiring.store import open_reading_store
 _log = get_logger(__name__)
 
 _COUNTED_EVERY: Final = 30.0
-"""Seconds between two times when it is written down what nodes were asked."""
+"""Seconds between two records of what nodes were asked."""
 
 _UNCOLLECTED: Final = 20_000
-"""Objects allocated, less those freed, before Python collects the youngest ones."""
+"""Objects allocated, minus those freed, before Python collects the youngest ones."""
 
 
 async def run_serve(
@@ -57,7 +57,7 @@ async def run_serve(
 
 @asynccontextmanager
 async def _counting(clients: Clients, store: Store) -> AsyncIterator[None]:
-    """Write down meanwhile what reading nodes costs, if anything may."""
+    """Record meanwhile what reading nodes costs, if it costs anything."""
 
     def count() -> None:
         for network_id, meter in clients.meters.items():
@@ -101,7 +101,7 @@ def _collect_garbage_rarely() -> None:
 
 
 def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDependencies:
-    """Build what serve depends on, with the present keys; InputError where two clash."""
+    """Build the dependencies of serve, with the present keys; InputError if two clash."""
     serve = settings.serve
     key_limiter = KeyLimiter()
     key_sync = KeySync(store, configured_keys(settings), key_limiter, utc_now)

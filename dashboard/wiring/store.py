@@ -27,7 +27,7 @@ from dashboard.store.schema import REVISION
 from dashboard.wiring.clock import utc_now
 
 _ROLE_CHECK: Final = timedelta(seconds=0.5)
-"""How long a role checks pages before it begins: 250 MB of them, also of a store of 10 GB."""
+"""How long a role checks pages before it begins: 250 MB of them, even in a store of 10 GB."""
 
 _log = get_logger(__name__)
 
@@ -42,10 +42,10 @@ def open_checked_store(
     damage_search: timedelta = timedelta(0),
     longest_pause: timedelta = LONGEST_PAUSE,
 ) -> Store:
-    """Open the store; StoreError where it is damaged, of another schema or not ours.
+    """Open the store; StoreError if it is damaged, has another schema or is not ours.
 
-    A state folder that belongs to no installation yet joins the one whose store it is to
-    use, if that is on a server or in this very folder. Any other file may be of another one.
+    A state folder that belongs to no installation yet joins that of the store that it is to use, if
+    that is on a server or in this very folder. Any other file may belong to another one.
     """
     url = store_url(settings)
     store = open_store(url, damage_search=damage_search, longest_pause=longest_pause)
@@ -70,13 +70,13 @@ def open_reading_store(settings: Settings) -> Store:
 
 
 def in_force(settings: Settings, store: Store) -> Settings:
-    """Return the settings with what people chose so far on the page Settings."""
+    """Return the settings with what people have chosen on the page Settings."""
     with store.read() as connection:
         return with_chosen(settings, chosen_values(connection))[0]
 
 
 def chosen_here(settings: Settings) -> Chosen:
-    """Return what people chose on the page Settings; nothing where the store cannot be read."""
+    """Return what people chose on the page Settings; nothing if the store cannot be read."""
     try:
         with closing(open_checked_store(settings)) as store, store.read() as connection:
             return chosen_values(connection)
@@ -91,7 +91,7 @@ def use_replica(settings: Settings, store: Store) -> None:
 
 
 def worker_is_alive(settings: Settings) -> bool:
-    """Whether some worker holds the lease now; false where there is no store yet."""
+    """Whether some worker holds the lease now; false if there is no store yet."""
     try:
         with closing(open_checked_store(settings)) as store, store.read() as connection:
             return holder(connection, WORKER_LEASE) is not None
@@ -117,7 +117,7 @@ def _belong(settings: Settings, store: Store) -> None:
 
 
 def _may_join(settings: Settings) -> bool:
-    """Whether a store may be taken for ours though nothing says so."""
+    """Whether a store may be ours although nothing says so."""
     database = database_at(store_url(settings))
     if not isinstance(database, SqliteFile):
         return True
@@ -126,17 +126,17 @@ def _may_join(settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """The schema of the store now, and the copy from before the upgrade, if one was made."""
+    """The present schema of the store, and the copy from before the upgrade, if there is one."""
 
     schema: str
     copy: Path | None = None
 
 
 def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Migrated:
-    """Create the store, or bring it to our schema.
+    """Create the store, or upgrade it to our schema.
 
-    The state folder then belongs to the installation of the store; ForeignStore where it belongs
-    to another. `copies_first`: whether a SQLite file is copied before; None: as the settings say.
+    The state folder then belongs to the installation of the store; ForeignStore if it belongs to
+    another. `copies_first`: whether a SQLite file is copied before; None: as the settings say.
     """
     try:
         open_checked_store(settings).close()
@@ -162,7 +162,7 @@ FILE: Final = "installation"
 
 
 def own_id(settings: Settings) -> UUID | None:
-    """Return the id of this state folder's installation, None where it belongs to none yet."""
+    """Return the id of this state folder's installation, None if it belongs to none yet."""
     path = settings.home / FILE
     try:
         return UUID(path.read_text(encoding="ascii").strip())
@@ -176,7 +176,7 @@ def own_id(settings: Settings) -> UUID | None:
 
 
 def belong_to(settings: Settings, installation_id: UUID) -> bool:
-    """Make this state folder belong to an installation; False where no file can be written."""
+    """Assign this state folder to an installation; False if no file can be written."""
     path = settings.home / FILE
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ def belong_to(settings: Settings, installation_id: UUID) -> bool:
 
 
 def os_user() -> str:
-    """Return the name of the user who runs this process, or their number."""
+    """Return the name, or else the number, of the user who runs this process."""
     number = os.getuid()
     try:
         return pwd.getpwuid(number).pw_name

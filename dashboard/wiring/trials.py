@@ -29,7 +29,7 @@ from dashboard.wiring.recipients import default_recipients, message_domain
 
 @dataclass(frozen=True, slots=True)
 class TriedNetwork:
-    """A network with the answers of its endpoints, and what polling it takes."""
+    """A network with the answers of its endpoints, and what polling it costs."""
 
     network: Network
     findings: tuple[TrialResult, ...]
@@ -69,7 +69,7 @@ async def _findings(network: Network, clients: Clients) -> AsyncIterator[TrialRe
 def recipients_to_try(address: str, channel: str, settings: Settings) -> list[Recipient]:
     """Return who gets a test message: an address, a channel, or all that get alerts by default.
 
-    InputError for what is no address, and for a channel that is not configured.
+    InputError for an invalid address, and for a channel that is not configured.
     """
     if address:
         MailAddress.parse(address)

@@ -1,4 +1,4 @@
-"""The worker role: poll every network, deliver notifications, and what goes on beside."""
+"""The worker role: poll every network, deliver notifications, and run side tasks."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ _M_ARENA_MAX: Final = -8
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     """Work, or stand by while another worker does, until `stop`.
 
-    A worker that is paused, or cut off from a database server, while it writes holds up the others
-    for half its lease at most: so the other one takes over in time.
+    A worker that is paused, or cut off from a database server, while it writes delays the others
+    for half its lease at most, so the next one takes over in time.
     """
     _share_memory_pools()
     networks = networks_of(settings)
@@ -103,7 +103,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
 
 
 def _share_memory_pools() -> None:
-    """Let all threads share two pools of memory, where the C library is glibc.
+    """Let all threads share two memory pools, if the C library is glibc.
 
     By default threads have pools of their own, each of which keeps what the largest message took:
     after a storm a worker was some 15 MB larger. Only one thread runs Python at a time.
@@ -143,7 +143,7 @@ def _name_of_this_process() -> str:
 def side_tasks(
     settings: Settings, store: Store, names: Mapping[NetworkId, NetworkName]
 ) -> SideTasks:
-    """Return what the settings ask for; `names` are those of the watched networks."""
+    """Return the tasks that the settings ask for; `names` are those of the watched networks."""
     links = Links(settings.pages.public_url)
     tasks = [
         *_repeaters(settings, store, names, links),

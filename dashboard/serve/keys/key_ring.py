@@ -25,7 +25,7 @@ _NOTHING = hashlib.sha256(b"").digest()
 
 
 class KeyRing:
-    """The keys that are accepted, found by what a caller presents; they may change at any time.
+    """The accepted keys, found by what a caller presents; they may change at any time.
 
     Keys are found by the digest of the presented text, so the duration reveals something of the
     digest only, which nobody can steer towards a key. Only the event loop's thread changes keys.
@@ -48,9 +48,9 @@ class KeyRing:
         return found
 
     def find_with_secret(self, key: str, secret: str) -> ApiKey | None:
-        """Return the entry of a key that comes with its secret; None when either is wrong.
+        """Return the entry of a key that comes with its secret; None if either is wrong.
 
-        A key without a secret is never found this way, not even by an empty one.
+        A key without a secret is never found this way, not even with an empty one.
         """
         found = self.find(key)
         wanted = found.secret_digest if found else None
@@ -58,7 +58,7 @@ class KeyRing:
         return found if wanted and matches else None
 
     def current(self, caller: ApiKey) -> ApiKey | None:
-        """Return the present entry of a caller, None where the key is no longer accepted."""
+        """Return the present entry of a caller, None if the key is no longer accepted."""
         return self._by_digest.get(caller.key_digest)
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
@@ -74,7 +74,7 @@ class KeyRing:
 
 
 def basic_credentials(header: str | None) -> tuple[str, str] | None:
-    """Read user and password of an ``Authorization: Basic`` header; None when it is no such."""
+    """Read user and password of an ``Authorization: Basic`` header; None for any other header."""
     scheme, _, encoded = (header or "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -117,7 +117,7 @@ class CallCounts(NamedTuple):
 
 @dataclass(slots=True)
 class _Allowance:
-    """When the calls so far are paid for: each costs a period of the rate (GCRA)."""
+    """When the calls so far are paid for: each costs one period of the rate (GCRA)."""
 
     paid_at: float = -math.inf
 
@@ -147,7 +147,7 @@ class KeyLimiter:
         self._taken: dict[str, CallCounts] = {}
 
     def admit(self, caller: ApiKey, calls: int) -> int:
-        """Count `calls` against a key's rate; return the seconds to wait, 0 where admitted.
+        """Count `calls` against a key's rate; return the seconds to wait, 0 if admitted.
 
         More calls at once than the key's burst are never admitted: bound batches by it first.
         """
@@ -169,7 +169,7 @@ class KeyLimiter:
         return 0
 
     def admit_together(self, caller: ApiKey, calls: int) -> bool:
-        """Admit calls that came one by one if all of them fit; otherwise none, and count none."""
+        """Admit calls that came one by one if all of them fit; otherwise admit and count none."""
         if not self.admit(caller, calls):
             return True
         self._usages[caller.key_digest].refusals -= calls  # `admit` will find which come too fast
@@ -190,7 +190,7 @@ class KeyLimiter:
         usage.refusals += calls
 
     def take_uses(self) -> dict[bytes, UsageDelta]:
-        """Return the uses since the last time by the digest of each key, and reset them."""
+        """Return the uses since the last call by the digest of each key, and reset them."""
         now = self._clock()
         uses = {
             digest: UsageDelta(usage.calls, usage.refusals, now - usage.last_at)
@@ -203,7 +203,7 @@ class KeyLimiter:
         return uses
 
     def restore_uses(self, uses: dict[bytes, UsageDelta]) -> None:
-        """Add uses again that were taken and could not be saved."""
+        """Add back uses that were taken and could not be saved."""
         for each, use in uses.items():
             usage = self._usages[each]
             usage.calls += use.calls

@@ -38,7 +38,7 @@ class KeySync:
     _is_failing: bool = field(init=False, default=False)
 
     def load(self) -> None:
-        """Fill the ring; InputError where a stored key clashes with one of the settings."""
+        """Fill the ring; InputError if a stored key clashes with one of the settings."""
         self._reload()
         for message in clashes(self.configured.keys, self._stored):
             raise InputError(message)
@@ -94,7 +94,7 @@ class KeySync:
         return has_changed
 
     def _reload(self) -> bool:
-        """Read the stored keys if they have changed; return whether."""
+        """Read the stored keys if they have changed; return whether they have."""
         with self.store.read() as connection:
             version = keys_version(connection)
             if version == self._version:

@@ -1,1 +1,1 @@
-"""How serve is watched: health, the metrics page and the access log."""
+"""Monitoring of serve: health, the metrics page and the access log."""

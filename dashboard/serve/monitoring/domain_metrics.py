@@ -43,7 +43,7 @@ def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Values) -> 
 
 
 _MOST_SERIES: Final = 500
-"""Of rejections on a day: nodes could name any number of modules."""
+"""How many series of rejections a day may have: nodes could name any number of modules."""
 
 _TRACKED_AGAIN: Final = timedelta(minutes=1)
 """How often tracked transactions are counted, which takes a second for millions of them."""
@@ -55,7 +55,7 @@ _ENDED: Final = (NotificationState.SENT, NotificationState.DEAD)
 class DomainFigures:
     """What the store says of the networks now, and how many there are of this day in UTC.
 
-    `busy` lacks a network of which nobody can say, `base_fees` one that never answered.
+    `busy` lacks a network whose state is unknown, `base_fees` one that never answered.
     """
 
     base_fees: Mapping[NetworkId, Wei]
@@ -66,17 +66,17 @@ class DomainFigures:
 
 
 class DomainMetrics(Collector):
-    """Tells what was read last; nothing where the store could not be read."""
+    """Reports what was last read; nothing if the store could not be read."""
 
     def __init__(self, names: Mapping[NetworkId, str]) -> None:
-        """Tell of the networks that have these names."""
+        """Report on the networks with these names."""
         self.figures: DomainFigures | None = None
         self._names = names
         self._tracked: dict[str, int] = {}
         self._tracked_at: datetime | None = None
 
     def read(self, connection: Connection, now: datetime) -> None:
-        """Read all of it, and count tracked transactions where that was a minute ago."""
+        """Read all of it, and count tracked transactions if that was a minute ago."""
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         credits_: Counter[NetworkId] = Counter()
         for line in spent_since(connection, midnight):
@@ -135,7 +135,7 @@ class DomainMetrics(Collector):
 
 
 def _count_tracked(connection: Connection) -> dict[str, int]:
-    """Count by what is on record, and by what became of them in the end."""
+    """Count by what is on record, and by outcome."""
     included, replaced = count_ends(connection)
     of_record = {
         str(status): count_tracked(connection, TrackedFilter(record_status=status))

@@ -1,4 +1,4 @@
-"""How serve is watched: whether it is alive and ready, and a line for each answered request."""
+"""Health of serve: whether it is alive and ready, and a line for each answered request."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def node_statuses(fees: Collection[FollowedNetwork]) -> dict[str, object]:
 
 
 def node_problem(network: FollowedNetwork, now: datetime, oldest: timedelta) -> str | None:
-    """Return what is wrong with a followed node, None where nothing is.
+    """Return what is wrong with a followed node, None if nothing is.
 
-    A node is stalled when it answers but its newest block is older than `oldest` and than ten
-    block times: it lost its peers, or nothing is mined.
+    A node is stalled if it answers but its newest block is older than `oldest` and than ten block
+    times: it lost its peers, or nothing is mined.
     """
     replies = network.replies
     if network.loading is not None:
@@ -131,7 +131,7 @@ _log = get_logger(__name__)
 class AccessLog:
     """Middleware that logs the route and the caller that the app has put into the scope.
 
-    Paths and headers are never logged: a key may be in either, also in an unexpected place. Only
+    Paths and headers are never logged: a key may be in either, even in an unexpected place. Only
     methods and verbs that are served are named.
     """
 

@@ -41,10 +41,10 @@ _OPEN_STATES: Final = (
     IncidentState.NO_DATA,
 )
 _COUNTED: Final = timedelta(days=30)
-"""For how long notifications count once they were sent or dead, as on the pages."""
+"""For how long sent or dead notifications are counted, as on the pages."""
 
 _REUSED_FOR: Final = 1.0
-"""Seconds for which what the store says is reused: many may scrape."""
+"""Seconds for which the answer of the store is reused: many may scrape."""
 
 _REMEDY: Final = "If this name is yours, add it to http.allowed_hosts."
 
@@ -85,7 +85,7 @@ class MetricsPage:
         return HttpReply(200, [(b"content-type", kind), (b"content-length", length)], body)
 
     async def _work(self) -> WorkState | None:
-        """Return how the work goes, None where the store cannot say; at most a second old."""
+        """Return the state of the work, None if the store cannot say; at most a second old."""
         async with self._lock:
             if anyio.current_time() - self._read_at >= _REUSED_FOR:
                 self._known_work = await to_thread.run_sync(self._read_work)
@@ -114,7 +114,7 @@ class MetricsPage:
 
 
 def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the client is on this machine and is no reverse proxy."""
+    """Whether the client is on this machine and is not a reverse proxy."""
     if not scope.get("client") or _FORWARDED & headers.keys():
         return False
     try:
@@ -135,7 +135,7 @@ class MetricsCollector(Collector):
     ) -> None:
         """Collect these; `names` are those of all networks, and ages are measured by `clock`.
 
-        `work` is None where the store does not say how it goes.
+        `work` is None if the store does not know it.
         """
         self.store_is_up = False
         self.work: WorkState | None = None

@@ -39,16 +39,14 @@ from dashboard.wire.status_request import (
 )
 
 QuickStatuses: TypeAlias = Callable[[StatusRequest, ApiKey], Awaitable[Mapping[int, bytes] | None]]
-"""Answers status requests of the usual shape on the event loop, without a thread.
-
-Returns the results that are not null, by place; None: let the method answer.
-"""
+"""Answers status requests of the usual shape on the event loop, without a thread. Returns the
+results that are not null, by position; None: let the method answer."""
 
 CallResult: TypeAlias = bytes | RpcError
 """The result of one call as JSON, or the error for its caller."""
 
 LARGEST_ANSWER: Final = 16_000_000
-"""Bytes of one message's answer after which no other of its calls is run."""
+"""Once the answer to one message has this many bytes, no other of its calls is run."""
 
 _log = get_logger(__name__)
 
@@ -65,7 +63,7 @@ class ThreadMethod(NamedTuple):
 
 
 class AsyncMethod(NamedTuple):
-    """A method that runs on the event loop; `run` is as that of `ThreadMethod`."""
+    """A method that runs on the event loop; `run` is as in `ThreadMethod`."""
 
     run: Callable[[Sequence[Any], ApiKey], Awaitable[Sequence[CallResult]]]
 
@@ -80,9 +78,9 @@ AnyMethod: TypeAlias = ThreadMethod | AsyncMethod | SessionMethod
 
 
 class MessageAnswer(NamedTuple):
-    """The answer to one message; `body` is None where all of it is notifications.
+    """The answer to one message; `body` is None if all of it is notifications.
 
-    `retry_after`: seconds to wait where the message was refused for its rate, else 0.
+    `retry_after`: seconds to wait if the message exceeded its rate, else 0.
     """
 
     body: bytes | None
@@ -90,7 +88,7 @@ class MessageAnswer(NamedTuple):
 
 
 class _CallContext:
-    """The caller of the messages at hand; `session` is None over HTTP.
+    """The caller of the present messages; `session` is None over HTTP.
 
     `is_admitted`: all of its calls are admitted already. `is_full`: the present answer is as large
     as it may be.
@@ -120,7 +118,7 @@ class Dispatcher:
     ) -> None:
         """Answer `methods`, at most `largest_batch` in one message, as `key_limiter` allows.
 
-        `quick_statuses` answers the method that is called most, under all of its full names.
+        `quick_statuses` answers the most frequent method, under all of its full names.
         """
         self._methods = methods
         self._key_limiter = key_limiter
@@ -140,8 +138,8 @@ class Dispatcher:
     ) -> list[bytes | None]:
         """Answer messages that had all been received before this call, in their order.
 
-        Returns the `body` of each answer; beyond `LARGEST_ANSWER` bytes those of the first
-        messages alone: call it again with the others.
+        Returns the `body` of each answer; beyond `LARGEST_ANSWER` bytes only those of the first
+        messages: call it again with the others.
         """
         context = _CallContext(caller, session, self._largest_batch)
         quick = await self._quick_replies(bodies, context) if len(bodies) > 1 else None
@@ -179,7 +177,7 @@ class Dispatcher:
     async def _quick_replies(
         self, bodies: Sequence[bytes], context: _CallContext
     ) -> Sequence[bytes] | None:
-        """Answer messages of one status request each; None where any of them is another."""
+        """Answer messages of one status request each; None if any of them is another."""
         request = decode_status_requests(bodies) if self._quick_names else None
         if request is None or request.method not in self._quick_names:
             return None
@@ -220,7 +218,7 @@ class Dispatcher:
     async def _answer_neighbours(
         self, name: str | None, items: Sequence[Request | ErrorReply], context: _CallContext
     ) -> list[bytes]:
-        """Answer items of one method; the name of malformed ones is None."""
+        """Answer items of one method; malformed ones have no name."""
         if name is None:
             self._counters.count_calls(UNSERVED, len(items), len(items))
             return [error_reply(it.id, it.error) for it in items if isinstance(it, ErrorReply)]
@@ -273,7 +271,7 @@ async def _run(
 
 
 def _refusal(message: RpcMessage, context: _CallContext, wait: int) -> MessageAnswer:
-    """Refuse a whole message: over HTTP by one error, over a WebSocket by one for each call."""
+    """Refuse a whole message: over HTTP with one error, over a WebSocket with one for each call."""
     error = RpcError.rate_exceeded(wait, context.caller.requests_per_second)
     if context.session is None:
         return MessageAnswer(error_reply(NULL_ID, error), wait)
@@ -289,7 +287,7 @@ def _joined(message: RpcMessage, replies: Sequence[bytes]) -> MessageAnswer:
 
 
 def _bare(name: str) -> str:
-    """Return a method's name without its prefix, as limits of keys have it."""
+    """Return a method's name without its prefix, as in the limits of keys."""
     return name.partition("_")[2] or name
 
 
@@ -311,7 +309,7 @@ class BodyTooLarge(Exception):
 
 
 class HttpEndpoint:
-    """Answers callers that are authenticated."""
+    """Answers authenticated callers."""
 
     def __init__(self, rpc: Dispatcher, largest_body: int) -> None:
         """Pass bodies of at most `largest_body` bytes to `rpc`."""

@@ -24,7 +24,7 @@ from dashboard.wire.status_request import StatusRequest, decode_hash_param
 
 _READERS: Final = 16
 _READ_AT_ONCE: Final = 1_000
-"""Records of one message that are read on the event loop: 20 ms, for which others wait. In a
+"""How many records of one message are read on the event loop: 20 ms, for which others wait. In a
 thread, through SQLAlchemy, they would hold the interpreter for half a second."""
 
 _PAUSE_AFTER_FAILURE: Final = 1.0
@@ -62,9 +62,9 @@ class StatusReader:
     async def quick_records(
         self, request: StatusRequest, caller: ApiKey
     ) -> Mapping[int, bytes] | None:
-        """Find what `statuses` would, with little work; None where that is not possible.
+        """Find what `statuses` would, with little work; None if that is not possible.
 
-        Returns records as JSON, by the place of the call; the result of all other calls is null.
+        Returns records as JSON, by the position of the call; the result of all other calls is null.
         """
         try:
             if not await self._is_current():
@@ -117,7 +117,7 @@ class StatusReader:
         }
 
     async def statuses(self, calls: Sequence[Any], caller: ApiKey) -> Sequence[CallResult]:
-        """Look each hash up in a thread, on the networks that the caller's key opens."""
+        """Look each hash up in a thread, on the networks that the caller's key may read."""
         read = partial(self._read, calls, caller)
         outcomes = await to_thread.run_sync(read, limiter=self._limiter)
         for outcome in outcomes:
@@ -157,15 +157,15 @@ class RemoteReads:
     async def is_current(self) -> bool:
         """Check by a read that begins after this call; all who wait for its turn share it.
 
-        A notification of PostgreSQL's could not replace the read: it comes some time after its
-        commit, so that what another process has acknowledged would be answered as not rejected.
+        A notification of PostgreSQL could not replace the read: it comes some time after its
+        commit, so what another process has acknowledged would be answered as not rejected.
         """
         if self._next_check is None:
             self._next_check = _task_of(self._check())
         return await asyncio.shield(self._next_check)
 
     async def run(self, read: Callable[[], Found]) -> Found:
-        """Return what `read` does, when all before it have ended."""
+        """Return what `read` returns, once all reads before it have ended."""
         return await asyncio.shield(_task_of(self._run(read)))
 
     async def _check(self) -> bool:
@@ -179,7 +179,7 @@ class RemoteReads:
 
 
 def _task_of(reading: Coroutine[Any, Any, Found]) -> asyncio.Task[Found]:
-    """Return a task whose error is not logged where all of its callers have left."""
+    """Return a task whose error is not logged if all of its callers have left."""
     task = asyncio.create_task(reading)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

@@ -85,7 +85,7 @@ SUBSCRIBE: Final = "linewatch_subscribe"
 UNSUBSCRIBE: Final = "linewatch_unsubscribe"
 
 _TOO_MANY: Final = -32005
-"""The code of EIP-1474 for a limit that was exceeded."""
+"""The code of EIP-1474 for an exceeded limit."""
 
 
 class SubscribeMethods:
@@ -102,7 +102,7 @@ class SubscribeMethods:
         }
 
     async def subscribe(self, params: object, session: Session) -> CallResult:
-        """Answer the id of a new subscription; its first push comes after that answer."""
+        """Answer with the id of a new subscription; its first push comes after that answer."""
         try:
             query = decode_subscribe(params)
             own = self._of_session(session)
@@ -119,7 +119,7 @@ class SubscribeMethods:
         return f'"{subscription_id}"'.encode()
 
     async def unsubscribe(self, params: object, session: Session) -> CallResult:
-        """Answer whether there was such a subscription; what is queued is still pushed."""
+        """Answer whether that subscription existed; what is queued is still pushed."""
         try:
             subscription_id = decode_unsubscribe(params)
         except WireError as error:

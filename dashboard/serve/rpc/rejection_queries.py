@@ -58,7 +58,7 @@ Reading: TypeAlias = Callable[[], AbstractContextManager[Connection]]
 
 
 class RejectionQueries:
-    """Answers from all stored rejections, on the networks that a caller's key opens."""
+    """Answers from all stored rejections, on the networks that a caller's key may read."""
 
     def __init__(
         self, dependencies: ServeDependencies, seconds: Callable[[], float] = time.monotonic
@@ -107,7 +107,7 @@ class RejectionQueries:
 
 
 def decode_place(connection: Connection, cursor: object) -> int:
-    """Read a cursor; WireError for one that lies after everything stored."""
+    """Decode a cursor; WireError for one that lies after everything stored."""
     try:
         place = decode_cursor(cursor, installation_id(connection))
     except WireError as error:

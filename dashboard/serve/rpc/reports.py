@@ -179,7 +179,7 @@ def update_watched_conditions(
 ) -> None:
     """Change the conditions of those saved hashes that are watched, as the poll would.
 
-    Where a rule takes all reports, those are all that were saved.
+    If a rule applies to all reports, those are all that were saved.
 
     The poll asks about an old hash every few minutes, or no longer at all. When it sees the same
     rejection later, nothing changes. How old the version claims to be does not matter: the seven
@@ -202,11 +202,11 @@ Commit: TypeAlias = Callable[[Sequence[Item]], Sequence[Written]]
 """Writes items in one transaction, in a thread; an error writes none of them."""
 
 LARGEST_GROUP: Final = 100
-"""Items of one transaction: more would hold the write lock for too long."""
+"""How many items one transaction has at most: more would hold the write lock for too long."""
 
 
 class QueueFull(Exception):
-    """So many items wait already that no more are accepted."""
+    """Too many items wait already, so no more are accepted."""
 
 
 class _Submission(Generic[Item, Written]):
@@ -225,10 +225,10 @@ class _Submission(Generic[Item, Written]):
 
 
 class GroupCommit(Generic[Item, Written]):
-    """Collects items while a transaction is under way, and commits them in the next one.
+    """Collects items while a transaction is running, and commits them in the next one.
 
-    One writer for all callers, on one event loop. Its task begins with the first item and ends
-    with the last, so nothing has to be started or stopped.
+    One writer for all callers, on one event loop. Its task begins with the first item and ends with
+    the last, so nothing has to be started or stopped.
     """
 
     def __init__(self, commit: Commit[Item, Written], most_waiting: int) -> None:
@@ -246,8 +246,8 @@ class GroupCommit(Generic[Item, Written]):
     async def write(self, items: Sequence[Item]) -> list[Written | Exception]:
         """Return the outcome of each item, when all are on disk or have failed.
 
-        An item is written whole or not at all, even where its caller has left. QueueFull: nothing
-        is written. One caller may submit more items at once than may wait.
+        An item is written whole or not at all, even if its caller has left. QueueFull: nothing is
+        written. One caller may submit more items at once than may wait.
         """
         if not items:
             return []
@@ -279,7 +279,7 @@ class GroupCommit(Generic[Item, Written]):
             return [error] * len(items)
 
     def _outcomes(self, items: Sequence[Item]) -> Sequence[Written | Exception]:
-        """Commit a group; where one item may have failed it, commit each by itself."""
+        """Commit a group; if one item may have failed it, commit each by itself."""
         try:
             return self._commit(items)
         except StoreUnavailable as error:

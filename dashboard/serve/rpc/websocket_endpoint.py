@@ -25,7 +25,7 @@ from dashboard.transport.websocket_connection import GUARD, WebSocketGuard
 from dashboard.wire.jsonrpc import NULL_ID, RpcError, error_reply
 
 MOST_AT_ONCE: Final = 128
-"""Messages that may wait to be answered together; others stay in the network."""
+"""How many messages may wait to be answered together; others stay in the network."""
 
 _CHUNK: Final = 65_536
 _SECONDS_TO_CLOSE: Final = 1
@@ -41,7 +41,7 @@ _SERVICE_RESTART: Final = 1012
 
 @dataclass(frozen=True, slots=True)
 class CloseReason:
-    """Why a session ends: a close code of RFC 6455, None where the client has left."""
+    """Why a session ends: a close code of RFC 6455, None if the client has left."""
 
     code: int | None = None
     reason: str = ""
@@ -112,7 +112,7 @@ class WebSocketSession:
         self._close_callbacks.append(callback)
 
     def finish(self) -> None:
-        """Take no more messages, as the server stops; close when those that came are answered."""
+        """Accept no more messages, as the server stops; close when all are answered."""
         self._finished = CloseReason(_SERVICE_RESTART, "the server stops")
         self._reading.cancel()
         self._has_left = True
@@ -250,7 +250,7 @@ class WebSocketSession:
                 await self._send(message)
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
-        """End when a task fails: silently where the client has left while we sent."""
+        """End when a task fails: silently if the client has left while we sent."""
         if task.cancelled() or not (error := task.exception()) or self._end.done():
             return
         if isinstance(error, OSError):
@@ -261,7 +261,7 @@ class WebSocketSession:
 
 
 def _body(message: Message) -> bytes | None:
-    """Return the bytes of what was received, text or binary alike; None: the client has left."""
+    """Return the received bytes, from text or binary; None: the client has left."""
     if message["type"] != "websocket.receive":
         return None
     text: str | None = message.get("text")
@@ -330,7 +330,7 @@ class WebSocketEndpoint:
 
 
 def _write_at_once(scope: Scope) -> Callable[[], None]:
-    """Return what lets the connection write at once; nothing on servers other than ours."""
+    """Return the function that flushes the connection; one that does nothing on other servers."""
     guard: WebSocketGuard | None = scope.get("state", {}).get(GUARD)
     return _nothing if guard is None else guard.write_at_once
 
@@ -340,7 +340,7 @@ def _nothing() -> None:
 
 
 async def finish_sessions(sessions: OpenSessions) -> None:
-    """Have all sessions answer what came, and wait until they have ended."""
+    """Let all sessions answer what they received, and wait until they have ended."""
     for finish in sessions.values():
         finish()
     if sessions:
@@ -348,7 +348,7 @@ async def finish_sessions(sessions: OpenSessions) -> None:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> None:
-    """Refuse a handshake with 401, or 429 where its address has to wait for `wait` seconds.
+    """Refuse a handshake with 401, or 429 if its address has to wait for `wait` seconds.
 
     A server without the extension for this answers 403.
     """
