@@ -38,14 +38,14 @@ class ConditionRules:
     staleness: HoldPeriods = _STALENESS
 
     def of(self, kind: SubjectKind) -> HoldPeriods:
-        """Return the rule of a kind of condition."""
+        """Return the hold periods for a kind of condition."""
         if kind is SubjectKind.BUSYNESS:
             return self.busy
         return self.staleness if kind is SubjectKind.FEES else self.outage
 
 
 def spell_state(held: Condition | None, at: datetime) -> SpellState | None:
-    """Return a stored condition as a `SpellState`; `at` stands in for a last value never stored."""
+    """Convert a stored condition; `at` stands in if the time of the last value was not stored."""
     if held is None:
         return None
     is_within = None if held.state is State.UNKNOWN else held.state.is_open
@@ -53,7 +53,7 @@ def spell_state(held: Condition | None, at: datetime) -> SpellState | None:
 
 
 def condition_of(kind: SubjectKind, state: SpellState) -> Condition:
-    """Return the same as a condition of busyness or of a limit."""
+    """Convert a spell state to a condition of busyness or of a fee limit."""
     judged = JUDGED[kind]
     known = judged.opened if state.is_within else judged.closed
     after = State.UNKNOWN if state.is_within is None else known
@@ -71,12 +71,12 @@ class Conclusion:
 
     @property
     def turning_since(self) -> datetime | None:
-        """Since when the opposite is seen; None while it is not."""
+        """Since when the opposite has been seen; None if it is not."""
         return None if self.condition is None else self.condition.turning_since
 
     @property
     def changes_stored(self) -> bool:
-        """Whether anything has to be written."""
+        """Whether the store must be updated."""
         noted = None if self.before is None else self.before.turning_since
         return self.transition is not None or self.turning_since != noted
 
@@ -88,11 +88,10 @@ def conclude(
     rule: HoldPeriods,
     new_id: UUID,
 ) -> Conclusion:
-    """Return what a reading changes; without one nothing changes, and waiting begins again.
+    """Return what a reading changes; None changes nothing, but waiting starts again.
 
-    A subject without a stored condition starts closed. What changes is dated when it
-    began to be so, not when it had lasted long enough. If the clock was set back, waiting begins
-    again.
+    A subject without a stored condition starts closed. A change is dated from its beginning, not
+    from when it had lasted long enough. If the clock was set back, waiting starts again.
     """
     if reading is None:
         after_all = None if before is None else replace(before, turning_since=None)
@@ -115,7 +114,7 @@ def conclude(
 
 
 def _turning_since(before: Condition | None, reading: Reading) -> datetime:
-    """Return since when the opposite is seen; a beginning after the reading itself is ignored."""
+    """Return since when the opposite has been seen; a beginning after the reading is ignored."""
     noted = None if before is None else before.turning_since
     if reading.since is not None and reading.since <= reading.at:
         noted = reading.since
@@ -123,10 +122,10 @@ def _turning_since(before: Condition | None, reading: Reading) -> datetime:
 
 
 class Conclusions:
-    """The conditions of one network while they are concluded, one reading after the other.
+    """The conditions of one network while readings are concluded one after the other.
 
-    `held` is what the store holds; what is concluded is not stored here. `new_id` gives
-    each transition its id.
+    `held` starts with the stored conditions and is updated here, but not stored. `new_id` creates
+    the id of each transition.
     """
 
     def __init__(
@@ -136,7 +135,7 @@ class Conclusions:
         rules: ConditionRules,
         new_id: Callable[[], UUID],
     ) -> None:
-        """Begin with what is held."""
+        """Start with the stored conditions."""
         self.network_id = network_id
         self.held = dict(held)
         self.rules = rules
@@ -144,7 +143,7 @@ class Conclusions:
         self._new_id = new_id
 
     def state(self, kind: SubjectKind) -> State | None:
-        """Return the state concluded last, None if none ever was."""
+        """Return the latest state of a kind of condition, None if there is none."""
         found = self.held.get(kind)
         return None if found is None else found.state
 
@@ -156,14 +155,14 @@ class Conclusions:
         grounds: Grounds | None,
         since: datetime,
     ) -> None:
-        """Take in a state that was concluded elsewhere, and holds since a moment."""
+        """Add the transition to a state that the caller concluded; `held` stays as it is."""
         subject, before = Subject(kind, self.network_id), self.state(kind)
         self.transitions.append(
             Transition(self._new_id(), subject, before, after, at, grounds, since)
         )
 
     def conclude(self, kind: SubjectKind, reading: Reading | None) -> None:
-        """Take in what was read of one subject."""
+        """Conclude a reading of one kind of condition."""
         subject = Subject(kind, self.network_id)
         rule = self.rules.of(kind)
         concluded = conclude(subject, self.held.get(kind), reading, rule, self._new_id())
@@ -174,21 +173,21 @@ class Conclusions:
 
 
 SMALLEST_FLAT_WINDOW: Final = 20
-"""Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+"""How many equal base fees make a chain flat; fewer may be equal by chance."""
 
 FLAT_FOR: Final = timedelta(hours=1)
-"""A base fee that did not move for so long says nothing of busyness."""
+"""A base fee that has not moved for this long says nothing about busyness."""
 
 PRIORITY_WINDOW: Final = timedelta(days=1)
-"""The stored priority fees that the latest one of a flat chain is compared with."""
+"""How far back stored priority fees are compared with the latest one on a flat chain."""
 
 BUSY_PERCENTILE: Final = 90
-"""Of the priority fees of a chain with a constant base fee: busy is strictly above it."""
+"""A chain with a constant base fee is busy strictly above this percentile of its priority fees."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriorityFeeReadings:
-    """The medium suggested priority fee, and those that are stored."""
+    """The latest medium suggested priority fee, and a window of stored ones."""
 
     medium: Wei
     window: RankedFees
@@ -196,9 +195,9 @@ class PriorityFeeReadings:
 
 @dataclass(frozen=True, slots=True)
 class BaseFeeReadings:
-    """The latest values of one network, each None if it was never answered or is stale.
+    """The latest values of one network; each is None if it was never answered or is stale.
 
-    `known_window` holds every base fee that is known.
+    `known_window` holds every known base fee.
     """
 
     estimated_base_fee: Wei | None
@@ -209,9 +208,9 @@ class BaseFeeReadings:
 def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -> FeeGrounds | None:
     """Return the fee that shows how busy the network is, and its threshold.
 
-    The base fee and its threshold; if it never moves, the priority fee and its own 90th
-    percentile, since such a base fee equals its threshold for ever. None if a value is
-    missing, or too few are stored.
+    That is the base fee and its threshold. If the base fee never moves, it is the priority fee and
+    its own 90th percentile, since such a base fee equals its threshold for ever. None if a value is
+    missing, or if too few are stored.
     """
     if is_flat(readings.known_window):
         if len(priority.window) < SMALLEST_FLAT_WINDOW:
@@ -222,7 +221,7 @@ def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -
 
 
 def is_flat(known_window: RankedFees) -> bool:
-    """Whether the whole known window has one value, and holds enough to say so."""
+    """Whether all known base fees are equal, and there are enough of them."""
     return len(known_window) >= SMALLEST_FLAT_WINDOW and known_window.is_constant
 
 
@@ -235,9 +234,9 @@ def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
 def conclude_busyness(
     conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, pause: timedelta
 ) -> None:
-    """Conclude whether a busy spell lasts, from one more value; None if none can be judged.
+    """Conclude from one more value whether a busy spell lasts; None if there is no value.
 
-    Without one for longer than `pause` it is not known.
+    If no value comes for longer than `pause`, the state becomes unknown.
     """
     before = spell_state(conclusions.held.get(SubjectKind.BUSYNESS), now)
     states: list[SpellState] = []

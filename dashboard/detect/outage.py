@@ -30,15 +30,16 @@ class Unanswered:
 
     @property
     def failed_for(self) -> timedelta:
-        """The time between the first failure and the latest; none after a single one."""
+        """The time between the first failure and the latest; zero after a single one."""
         return self.last_failed_at - self.failing_since
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question that was answered: when last, and how often it is asked.
+    """A question, when it was last answered, and how often it is asked.
 
-    With `was_answered` off it never was: `answered_at` is since when an answer is awaited.
+    Unless `was_answered`, it never was, and `answered_at` is since when we have waited for an
+    answer.
     """
 
     operation: Operation
@@ -48,16 +49,16 @@ class Answered:
 
     @property
     def stale_from(self) -> datetime:
-        """The moment from which the answer is too old."""
+        """When the answer becomes stale."""
         return self.answered_at + STALE_AFTER_PERIODS * self.period
 
 
 @dataclass(frozen=True, slots=True)
 class GasReadings:
-    """What the store says at one moment of who answers for the fees of a network.
+    """What the store says at one moment about the source of a network's fees.
 
-    `unanswered` is the question for suggested fees while it fails, and `answered_at` the last
-    answer of its source to any question. `answered` are the questions whose answers age.
+    `unanswered` is the question for suggested fees while it fails; `answered_at` is the last answer
+    of the source to any question. `answered` are the questions whose answers can become stale.
     """
 
     at: datetime
@@ -75,7 +76,9 @@ def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
     outage_since = None
     if unanswered is not None and (outage is None or outage.is_trouble):
         outage_since = unanswered.failing_since
-    elif conclusions.state(SubjectKind.GAS_API) is State.SILENT:  # not all is back yet
+    elif (
+        conclusions.state(SubjectKind.GAS_API) is State.SILENT
+    ):  # not every question is answered yet
         outage_since = conclusions.held[SubjectKind.GAS_API].since
     staleness = detect_staleness(readings.answered, outage_since, now)
     conclusions.conclude(SubjectKind.FEES, staleness)
@@ -84,10 +87,11 @@ def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
 def conclude_exclusion_outage(
     conclusions: Conclusions, unanswered: Unanswered | None, watching_since: datetime, now: datetime
 ) -> None:
-    """Conclude whether the exclusion API has an outage; one that was never asked has none.
+    """Conclude whether the exclusion API has an outage; it has none if it was never asked.
 
-    It may be asked rarely, so an outage needs failures that span the pending time: after a single
-    failure, the time that passes shows nothing. Once line limits ended, silence is no outage.
+    The API may be asked rarely, so an outage needs failures over the whole pending time: after a
+    single failure, the time that passes proves nothing. Once line limits have ended, no answer is
+    no outage.
     """
     kind, reading = SubjectKind.EXCLUSION_API, None
     limits = conclusions.held.get(SubjectKind.LINE_LIMITS)
@@ -106,9 +110,9 @@ def conclude_exclusion_outage(
 def conclude_line_limits(
     conclusions: Conclusions, end: LimitsEnd | None, now: datetime
 ) -> datetime | None:
-    """Conclude whether line limits ended, and return since when they did.
+    """Conclude whether line limits have ended, and return when they did.
 
-    A clock that is set back does not bring them back; another end in the settings does.
+    Setting the clock back does not restore them; another end in the settings does.
     """
     kind = SubjectKind.LINE_LIMITS
     held = conclusions.held.get(kind)
@@ -131,7 +135,7 @@ def _change(
     at: datetime,
     grounds: EndGrounds | None,
 ) -> None:
-    """Take in a state that holds since line limits ended if it is that, and otherwise from now."""
+    """Change a state: from the end of line limits if it is about these, otherwise from `at`."""
     since = grounds.ended_at if grounds is not None and kind is SubjectKind.LINE_LIMITS else at
     conclusions.change(kind, after, at, grounds, since)
     conclusions.held[kind] = Condition(after, since)
@@ -143,10 +147,10 @@ def detect_outage(
     watching_since: datetime,
     now: datetime,
 ) -> Reading | None:
-    """Return whether an API answers nothing, `answered_at` being its last answer to anything.
+    """Return whether an API answers nothing; `answered_at` is its last answer to any question.
 
-    One answer after the first failure shows that it does answer. A failure from before
-    `watching_since` says nothing of now: None until the question was asked again.
+    One answer after the first failure shows that the API works. A failure before `watching_since`
+    says nothing about now: the result is None until the question is asked again.
     """
     if unanswered is None:
         return None if answered_at is None else Reading(is_trouble=False, at=now)
@@ -162,10 +166,10 @@ def detect_outage(
 def detect_staleness(
     answered: Sequence[Answered], outage_since: datetime | None, now: datetime
 ) -> Reading | None:
-    """Return whether a figure is older than two of its own poll periods; None for no figures.
+    """Return whether any answer is older than two of its poll periods; None if there are none.
 
-    A figure that became stale during the outage of its source is reported with the outage: None,
-    so that it is neither reported twice nor taken for fresh.
+    An answer that became stale during an outage of its source is reported with the outage: the
+    result is None, so that it is neither reported twice nor taken for fresh.
     """
     if not answered:
         return None
@@ -187,8 +191,8 @@ def detect_staleness(
 class Visit:
     """A moment at which a worker checks what it watches.
 
-    `since_last` is the time since the same worker's last visit, by a clock that never jumps; None
-    at its first. `failing_since` is None if somebody answers.
+    `since_last` is the time since the same worker's last visit, by a monotonic clock; None at its
+    first. `failing_since` is None if somebody answers.
     """
 
     at: datetime
@@ -198,10 +202,10 @@ class Visit:
 
 
 def conclude_coverage(before: Covered, visit: Visit) -> CoverageChange:
-    """Return what a visit changes.
+    """Return the coverage after a visit.
 
-    Only at a worker's first visit does the time of day show for how long nobody watched; if it was
-    set back, it shows nothing, so no gap is invented.
+    Only at its first visit does a worker use the time of day to see how long nobody watched; if the
+    clock was set back, it sees no time at all, so no gap is invented.
     """
     seen_at = before.until if visit.since_last is None else visit.at - visit.since_last
     ended = before.unseen(seen_at, visit.at)
@@ -212,7 +216,7 @@ def conclude_coverage(before: Covered, visit: Visit) -> CoverageChange:
 
 
 def _follow_gap(covered: Covered, visit: Visit) -> CoverageChange:
-    """Open a gap if nobody has answered for long; otherwise end the open one."""
+    """Open a gap if nobody has answered for long, or end an open one if somebody does."""
     open_gap, failing_since = covered.open_gap, visit.failing_since
     if open_gap is not None:
         if failing_since is not None and failing_since <= open_gap.begins_at:

@@ -1,4 +1,4 @@
-"""Routing: which rules a change concerns, the incident it belongs to, what is withheld."""
+"""Routing: which rules take a change, to which incident it belongs, and what holds it back."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def routes_of(
     now: datetime,
     zones: Zones = utc_only,
 ) -> tuple[RuleRoute, ...]:
-    """Return one route for each rule that fits, in their order; none if nobody is notified.
+    """Return one route for each rule that takes a change, in order; empty if nobody is notified.
 
-    A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
+    A rule without recipients notifies everyone. During its quiet hours notifications are held.
     """
     return tuple(
         hold_in_quiet_hours(_route(rule, change, everyone), zones, now)
@@ -36,7 +36,7 @@ def routes_of(
 
 
 def timers_of(rule: Rule | None) -> IncidentTimers:
-    """Return what time does to the incidents of a rule; None for one that is gone."""
+    """Return the timers of a rule's incidents; None stands for a rule that was removed."""
     if rule is None:
         return TIMERS
     quiet_after = rule.incident_keep_firing or QUIET_AFTER
@@ -45,12 +45,12 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
 
 
 def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
-    """Return the end of a rule's quiet hours; None outside of them, or if it pierces them."""
+    """Return the end of a rule's current quiet hours; None if there are none, or if it pierces."""
     return None if rule.pierces else _opens_after(rule.active_hours, zones, now)
 
 
 def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:
-    """Return a route held until its quiet hours end; the same if none are on at a moment."""
+    """Return the route held until its quiet hours end; unchanged outside quiet hours."""
     until = _opens_after(route.active_hours, zones, at)
     if until is None:
         return route
@@ -65,7 +65,7 @@ def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datet
 
 
 def quiet_hours_of(rule: str) -> str:
-    """Say what holds notifications of a rule outside of its active hours."""
+    """Name the quiet hours of a rule as the reason that holds a notification."""
     return f"quiet hours of the rule {rule}"
 
 
@@ -90,9 +90,9 @@ def withhold(
     now: datetime,
     zones: Zones = utc_only,
 ) -> RuleRoute:
-    """Return the route of a change as the silences and maintenance windows of this moment leave it.
+    """Return the route of a change after applying current silences and maintenance windows.
 
-    What is urgent is not held by maintenance; a silence keeps that from everybody, too.
+    Maintenance does not hold urgent changes; a silence withholds these too.
     """
     labels = labels_of(change, route.rule, route.severity)
     silence = silenced_by(silences, labels, now)
@@ -108,7 +108,7 @@ def hold(
     now: datetime,
     zones: Zones = utc_only,
 ) -> RuleRoute:
-    """Return a route held until neither a maintenance window nor quiet hours are on.
+    """Return the route held until neither a maintenance window nor quiet hours apply.
 
     One may begin before the other ends.
     """

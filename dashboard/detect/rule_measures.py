@@ -1,4 +1,4 @@
-"""Conclude what rules measure: rates, fees, gaps, deliveries, credits, each subject by itself."""
+"""Conclude what rules measure, one subject at a time: rates, fees, gaps, deliveries, credits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dashboard.domain.fees.spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]
-"""What is held of what rules measure."""
+"""The stored conditions of measured subjects."""
 
 _AT_ONCE: Final = HoldPeriods(timedelta())
 
@@ -34,9 +34,9 @@ _AT_ONCE: Final = HoldPeriods(timedelta())
 def conclude_measured(
     rule: Rule, readings: Readings, held: HeldConditions, new_id: Callable[[], UUID]
 ) -> Iterator[Conclusion]:
-    """Yield what readings change, if that has to be written.
+    """Yield the conclusions from readings that must be stored.
 
-    What is in no trouble and never was held is not reported, and nothing is kept of it.
+    A subject without trouble and without a stored condition is neither reported nor stored.
     """
     periods = HoldPeriods(rule.pending, rule.keep_firing)
     for subject, reading in readings.items():
@@ -51,7 +51,7 @@ def conclude_measured(
 
 
 def _steps(held: Condition | None, reading: Reading | None) -> Iterator[Reading | None]:
-    """Yield a reading of what is over as its beginning, unless that is held or was, and its end."""
+    """Split a reading of trouble that is over into its beginning, unless known, and its end."""
     if reading is None or reading.ended_at is None:
         yield reading
         return
@@ -68,9 +68,9 @@ def conclude_fees(
     now: datetime,
     new_id: Callable[[], UUID],
 ) -> Iterator[Conclusion]:
-    """Yield what the states change that stored fees led to, the last fee being the grounds.
+    """Yield the conclusions from the states that stored fees led to; `grounds` are the last fee.
 
-    What was over before anything was held is not reported.
+    A spell that ended before any condition was stored is not reported.
     """
     reached = [condition_of(SubjectKind.FEE_LIMIT, each) for each in states]
     if not reached:
@@ -95,9 +95,9 @@ def conclude_fees(
 
 
 def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: datetime) -> Readings:
-    """Return the readings of what is held of a rule and is in trouble no more.
+    """Return readings without trouble for stored subjects of a rule that were not read.
 
-    Rates, channels, addresses and what ends soon are read only if there are some.
+    Rates, channels, addresses and what expires soon are read only if there are any.
     """
     gone = [each for each in held if each.rule == rule.name and each not in readings]
     kind = KINDS[rule.kind]
@@ -109,7 +109,7 @@ def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: dateti
 
 
 def without_outages(readings: Readings, outages: Collection[NetworkId]) -> Readings:
-    """Return readings without calm rates of networks in `outages`, whose arrivals nobody sees."""
+    """Replace calm rates of networks in `outages` by None, since nobody sees arrivals there."""
     return {
         subject: None
         if subject.kind is SubjectKind.REJECTION_RATE
@@ -129,6 +129,6 @@ def _no_rate(rule: Rule, subject: Subject) -> RateGrounds | None:
 def end_without_rule(
     subject: Subject, before: Condition, now: datetime, new_id: Callable[[], UUID]
 ) -> Conclusion:
-    """End what a rule measured that is there no more, or is off."""
+    """End the condition of a subject whose rule was removed or turned off."""
     reading = Reading(is_trouble=False, at=now)
     return conclude(subject, before, reading, _AT_ONCE, new_id())
