@@ -1,4 +1,4 @@
-"""Typed reading of JSON text, TOML, timestamps and headers: whatever is wrong becomes an error."""
+"""Typed decoding of JSON, TOML, timestamps and headers: whatever is wrong becomes an error."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T = TypeVar("T")
 Given = TypeVar("Given")
 
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-"""All that msgspec raises for hostile text: bad JSON or types, deep nesting, bad UTF-8."""
+"""Every error of msgspec on hostile text: bad JSON or types, deep nesting, bad UTF-8."""
 
 _LONG_KEY: Final = re.compile(
     r"""(?<![\w.\\-])(?:(?>[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}"""
 )
-"""A dotted key of more than 32 parts: reading one takes memory by the square of their number."""
+"""A dotted key of more than 32 parts: parsing it takes memory quadratic in their number."""
 
 
 _DEEPEST: Final = 20
@@ -34,16 +34,16 @@ _LARGEST_NUMBER: Final = 256
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Read TOML; ValueError says what is wrong.
+    """Parse TOML; ValueError says what is wrong.
 
-    Nor can what no person writes be read: tables within tables within tables, and numbers of a
-    thousand digits.
+    Text that no person writes is refused too: deeply nested tables, and numbers of a thousand
+    digits.
     """
     if _LONG_KEY.search(text):
         raise ValueError("a key has more than 32 parts")
     try:
         table = tomllib.loads(text)
-    except RecursionError:  # how deep that is depends on the process; our own bound is lower
+    except RecursionError:  # the depth depends on the process; our own bound is lower
         raise ValueError(_TOO_DEEP) from None
     if trouble := _trouble_in(table):
         raise ValueError(trouble)
@@ -51,7 +51,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _trouble_in(table: dict[str, Any]) -> str:
-    """Say what nobody can mean; empty where there is nothing of it."""
+    """Say what no person would write; empty if there is nothing like that."""
     level: list[object] = [table]
     for _ in range(_DEEPEST):
         if any(isinstance(each, int) and each.bit_length() > _LARGEST_NUMBER for each in level):
@@ -68,8 +68,8 @@ def _trouble_in(table: dict[str, Any]) -> str:
 def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: str) -> T:
     """Decode `text`, or raise a WireError that begins with `subject`.
 
-    The rest of the message names the place and the type found there, never the value. Of
-    members with the same name the last one counts.
+    The rest of the message gives the path and the type found there, never the value. If members
+    have the same name, the last one counts.
     """
     try:
         return decoder.decode(text)
@@ -119,9 +119,9 @@ _LIMITS: Final = tuple(
 
 
 def in_plain_words(message: str, kind: object = None, table: str = "an object") -> str:
-    """Say in plain English what msgspec expected, instead of a value of `kind` if that is known.
+    """Say in plain English what msgspec expected; `kind` is the type, if known.
 
-    "Expected `int` >= 10 - at `$.burst`" is "expected a whole number of at least 10 in burst".
+    "Expected `int` >= 10 - at `$.burst`" becomes "expected a whole number of at least 10 in burst".
     """
     is_wrong_word = message.startswith("Invalid enum value") or get_origin(kind) is Literal
     if is_wrong_word and (known := _choices_of(kind)):
@@ -145,7 +145,7 @@ def in_plain_words(message: str, kind: object = None, table: str = "an object") 
 
 
 def _choices_of(kind: object) -> tuple[str, ...]:
-    """Return the words of an enumeration, or of those within a list of them."""
+    """Return the values of an enumeration, or of a list of them."""
     if get_origin(kind) is Literal:
         return get_args(kind)
     kinds = (kind, *get_args(kind))
@@ -153,7 +153,7 @@ def _choices_of(kind: object) -> tuple[str, ...]:
 
 
 def _described(kind: object) -> str:
-    """Return what the pattern of a type says of itself."""
+    """Return the description of a type's pattern."""
     parts = get_args(kind)
     found = (
         each.description if isinstance(each, msgspec.Meta) else _described(each) for each in parts
@@ -162,7 +162,7 @@ def _described(kind: object) -> str:
 
 
 def parse_retry_after(text: str, date: str) -> timedelta | None:
-    """Return the wait; a date is compared with `date`, the server's own; None where it is none."""
+    """Return the wait, for a date relative to the server's own `date`; None if it is invalid."""
     wanted = text.strip()
     if wanted.isascii() and wanted.isdigit():
         return min(timedelta(seconds=int(wanted[:9])), LONGEST_RETRY_AFTER)
@@ -181,10 +181,10 @@ _ISO_8601: Final = re.compile(
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Read a date-time in UTC; finer than a millisecond is truncated, never rounded.
+    """Parse a date-time as UTC; finer digits than milliseconds are truncated, never rounded.
 
-    Leap seconds, 24:00, week dates, missing offsets and moments outside the years 1 to 9999
-    raise WireError.
+    WireError for leap seconds, 24:00, week dates, missing offsets and moments outside the years 1
+    to 9999.
     """
     if _ISO_8601.fullmatch(text) is None:
         raise WireError(f"{shorten(text)} is not an ISO-8601 date-time with zone or offset")
@@ -196,6 +196,6 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Print a moment in UTC with ``Z``, and three decimals unless the milliseconds are zero."""
+    """Format a moment in UTC with ``Z``, and three decimals unless the milliseconds are zero."""
     naive = moment.astimezone(UTC).replace(tzinfo=None)
     return f"{naive.isoformat(timespec='milliseconds').removesuffix('.000')}Z"

@@ -1,4 +1,4 @@
-"""The two methods of the exclusion API, and their batches: a thousand in a millisecond."""
+"""The two methods of the exclusion API, and their batches: a thousand calls in a millisecond."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def method_name(prefix: str, method: str) -> str:
 
 
 class _AnswerJson(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Both shapes of an answer: upstream's own record, and the status of another gateway."""
+    """Both formats of an answer: upstream's own record, and the status of another gateway."""
 
     tx_hash: str | None = None
     sender: str | None = msgspec.field(name="from", default=None)
@@ -61,7 +61,7 @@ _MEMBERS: Final[msgspec.json.Decoder[dict[str, Raw] | None]] = msgspec.json.Deco
 _SAVED: Final = msgspec.json.Decoder(_SavedJson)
 
 LONGEST_ADDED: Final = 16_000
-"""Characters that are kept of a status, and of members that are not part of an answer."""
+"""Characters to keep of a status, and of members that are not part of an answer."""
 
 _OF_RECORD: Final = frozenset(
     {"txHash", "from", "nonce", "txRejectionStage", "reasonMessage", "timestamp", "blockNumber"}
@@ -72,16 +72,17 @@ _STAGES: Final = {each.value: each for each in WIRE_STAGES}
 
 
 def decode_record(raw: bytes | Raw) -> RejectedTransaction | StatusClaim | None:
-    """Read the result of `GET_STATUS`: a record, another status, or None where it is null."""
+    """Decode the result of `GET_STATUS`: a record, another status, or None for null."""
     members = read(_MEMBERS, raw, "exclusion record")
     return None if members is None else decode_members(members)
 
 
 def decode_members(members: Mapping[str, Raw]) -> RejectedTransaction | StatusClaim:
-    """Read a result of `GET_STATUS` that is not null.
+    """Decode a result of `GET_STATUS` that is not null.
 
-    The members of each answer tell its shape. What is missing or null is unknown; what is there
-    is read strictly. A block beside EXCLUDED is no block of the rejection, and zero is none at all.
+    The format follows from the members of each answer. A member that is missing or null is unknown;
+    one that is present is parsed strictly. A block beside EXCLUDED is not the block of the
+    rejection, and block zero counts as none.
     """
     answer = read(_ANSWER, msgspec.json.encode(members), "exclusion record")
     return named("exclusion record", partial(_said, members), answer)
@@ -124,7 +125,7 @@ def _parsed(parse: Callable[[str], Parsed], text: str | None) -> Parsed | None:
 
 
 def _added(members: Mapping[str, Raw], known: frozenset[str]) -> str:
-    """Return the members that are neither null nor known, as one JSON object, word for word."""
+    """Return unknown members that are not null, verbatim as one JSON object."""
     if members.keys() <= known:
         return ""
     more = {
@@ -140,7 +141,7 @@ def _kept(text: str) -> str:
 
 
 def parse_stage(text: str) -> RejectionStage:
-    """Read a stage as the wire has it."""
+    """Parse a stage."""
     if text not in _STAGES:
         raise WireError(f"{shorten(text)} is none of {', '.join(WIRE_STAGES)}")
     return _STAGES[text]
@@ -154,9 +155,9 @@ def _word(words: type[Word], text: str) -> Word:
 
 
 def encode_record(record: RejectedTransaction | None) -> bytes:
-    """Write the result of `GET_STATUS`; a block number is shown for the SEQUENCER stage only.
+    """Encode the result of `GET_STATUS`; a block number is included for the SEQUENCER stage only.
 
-    A record that leaves something out is written as the status EXCLUDED, with what it says.
+    An incomplete record is encoded as the status EXCLUDED, with the values that it has.
     """
     if record is None:
         return b"null"
@@ -191,14 +192,14 @@ def _saved(saved: _SavedJson) -> tuple[SaveStatus, TxHash]:
 
 
 LARGEST_BATCH: Final = 1000
-"""The largest batch. Ids of a batch begin with a multiple of it, so that all begin alike."""
+"""The largest batch. The first id of a batch is a multiple of it, so all ids share a prefix."""
 
 _MARK: Final = b"#"
-"""Stands where all ids of a batch begin alike; no method and no hash holds it."""
+"""Placeholder for the prefix that all ids of a batch share; no method and no hash contains it."""
 
 
 def encode_status_batch(method: str, hashes: Sequence[TxHash], first_id: int) -> bytes:
-    """Write at most `LARGEST_BATCH` calls, with ids that count up from a multiple of it."""
+    """Encode at most `LARGEST_BATCH` calls; `first_id` is a multiple of it."""
     template, length = _template(method)
     start = b"%d" % (first_id // LARGEST_BATCH)
     calls = (template[: length * len(hashes)] + b"]").replace(_MARK, start)
@@ -208,7 +209,7 @@ def encode_status_batch(method: str, hashes: Sequence[TxHash], first_id: int) ->
 
 @lru_cache(maxsize=8)
 def _template(method: str) -> tuple[bytes, int]:
-    """Return the calls of a block with places for hashes, and how long a call is, with comma."""
+    """Return a full batch with placeholders for hashes, and the length of a call with its comma."""
     name = method.replace("%", "%%").encode("ascii")
     calls = [
         b'{"jsonrpc":"2.0","id":%b%03d,"method":"%b","params":["0x%%b"]}' % (_MARK, place, name)
@@ -218,7 +219,7 @@ def _template(method: str) -> tuple[bytes, int]:
 
 
 class _PlainReply(msgspec.Struct, gc=False):
-    """A reply as nearly all are: under a number, null or an object, and no error."""
+    """A reply as nearly all are: a number as id, null or an object as result, and no error."""
 
     id: int
     result: dict[str, Raw] | None
@@ -231,10 +232,10 @@ _PLAIN_REPLIES: Final = msgspec.json.Decoder(list[_PlainReply])
 def decode_status_batch(
     body: bytes, first_id: int, count: int
 ) -> dict[int, RejectedTransaction | StatusClaim] | None:
-    """Read the results that are not null, by the place of their call.
+    """Decode the results that are not null, by the index of their call.
 
-    None unless every call is answered plainly, once, under its id, and nothing else is there:
-    `decode_replies` then tells what is wrong.
+    None unless every call has exactly one plain reply with its id, and there is nothing else:
+    `decode_replies` then says what is wrong.
     """
     try:
         replies = _PLAIN_REPLIES.decode(body)

@@ -1,6 +1,6 @@
 """The gas REST API: its four answers, in plain decimal gwei, and its errors.
 
-Source: the published reference of the gas API; orders and forms that it leaves open are ours.
+Source: the published reference of the gas API; where it leaves order or format open, we chose.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _THRESHOLD: Final = msgspec.json.Decoder(_ThresholdJson)
 
 
 def decode_suggested_gas_fees(body: bytes) -> SuggestedGasFees:
-    """Read ``suggestedGasFees``; members that are not documented are passed over."""
+    """Decode ``suggestedGasFees``; undocumented members are ignored."""
     return named("suggestedGasFees", _fees, read(_SUGGESTED, body, "suggestedGasFees"))
 
 
@@ -91,7 +91,7 @@ def _fee_range(texts: tuple[str, str]) -> tuple[Wei, Wei]:
 
 
 def encode_suggested_gas_fees(fees: SuggestedGasFees) -> bytes:
-    """Write ``suggestedGasFees`` in the documented order; ``version`` only where there is one."""
+    """Encode ``suggestedGasFees`` in the documented order; ``version`` only if it is known."""
     return msgspec.json.encode(
         _SuggestedGasFeesJson(
             low=_level(fees.low),
@@ -162,5 +162,5 @@ class _GasErrorJson(msgspec.Struct, rename="camel"):
 
 
 def encode_error(status: int, message: str) -> bytes:
-    """Write an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
+    """Encode an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
     return msgspec.json.encode(_GasErrorJson(status, message))

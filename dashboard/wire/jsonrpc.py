@@ -24,34 +24,35 @@ class RpcError:
 
     @classmethod
     def parse_error(cls) -> Self:
-        """Answer text that is no JSON."""
+        """Return the error for text that is not JSON."""
         return cls(-32700, "Parse error")
 
     @classmethod
     def invalid_request(cls, detail: str | UnsetType = UNSET) -> Self:
-        """Answer JSON that is no request; `detail` says why."""
+        """Return the error for JSON that is not a request; `detail` says why."""
         return cls(-32600, "Invalid Request", detail)
 
     @classmethod
     def method_not_found(cls, name: str) -> Self:
-        """Answer a method that is not served."""
+        """Return the error for a method that is not served."""
         return cls(-32601, "Method not found", name)
 
     @classmethod
     def invalid_params(cls, message: str) -> Self:
-        """Answer wrong params; `message` is that of a WireError."""
+        """Return the error for wrong params; `message` comes from a WireError."""
         return cls(-32602, message)
 
     @classmethod
     def not_allowed(cls) -> Self:
-        """Refuse a call that the key does not allow."""
+        """Return the error for a call that the key does not allow."""
         return cls(-32002, "rejected due to project ID settings")
 
     @classmethod
     def rate_exceeded(cls, seconds: int, allowed: float | None) -> Self:
-        """Refuse calls that came too fast; `allowed` is the key's rate in calls a second.
+        """Return the error for calls that came too fast; `allowed` is the rate in calls a second.
 
-        None where there is no valid key and so no rate. Whole rates are sent as whole numbers.
+        `allowed` is None if there is no valid key and so no rate. Whole rates are sent as whole
+        numbers.
         """
         whole = None if allowed is None or allowed % 1 else int(allowed)
         data = {"backoff_seconds": seconds, "allowed_rps": allowed if whole is None else whole}
@@ -59,27 +60,27 @@ class RpcError:
 
     @classmethod
     def server_error(cls, detail: str) -> Self:
-        """Answer that the store cannot be used; `detail` says whether to try again."""
+        """Return the error while the store cannot be used; `detail` says whether to try again."""
         return cls(-32000, "Server error", detail)
 
     @classmethod
     def answer_too_large(cls) -> Self:
-        """Refuse a call after the batch's answer has become too large, as geth does."""
+        """Return the error for calls after their batch's answer became too large, as in geth."""
         return cls(-32003, "response too large", "ask for the rest in another batch")
 
     @classmethod
     def batch_too_slow(cls) -> Self:
-        """Refuse a call after the batch has taken too long."""
+        """Return the error for calls after their batch took too long."""
         return cls(-32003, "batch takes too long", "ask for the rest in another batch")
 
     @classmethod
     def internal_error(cls) -> Self:
-        """Answer where we made a mistake."""
+        """Return the error after a mistake of ours."""
         return cls(-32603, "Internal error")
 
 
 def store_rpc_error(error: StoreError) -> RpcError:
-    """Return the error for a caller: whether to try again; details are for the log alone."""
+    """Return the error for a caller: whether to try again. Details belong in the log only."""
     if isinstance(error, StoreUnavailable):
         remedy = "The store cannot be used now, and nothing was saved: try again later"
     else:
@@ -88,14 +89,14 @@ def store_rpc_error(error: StoreError) -> RpcError:
 
 
 RequestId: TypeAlias = Raw
-"""An id as its JSON text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
+"""An id as JSON text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
 
 NULL_ID: Final[RequestId] = Raw(b"null")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call; `id` is UNSET for a notification, `params` a list or dict, UNSET where absent."""
+    """One call; `id` is UNSET for a notification, `params` a list or dict, UNSET if missing."""
 
     method: str
     params: Any | UnsetType
@@ -104,7 +105,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """The reply where no request could be read."""
+    """The reply to a request that could not be read."""
 
     id: RequestId
     error: RpcError
@@ -112,7 +113,7 @@ class ErrorReply:
 
 @dataclass(frozen=True, slots=True)
 class RpcMessage:
-    """A body: one item, or a batch in its order; a whole body in error is one ErrorReply."""
+    """A body: one item, or a batch in order. If the whole body is wrong, it is one ErrorReply."""
 
     items: list[Request | ErrorReply]
     is_batch: bool
@@ -133,13 +134,13 @@ _BLANKS: Final = b" \t\r\n"
 
 
 def parse_message(body: bytes, batch_limit: int | None = None) -> RpcMessage:
-    """Read a body; never raises, since what cannot be read is an ErrorReply in its place.
+    """Parse a body; never raises: what cannot be read becomes an ErrorReply in its place.
 
-    In a batch a malformed item fails alone. A batch of more than `batch_limit` items is
-    refused whole.
+    In a batch, a malformed item fails alone. A batch of more than `batch_limit` items is refused as
+    a whole.
     """
     try:
-        body.decode()  # msgspec does not look into the strings that it keeps raw
+        body.decode()  # msgspec does not check strings that it keeps raw
         if body.lstrip(_BLANKS).startswith(b"["):
             return _batch(_RAWS.decode(body), batch_limit)
         return RpcMessage([_item(body)], is_batch=False)
@@ -164,7 +165,7 @@ def _item(text: bytes | Raw) -> Request | ErrorReply:
     try:
         return _request(_REQUEST.decode(text))
     except msgspec.ValidationError:
-        _RAW.decode(text)  # raises where the rest is no JSON either
+        _RAW.decode(text)  # raises if the text is not JSON either
         return ErrorReply(NULL_ID, RpcError.invalid_request("a request is an object"))
     except WireError as error:
         return ErrorReply(NULL_ID, RpcError.invalid_request(str(error)))
@@ -203,12 +204,12 @@ def _id(raw: Raw) -> RequestId | UnsetType:
 
 
 def result_reply(request_id: RequestId, result: object) -> bytes:
-    """Write a reply; a `result` of bytes or Raw is JSON already and goes out as it is."""
+    """Encode a reply; a `result` of bytes or Raw is already JSON and is sent unchanged."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request_id), _json(result))
 
 
 def error_reply(request_id: RequestId, error: RpcError) -> bytes:
-    """Write an error reply."""
+    """Encode an error reply."""
     members: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not UNSET:
         members["data"] = error.data
@@ -216,7 +217,7 @@ def error_reply(request_id: RequestId, error: RpcError) -> bytes:
 
 
 def batch_reply(replies: Sequence[bytes]) -> bytes:
-    """Join the replies to the items of a batch; not for none, which is answered with nothing."""
+    """Join the replies to a batch; the caller sends nothing if there are none."""
     return b"[%b]" % b",".join(replies)
 
 
@@ -228,7 +229,7 @@ def _json(value: object) -> bytes:
 class RpcReply:
     """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `error`.
 
-    `id` is None where the sender gave none, or one that is no text or integer.
+    `id` is None if the sender gave none, or one that is neither text nor an integer.
     """
 
     id: int | str | None
@@ -254,19 +255,19 @@ _REPLY_ID: Final[msgspec.json.Decoder[int | str]] = msgspec.json.Decoder(int | s
 
 
 def encode_call(method: str, params: object, call_id: int) -> bytes:
-    """Write one call; `params` is a list or dict."""
+    """Encode one call; `params` is a list or dict."""
     call = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
     return msgspec.json.encode(call)
 
 
 def encode_batch(method: str, params: Sequence[object], first_id: int) -> bytes:
-    """Write one call of `method` for each of `params`, with ids that count up from `first_id`."""
+    """Encode one call of `method` for each of `params`; ids count up from `first_id`."""
     calls = (encode_call(method, each, first_id + place) for place, each in enumerate(params))
     return b"[%b]" % b",".join(calls)
 
 
 def decode_reply(body: bytes | Raw) -> RpcReply:
-    """Read one reply object, or raise WireError."""
+    """Decode one reply object, or raise WireError."""
     envelope = read(_REPLY, body, "JSON-RPC reply")
     if envelope.error is not None:
         error = envelope.error
@@ -286,10 +287,9 @@ def _reply_id(raw: Raw) -> int | str | None:
 
 
 def decode_replies(body: bytes) -> list[RpcReply]:
-    """Read the answer to a batch: an array, or the single object that some send instead.
+    """Decode the answer to a batch: an array, or the single object that some send instead.
 
-    An element that is no reply is left out, so that its call is unanswered and the others
-    are not lost.
+    An invalid element is left out, so that only its own call is unanswered.
     """
     if not body.lstrip().startswith(b"["):
         return [decode_reply(body)]

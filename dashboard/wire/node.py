@@ -1,4 +1,4 @@
-"""A node's blocks, receipts, quantities and fee history: answers to eth_* calls, within bounds."""
+"""A node's answers to eth_* calls, within bounds: blocks, receipts, quantities, fee history."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BlockHeader:
 
 @dataclass(frozen=True, slots=True)
 class BlockTransactions:
-    """Which transactions a block holds, and what it follows."""
+    """The hashes of the transactions in a block, and the block's parent."""
 
     number: int
     hash: bytes
@@ -86,7 +86,7 @@ def encode_quantity(value: int) -> bytes:
 
 
 def decode_block(raw: bytes | Raw) -> BlockHeader | None:
-    """Read the header in a block's answer; None where the node has no such block."""
+    """Decode the header of a block; None if the node does not have it."""
     header = read(_HEADER, raw, "block")
     return None if header is None else named("block", _block, header)
 
@@ -108,7 +108,7 @@ def _block(header: _HeaderJson) -> BlockHeader:
 
 
 def decode_block_transactions(raw: bytes | Raw) -> BlockTransactions | None:
-    """Read the hashes in a block's answer; None where the node has no such block."""
+    """Decode the hashes of a block's transactions; None if the node does not have the block."""
     block = read(_TRANSACTIONS, raw, "block")
     return None if block is None else named("block", _transactions, block)
 
@@ -123,7 +123,7 @@ def _transactions(block: _TransactionsJson) -> BlockTransactions:
 
 
 def encode_block(header: BlockHeader, transactions: Sequence[TxHash | Raw]) -> bytes:
-    """Write a block as clients expect it; what devnet does not have is zero.
+    """Encode a block as clients expect it; fields that devnet lacks are zero.
 
     `transactions` are hashes, or whole transactions as JSON text.
     """
@@ -161,9 +161,9 @@ _Ratio = Annotated[float, msgspec.Meta(ge=0)]
 class FeeHistory:
     """The answer to eth_feeHistory for N blocks from `oldest_block` on, oldest first.
 
-    `base_fee_per_gas` has N+1 entries, the last for the block to come; for no blocks it may
-    be empty. `reward` has one row per block, all of one width, or is None where it was not
-    requested or the node omitted it.
+    `base_fee_per_gas` has N+1 entries, the last for the next block; without blocks it may be empty.
+    `reward` has one row per block, all of the same width; it is None if it was not requested or the
+    node omitted it.
     """
 
     oldest_block: int
@@ -183,7 +183,7 @@ _FEE_HISTORY: Final = msgspec.json.Decoder(_FeeHistoryJson)
 
 
 def decode_fee_history(raw: bytes | Raw) -> FeeHistory:
-    """Read eth_feeHistory, whose arrays must fit each other in length."""
+    """Decode eth_feeHistory; WireError if the lengths of its arrays do not fit."""
     return named("eth_feeHistory", _fee_history, read(_FEE_HISTORY, raw, "eth_feeHistory"))
 
 
@@ -209,7 +209,7 @@ def _rewards(rows: list[list[str]], block_count: int) -> tuple[tuple[Wei, ...], 
 
 
 def encode_fee_history(history: FeeHistory) -> bytes:
-    """Write eth_feeHistory; ``reward`` only where there is one."""
+    """Encode eth_feeHistory; ``reward`` only if there is one."""
     answer: dict[str, Any] = {
         "oldestBlock": hex(history.oldest_block),
         "baseFeePerGas": [hex(each) for each in history.base_fee_per_gas],
@@ -243,7 +243,7 @@ _RECEIPT: Final[msgspec.json.Decoder[_ReceiptJson | None]] = msgspec.json.Decode
 
 
 def decode_receipt(raw: bytes | Raw) -> Receipt | None:
-    """Read eth_getTransactionReceipt; None where the transaction is not in a block."""
+    """Decode eth_getTransactionReceipt; None if the transaction is not in a block."""
     receipt = read(_RECEIPT, raw, "receipt")
     return None if receipt is None else named("receipt", _receipt, receipt)
 
@@ -262,7 +262,7 @@ def _receipt(receipt: _ReceiptJson) -> Receipt | None:
 
 _HASH_LENGTH: Final = 32
 LARGEST_NUMBER: Final = 2**63 - 1
-"""Block numbers, counts and amounts of gas above it are refused: the store's integers end here."""
+"""The largest block number, count or amount of gas, since the store's integers end here."""
 
 
 def parse_bounded(text: str, largest: int) -> int:
@@ -284,7 +284,7 @@ def parse_fee(text: str) -> Wei:
 
 
 def parse_block_hash(text: str) -> bytes:
-    """Read the 32 bytes that name a block."""
+    """Parse the 32 bytes of a block hash."""
     raw = parse_hex_bytes(text)
     if len(raw) != _HASH_LENGTH:
         raise WireError(f"a block hash has {_HASH_LENGTH} bytes, not {len(raw)}")

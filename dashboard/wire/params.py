@@ -18,9 +18,9 @@ _NOT_HEX: Final = re.compile(r"[^0-9a-fA-F]")
 def named_arguments(
     params: object, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return the arguments by their names; those that are null count as absent.
+    """Return the arguments by name; null counts as missing.
 
-    The message of a WireError is that of the -32602 reply.
+    A WireError's message is that of the -32602 reply.
     """
     match params:
         case dict():
@@ -39,7 +39,7 @@ def named_arguments(
 def object_members(
     value: object, subject: str, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return the members of an object that are not null; refuses unknown ones."""
+    """Return the members of an object that are not null; WireError for unknown ones."""
     if not isinstance(value, dict):
         raise WireError(f"{subject} should be an object")
     unknown = sorted(value.keys() - set(names))
@@ -55,7 +55,7 @@ def object_members(
 
 
 def require_text(value: object) -> str:
-    """Return a text; other scalars are refused."""
+    """Return a text; WireError for any other value."""
     if not isinstance(value, str):
         raise WireError("should be a text")
     return value
@@ -81,7 +81,7 @@ def one_argument(params: list[Any]) -> object:
 
 
 def scalar_text(value: object) -> str:
-    """Return a text as it is, any other scalar as JSON writes it."""
+    """Return a text unchanged, and any other scalar as JSON."""
     match value:
         case str():
             return value
@@ -94,7 +94,7 @@ def scalar_text(value: object) -> str:
 
 
 def hex_bytes(text: str) -> bytes:
-    """Read hexadecimal in either case, ``0x`` optional; an odd length is reported first."""
+    """Parse hex digits in either case, ``0x`` optional; an odd length is reported first."""
     digits = text[2:] if text[:2] in {"0x", "0X"} else text
     if len(digits) % 2:
         raise WireError("Must have an even length")
@@ -126,9 +126,9 @@ FREE: Final = frozenset({"rpc.discover", "unsubscribe"})
 
 
 def method_mistake(methods: Collection[str] | None, *, may_report: bool) -> str | None:
-    """Return why a key cannot be limited to these methods, None where it can.
+    """Return why a key cannot be limited to these methods, None if it can.
 
-    The text continues the name of the setting or option that holds the methods.
+    The text follows the name of the setting or option that holds the methods.
     """
     if methods is None:
         return None

@@ -62,7 +62,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class CountQuery:
-    """The params of `countRejectionsV1`; `by` names what is counted by."""
+    """The params of `countRejectionsV1`; `by` is the grouping."""
 
     by: str
     wanted: RejectionFilter = EVERYTHING
@@ -110,7 +110,7 @@ def decode_subscribe(params: object) -> SubscribeQuery:
 
 
 def decode_unsubscribe(params: object) -> str:
-    """Read the params of `unsubscribe`: the id that `subscribe` answered."""
+    """Read the params of `unsubscribe`: the id that `subscribe` returned."""
     given = named_arguments(params, ("subscription",), ("subscription",))
     return named("subscription", require_text, given["subscription"])
 
@@ -159,7 +159,7 @@ def _text(value: object) -> str:
 
 
 def _module(value: object) -> str:
-    """Read the name of a module; an empty one matches reasons that name none."""
+    """Parse the name of a module; an empty one matches reasons without a module."""
     if not _MODULE.fullmatch(require_text(value)):
         raise WireError("should be at most 64 letters, digits and underscores")
     return require_text(value)
@@ -182,11 +182,11 @@ _MEMBERS: Final[Mapping[str, tuple[str, Callable[[object], Any]]]] = {
     "timestampFrom": ("claimed_since", _moment),
     "timestampUntil": ("claimed_until", _moment),
 }
-"""Members of a filter: the field that each sets, and how it is read."""
+"""The members of a filter: the field that each one sets, and how it is parsed."""
 
 
 LARGEST_ANSWER: Final = 1_000_000
-"""Bytes of one page or list of versions; it ends early there, and says that there is more."""
+"""Bytes of one page or list of versions; it is cut there, and says that there is more."""
 
 
 class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -212,11 +212,11 @@ class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
-    """Write one rejection: the members of its record, and what only our store has.
+    """Encode one rejection: the members of its record, and what only our store knows.
 
-    What the record does not say is null. `recipient` is left out where it is unknown,
-    `blockNumber` as in the record. `count` and `limit` come from the reason, else from the overflow
-    of the module that it names.
+    A member that the record lacks is null. `recipient` is left out if it is unknown, and
+    `blockNumber` as in the record. `count` and `limit` come from the reason, or else from the
+    overflow of the module that the reason names.
     """
     it = archived.rejection
     record = it.record
@@ -253,7 +253,7 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
 
 
 def within_bounds(items: Iterable[bytes], most: int = LARGEST_ANSWER) -> list[bytes]:
-    """Return the first items, of at most `most` bytes together, but at least one."""
+    """Return the first items that together have at most `most` bytes, at least one."""
     taken: list[bytes] = []
     size = 0
     for item in items:
@@ -282,7 +282,7 @@ def encode_counts(groups: Iterable[tuple[str | None, int]], of: int, total: int)
 
 
 def _with_figures(reason: Reason, rejection: StoredRejection) -> Reason:
-    """Add what a reason lacks from the overflow of its module; omit numbers above 64 bits."""
+    """Fill in what a reason lacks from the overflow of its module; drop numbers above 64 bits."""
     count, limit = reason.count, reason.limit
     if reason.module is not None and count is None:
         for each in rejection.overflows:
@@ -302,12 +302,12 @@ _LARGEST_PLACE: Final = 2**63 - 1
 
 
 def encode_cursor(place: int, installation: UUID) -> str:
-    """Write a place, after the first bytes of the installation's id."""
+    """Encode a position, after the first bytes of the installation's id."""
     return urlsafe_b64encode(installation.bytes[:_OWNER] + place.to_bytes(8, "big")).decode()
 
 
 def decode_cursor(value: object, installation: UUID) -> int:
-    """Read a place; WireError for a text that this installation did not hand out."""
+    """Decode a position; WireError for a text that this installation did not give out."""
     if not isinstance(value, str) or not _TEXT.fullmatch(value):
         raise WireError(f"{shorten(str(value))} is no cursor: give one that an answer contained")
     raw = urlsafe_b64decode(value)

@@ -1,6 +1,6 @@
 """Reports of rejected transactions: the params of `saveRejectedTransactionV1`.
 
-The message of a WireError is that of the -32602 reply.
+A WireError's message is that of the -32602 reply.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dashboard.wire.params import hex_bytes, one_argument, scalar_text
 from dashboard.wire.transaction import decode_transaction
 
 LONGEST_REASON: Final = 1024
-"""Characters of a reason message; one more is refused."""
+"""Characters of a reason message; a longer one is refused."""
 
 _REQUIRED: Final = (
     "txRejectionStage",
@@ -40,7 +40,7 @@ _DECIMAL: Final = re.compile(r"\d{1,19}", re.ASCII)
 
 
 def encode_report(report: RejectionReport) -> dict[str, object]:
-    """Build the one param of the call, ready for JSON; it may also be in a list."""
+    """Build the single param of the call, ready for JSON; it may also be put into a list."""
     block = {} if report.block_number is None else {"blockNumber": report.block_number}
     return {
         "txRejectionStage": str(report.tx_rejection_stage),

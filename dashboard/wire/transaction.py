@@ -20,7 +20,7 @@ _LONGEST_SHORT: Final = 55
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A string or a list; `content` is what follows its header, `end` where it stops."""
+    """A string or a list; `content` is what follows its header, `end` the position after it."""
 
     is_list: bool
     content: bytes
@@ -28,7 +28,7 @@ class Item:
 
 
 def whole_item(text: bytes) -> Item:
-    """Read the one item that `text` consists of."""
+    """Decode the single item that makes up `text`."""
     item = _item_at(text, 0)
     if item.end != len(text):
         raise WireError(f"{len(text) - item.end} bytes follow the end of the RLP")
@@ -36,7 +36,7 @@ def whole_item(text: bytes) -> Item:
 
 
 def items_of(parent: Item, most: int | None = None) -> list[Item]:
-    """Read the members of a list, one level deep; more than `most` raise WireError."""
+    """Decode the members of a list, one level deep; WireError if there are more than `most`."""
     if not parent.is_list:
         raise WireError("a string stands where a list belongs")
     items: list[Item] = []
@@ -78,12 +78,12 @@ def _long_length(text: bytes, position: int, size: int) -> tuple[int, int]:
 
 
 def encode_list(content: bytes) -> bytes:
-    """Put the header of a list before its members, which are encoded already."""
+    """Encode a list from its encoded members."""
     return _header(_LIST, len(content)) + content
 
 
 def encode_integer(value: int) -> bytes:
-    """Encode an unsigned integer as the shortest big-endian string; zero is the empty one."""
+    """Encode an unsigned integer as the shortest big-endian string; zero is the empty string."""
     content = value.to_bytes((value.bit_length() + 7) // 8, "big")
     if len(content) == 1 and content[0] < _STRING:
         return content
@@ -116,9 +116,9 @@ _CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8C
 
 
 def decode_transaction(raw: bytes) -> SignedTransaction:
-    """Read a signed transaction and recover its sender, or raise WireError.
+    """Decode a signed transaction and recover its sender, or raise WireError.
 
-    `raw` of the answer is the canonical form, whose keccak is the hash.
+    `raw` of the result is the canonical form, whose keccak is the hash.
     """
     if not raw:
         raise WireError("it is empty")
