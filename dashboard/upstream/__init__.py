@@ -1,1 +1,1 @@
-"""Upstream: the clients of everything outside, which either answer or raise an UpstreamError."""
+"""Upstream: clients of everything outside, which either answer or raise an UpstreamError."""

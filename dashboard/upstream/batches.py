@@ -1,4 +1,4 @@
-"""Batches of hashes: how many an endpoint takes at once, and which reply belongs to which hash."""
+"""Batches of hashes: how many an endpoint accepts, and which reply belongs to which hash."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from dashboard.wire.exclusion import decode_record, decode_status_batch, encode_
 from dashboard.wire.jsonrpc import RpcReply, decode_replies, encode_call
 
 _PATIENCE: Final = 50
-"""Batches that must succeed at one size before a larger one is tried again, at first."""
+"""How many batches must first succeed at one size before a larger one is retried."""
 
 _LONGEST_PATIENCE: Final = 6400
 _AFTER_TROUBLE: Final = 10
-"""The same where the size was lowered since answers were late, or asked too fast."""
+"""The same if the size was lowered because answers were late, or requests too fast."""
 
 _CLOSE: Final = 8
-"""The search ends when what is refused is larger than what is accepted by an eighth at most."""
+"""The search ends when the refused size exceeds the accepted one by at most an eighth."""
 
 
 class BatchSize:
-    """How many hashes go into one request: searched between what was answered and refused.
+    """How many hashes go into one request: a search between accepted and refused sizes.
 
-    After a refusal one hash is asked alone. If that is answered, it was the size.
+    After a refusal one hash is asked alone. If that is answered, the size was the reason.
     """
 
     def __init__(self, largest: int, accepted: int = 0, refused: int = 0) -> None:
-        """Begin with the largest, or where an earlier search ended."""
+        """Start with the largest size, or where an earlier search ended."""
         self._largest = largest
         self._beyond = largest + 1
         self.accepted = min(accepted, largest)
@@ -46,12 +46,12 @@ class BatchSize:
 
     @property
     def refused(self) -> int:
-        """The smallest number that is refused, as far as known; 0 if none is."""
+        """The smallest size known to be refused; 0 if there is none."""
         return 0 if self._refused == self._beyond else self._refused
 
     @property
     def now(self) -> int:
-        """How many to ask at once now."""
+        """The size to use now."""
         if self._refused == self._beyond:
             return self._largest
         if not self.accepted or self._is_settled:
@@ -78,24 +78,24 @@ class BatchSize:
             self.accepted = 0
 
     def slow_down(self, count: int, answered: int = 0) -> None:
-        """So many at once were too many: too slow, or of which only `answered` were allowed."""
+        """Lower the size after a slow answer, or if only `answered` hashes were allowed."""
         self._before, self._patience = None, _AFTER_TROUBLE
         self._refused, self._answered = count, 0
         self.accepted = max(1, answered or count // 4)
 
     def restore(self) -> None:
-        """Go back to before the refusals: one hash alone is refused too."""
+        """Undo the refusals, since one hash alone is refused too."""
         if self._before is not None:
             (self.accepted, self._refused), self._before = self._before, None
 
 
 class BatchRefused(UpstreamUnreadable):
-    """One reply came for a batch of several: this size of batch, or any, is not served."""
+    """A batch of several got a single reply: this size, or any batch, is not served."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Hashes that are asked together: the first under `first_id`, each next under the next id."""
+    """Hashes that are asked together, with ids that count up from `first_id`."""
 
     endpoint: Endpoint
     first_id: int
@@ -107,11 +107,11 @@ class Batch:
         return encode_status_batch(method, self.hashes, self.first_id)
 
     def read(self, body: bytes) -> Mapping[int, ExclusionAnswer]:
-        """Return the answers that are not null by place; UpstreamError where nothing is answered.
+        """Return the answers that are not null by index; UpstreamError if nothing is answered.
 
-        Trouble with one reply is the failure of its hash. A record names its own hash and so proves
-        that it is in its place. A null names nothing: it is believed only where every reply carries
-        an id that was asked, once, and every record stands under the hash that it names. Otherwise
+        If one reply is wrong, only its hash has a failure. A record names its own hash, which
+        proves that it is in its place. A null proves nothing: it is believed only if every reply
+        has an id that was asked, none twice, and every record has the hash of its call. Otherwise
         replies may have been swapped.
         """
         plain = self._plainly_in_place(body)
@@ -129,7 +129,7 @@ class Batch:
         }
 
     def _plainly_in_place(self, body: bytes) -> dict[int, ExclusionAnswer] | None:
-        """Read an answer without any trouble, as nearly all are; None for every other."""
+        """Read an answer without any fault, as nearly all are; None for all others."""
         said = decode_status_batch(body, self.first_id, len(self.hashes))
         if said is None:
             return None
@@ -137,7 +137,7 @@ class Batch:
         return answers if all(map(_is_in_place, answers.values())) else None
 
     def _refuse_lone_reply(self, replies: Sequence[RpcReply]) -> None:
-        """Raise where one reply stands for a whole batch, or where a fault names no question."""
+        """Raise if a whole batch got one reply, or if an error names no question."""
         if len(replies) > 1:
             return
         name, asked = self.endpoint.name, len(self.hashes)
@@ -157,7 +157,7 @@ class Batch:
         return answers if self._is_in_order(replies, answers) else self._without_nulls(answers)
 
     def _answer(self, tx_hash: TxHash, reply: RpcReply | None) -> ExclusionAnswer:
-        """Read one reply; whether its record is another hash's is judged over the whole batch."""
+        """Read one reply; whether its record is another hash's is checked for the whole batch."""
         try:
             return _said_of(tx_hash, self._said(reply))
         except UpstreamError as error:
@@ -187,7 +187,7 @@ class Batch:
         )
 
     def _without_nulls(self, answers: Iterable[ExclusionAnswer]) -> list[ExclusionAnswer]:
-        """Keep the records that prove their place and the failures; duplicates fail both ways."""
+        """Keep failures and records that prove their place; everything else fails."""
         mixed_up = UpstreamUnreadable(f"{self.endpoint.name}: mixed up its replies")
         failure = failure_of(mixed_up)
         return [

@@ -1,4 +1,4 @@
-"""The stream of a chain's new blocks: which transactions they hold, and whether any were missed."""
+"""The stream of a chain's new blocks: their transactions, and whether any block was missed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockTransactions
 
 _FURTHEST: Final = 300
-"""Blocks since the last reading; more are not caught up with."""
+"""The most blocks since the last reading to catch up with."""
 
 _AT_ONCE: Final = 100
-"""Blocks of one batch."""
+"""Blocks in one batch."""
 
 _PATIENCE: Final = 3
-"""So often in a row a newest block may be an older one, as of a node that lags behind another."""
+"""How many times in a row the newest block may be an older one, from a node that lags behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewBlocks:
     """The transactions of the blocks since the last reading.
 
-    `is_unbroken`: these are all of them, and what was read before is still part of the chain.
+    `is_unbroken`: no block is missing, and the blocks read before are still part of the chain.
     """
 
     tx_hashes: frozenset[TxHash]
@@ -38,7 +38,7 @@ class BlockStream:
     """Reads new blocks of one network from the first of its nodes that answers."""
 
     def __init__(self, nodes: Sequence[NodeClient], network_id: NetworkId) -> None:
-        """Ask nothing yet; each node is asked once which network it follows."""
+        """Check the network of each node at its first use."""
         self._unchecked = set(nodes)
         self._nodes = nodes
         self._network_id = network_id
@@ -46,10 +46,11 @@ class BlockStream:
         self._times_older = 0
 
     async def read(self, most: int) -> NewBlocks | None:
-        """Read the new blocks if they are at most so many; None if they are more.
+        """Read the new blocks if they are at most `most`; None if there are more.
 
-        Those are left to a later call, until they are too many for any: then there is a gap. Raises
-        UpstreamError; the next reading begins where this one did then.
+        In that case they are left to a later call; once there are too many to catch up with, a gap
+        is reported. UpstreamError if no node answers; the next reading then begins at the same
+        block.
         """
         *others, last = self._nodes
         for node in others:

@@ -1,4 +1,4 @@
-"""Keep to a budget: requests wait for their turn, and no call is made without credits for it."""
+"""Stay within a budget: requests wait for their turn, and no call is made without credits."""
 
 from __future__ import annotations
 
@@ -19,47 +19,46 @@ from dashboard.domain.quantity import Clock
 from dashboard.errors import StoreError, UpstreamThrottled
 
 _TAKEN_AT_ONCE: Final = 50
-"""Calls whose credits are taken together while many requests are made in a second.
-
-A transaction for each of these would cost more than the call; otherwise nothing is taken ahead, so
-that what counts as spent was spent.
-"""
+"""Calls whose credits are taken together when there are many requests in a second, since a
+transaction for each would cost more than the call. Otherwise nothing is taken ahead, so that the
+credits counted as spent were really spent."""
 
 _MANY: Final = 10
 _WITHIN: Final = timedelta(seconds=1)
 
 _PARTS: Final = 200
-"""Into how many parts a budget is taken at least: what a process holds when it dies is lost."""
+"""A budget is taken in at least this many parts: a process that dies loses the part that it holds.
+"""
 
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
-"""How long nothing is asked after credits ran out: somebody may raise the budget."""
+"""How long nothing is asked after credits ran out; somebody may raise the budget meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Whether credits were there to be taken, and all that was spent with them, by period."""
+    """Whether the credits were available, and what is spent in each period, including them."""
 
     is_taken: bool
     spent: Mapping[BudgetPeriod, int]
 
 
 class Purse(Protocol):
-    """The credits of one budget, the same for all processes; its methods block."""
+    """The credits of one budget, shared by all processes; its methods block."""
 
     def take(self, amount: int, limits: Mapping[BudgetPeriod, int], /) -> Taken:
-        """Take so many, if no more than `limits` are spent then; StoreError where nobody knows."""
+        """Take credits unless that would exceed `limits`; StoreError if the store cannot say."""
         ...
 
     def note_stretch(self, stretch: float, /) -> None:
-        """Say to everybody how far polls stretch."""
+        """Publish how far polls stretch."""
         ...
 
 
 class BudgetKeeper:
     """One budget in this process: its turns, its credits, and how far its polls stretch.
 
-    Credits are taken from the store before a question goes out, so that processes that ask side by
-    side never spend more together, and none that dies forgets what it spent.
+    Credits are taken from the store before a question is sent, so that several processes together
+    never spend more, and a process that dies does not forget what it spent.
     """
 
     def __init__(
@@ -72,10 +71,7 @@ class BudgetKeeper:
         fixed: float = 0.0,
         stretch: float = 1.0,
     ) -> None:
-        """Take nothing yet; `fixed` are the credits a second that fees are planned to cost.
-
-        Nothing else may spend those. `stretch` is how far polls stretched before this process.
-        """
+        """Reserve `fixed` credits a second for fees; start with the `stretch` noted before."""
         self.budget = budget
         self.stretch = stretch
         self._purse = purse
@@ -95,19 +91,19 @@ class BudgetKeeper:
 
     @asynccontextmanager
     async def turn(self, method: str, calls: int) -> AsyncIterator[None]:
-        """Let a request go out when it may; UpstreamThrottled where its credits are not there."""
+        """Wait until a request may be sent; UpstreamThrottled if there are no credits for it."""
         async with self._turns or nullcontext():
             await self._wait()
             await self._take(self.budget.cost(method, calls), is_fee=method in OF_FEES)
             yield
 
     def in_flight(self, wanted: int) -> int:
-        """Return how many requests may be sent at once where so many would be."""
+        """Return how many of `wanted` requests may be sent at once."""
         by_rate = int(self._rate) + 1 if self._rate else wanted
         return min(wanted, self._at_once or wanted, by_rate)
 
     def plan(self, who: object, credits_a_second: float) -> float:
-        """Plan what polls of `who` cost as usual; return how far all of them stretch. Blocks."""
+        """Plan the usual costs of the polls of `who`; return how far all polls stretch. Blocks."""
         self._planned[who] = credits_a_second
         spent = self._purse.take(0, {}).spent
         planned = sum(self._planned.values())
@@ -118,12 +114,12 @@ class BudgetKeeper:
         return stretch
 
     async def _take(self, cost: int, *, is_fee: bool) -> None:
-        """Take credits for one request; those that were taken on an earlier day are lost."""
+        """Take credits for one request; credits left from an earlier day are void."""
         if not self.budget.limits(for_people=True):
             return
         self._waiting += cost
         try:
-            await asyncio.sleep(0)  # until all that go out together wait
+            await asyncio.sleep(0)  # lets all requests that start together wait here
             async with self._taking:
                 today = BudgetPeriod.DAY.begin(self._now())
                 if today != self._held_for:
@@ -136,7 +132,7 @@ class BudgetKeeper:
             self._waiting -= cost
 
     def _limits(self, *, is_fee: bool) -> dict[BudgetPeriod, int]:
-        """Return up to where these questions may spend now."""
+        """Return the limits for this kind of question."""
         now, limits = self._now(), self.budget.limits(for_people=self._for_people)
         if is_fee or self._for_people:
             return limits
@@ -146,9 +142,9 @@ class BudgetKeeper:
         }
 
     async def _refill(self, needed: int, others: int, limits: Mapping[BudgetPeriod, int]) -> None:
-        """Take what is needed, and what those need who wait, since each time costs a transaction.
+        """Take what is needed, also for waiting requests, since each time costs a transaction.
 
-        For polls that ask often, take the worth of some more calls.
+        If polls ask often, take credits for some more calls.
         """
         now = self._now()
         if not timedelta() <= now - self._counted_from < _WITHIN:
@@ -185,7 +181,7 @@ class BudgetKeeper:
         return UpstreamThrottled(message, min(left, _LONGEST_PAUSE))
 
     async def _wait(self) -> None:
-        """Wait until requests went out long enough ago."""
+        """Wait as long as the rate requires."""
         if not self._rate:
             return
         now = asyncio.get_running_loop().time()
@@ -197,9 +193,9 @@ class BudgetKeeper:
 
 @dataclass(frozen=True, slots=True)
 class NetworkBudgets:
-    """The budgets of one network's exclusion endpoints, by their names.
+    """The budgets of one network's exclusion endpoints, by endpoint.
 
-    `shares` have what one question costs there; `in_use` says which endpoints are asked now.
+    `shares` also holds the cost of one question; `in_use` returns the endpoints that are asked now.
     """
 
     shares: Mapping[str, tuple[BudgetKeeper, int]]
@@ -212,7 +208,7 @@ class NetworkBudgets:
         return max(asked, default=1.0)
 
     def plan(self, who: object, calls_a_second: float) -> float:
-        """Plan so many questions a second as usual; return how far they stretch. Blocks."""
+        """Plan the usual number of questions a second; return how far polls stretch. Blocks."""
         wanted = {keeper: 0.0 for keeper, _ in self.shares.values()}
         for name in self.in_use():
             if name in self.shares:

@@ -1,4 +1,4 @@
-"""The newest blocks of a chain in memory: their fees, as nodes tell them, and their hashes."""
+"""The newest blocks of a chain in memory: their hashes, and their fees as nodes report them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader, FeeHistory
 
 HISTORY_BLOCKS: Final = 1024
-"""Blocks in one `eth_feeHistory`: geth gives no more, Besu refuses more."""
+"""Blocks in one `eth_feeHistory`: geth truncates a longer one, Besu refuses it."""
 
 MOST_PARTS: Final = 64
-"""Answers for one range: a node that gives a block at a time is not asked a thousand times."""
+"""Answers for one range: a node that gives one block at a time is not asked a thousand times."""
 
 HEADER_BLOCKS: Final = 100
 """Headers in one batch, each with the hashes of its transactions."""
@@ -27,7 +27,7 @@ HEADER_BLOCKS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FeeRange:
-    """Consecutive blocks, oldest first, and the base fee after the last one where it is known."""
+    """Consecutive blocks, oldest first, and the base fee after the last one, if it is known."""
 
     blocks: tuple[BlockFees, ...]
     next_base_fee: Wei | None = None
@@ -36,10 +36,10 @@ class FeeRange:
 async def read_range(
     node: NodeClient, first: int, last: int, percentiles: Sequence[int] = ()
 ) -> FeeRange:
-    """Read blocks `first` to `last`, with the rewards at `percentiles` where the node has them.
+    """Read blocks `first` to `last`, with rewards at `percentiles` if the node has them.
 
-    A node may answer fewer blocks than were asked: it is asked again for those before, and
-    where it makes that too many questions, the newest of these blocks are returned.
+    A node may answer fewer blocks than requested: it is asked again for the earlier ones. If that
+    takes too many questions, only the newest blocks are returned.
     """
     blocks: list[BlockFees] = []
     next_base_fee = None
@@ -70,10 +70,10 @@ async def _read_part(
 
 
 def _from_history(history: FeeHistory, reward_count: int) -> list[BlockFees]:
-    """Rewards that are not those that were asked for count as none.
+    """Convert a fee history; rewards of another number than requested count as none.
 
-    A node that puts the percentiles into an order of its own is read all the same: rewards
-    never fall from one percentile to the next.
+    A node may put the percentiles into another order: rewards never fall from one percentile to the
+    next, so they are sorted.
     """
     rewards = history.reward or ((),) * len(history.gas_used_ratio)
     return [
@@ -96,7 +96,7 @@ async def _read_headers(node: NodeClient, first: int, last: int) -> FeeRange:
 
 
 def _from_header(header: BlockHeader) -> BlockFees:
-    """Count a base fee of 0 wei, as `eth_feeHistory` does, where EIP-1559 is not yet active."""
+    """Convert a header; before EIP-1559 the base fee is 0 wei, as in `eth_feeHistory`."""
     return BlockFees(
         number=header.number,
         base_fee_per_gas=header.base_fee_per_gas or Wei(0),
@@ -111,7 +111,7 @@ class ChainWindow:
     """Consecutive blocks up to `head`: base fees of the whole window, rewards of the newest."""
 
     def __init__(self, head: BlockHeader, newest: FeeRange, policy: FeePolicy) -> None:
-        """Hold `newest`, whose last block is `head`."""
+        """Start with `newest`, whose last block is `head`."""
         self.head = head
         self.window = FeeWindow(policy.window_blocks)
         self._policy = policy
@@ -127,26 +127,26 @@ class ChainWindow:
 
     @property
     def oldest_rewarded(self) -> int:
-        """The number of the oldest block whose rewards are held."""
+        """The number of the oldest block with rewards in memory."""
         return self._recent[0].number
 
     @property
     def missing(self) -> range:
-        """The blocks before the oldest that the window still has room for."""
+        """The blocks before the oldest one for which the window has room."""
         room = self.window.capacity - len(self.window)
         return range(max(0, self.oldest - room), self.oldest)
 
     @property
     def known_numbers(self) -> list[int]:
-        """The blocks whose hashes are known, ascending: heads that were seen, and their parents."""
+        """The blocks with known hashes, ascending: heads that were seen, and their parents."""
         return sorted(self._hashes)
 
     def is_known(self, number: int, block_hash: bytes) -> bool:
-        """Return whether this very block is known to be one of those in memory."""
+        """Return whether this block is known to be in memory, with this hash."""
         return self._hashes.get(number) == block_hash
 
     def extend(self, head: BlockHeader, newer: FeeRange) -> None:
-        """Add the blocks that follow, of which `head` is the last."""
+        """Add the following blocks, the last of which is `head`."""
         for block in newer.blocks:
             self.window.append(block.base_fee_per_gas)
             self._recent.append(block)
@@ -161,18 +161,18 @@ class ChainWindow:
             del self._hashes[number]
 
     def rewind(self, number: int) -> None:
-        """Forget the blocks after `number`, which were replaced; `extend` must follow."""
+        """Remove the blocks after `number`, which were replaced; `extend` must follow."""
         self.window.truncate(self.head.number - number)
         while self._recent and self._recent[-1].number > number:
             self._recent.pop()
         self._hashes = {each: found for each, found in self._hashes.items() if each <= number}
 
     def prepend(self, older: FeeRange) -> None:
-        """Add the blocks that precede the oldest one."""
+        """Add the blocks before the oldest one."""
         self.window.prepend([block.base_fee_per_gas for block in older.blocks])
 
     def suggested_gas_fees(self) -> SuggestedGasFees:
-        """Compute the suggestions that follow from what is held."""
+        """Compute the suggestions from the blocks in memory."""
         return suggest(tuple(self._recent), self._next_base_fee, self.window, self._policy)
 
 
@@ -181,10 +181,10 @@ def _next_base_fee(head: BlockHeader) -> Wei:
 
 
 async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHeader) -> int:
-    """Return the newest block known to be both in what is held and below (or at) `head`.
+    """Return the newest block up to `head` that is known to be in memory too; -1 if there is none.
 
-    -1 where none is. The parent of the head mostly shows it; otherwise the node is asked
-    for some of the blocks whose hashes are known: all below a shared one are shared.
+    The parent of the head usually tells; otherwise the node is asked for some of the blocks with
+    known hashes: all blocks below a shared one are shared.
     """
     if held.is_known(head.number, head.hash):
         return head.number
@@ -192,7 +192,7 @@ async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHe
         return head.number - 1
     known = [number for number in held.known_numbers if number < head.number]
     low, high = 0, len(known)
-    middle = high - 1  # most often nothing was replaced, and the newest is shared
+    middle = high - 1  # usually nothing was replaced, so the newest is shared
     while low < high:
         block = await node.block(known[middle])
         if block is not None and held.is_known(block.number, block.hash):
@@ -211,7 +211,7 @@ async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHe
 def rolled_back(
     node: NodeClient, held: ChainWindow, head: BlockHeader, shared: int
 ) -> UpstreamRolledBack:
-    """Return the error for a head that takes away blocks which nothing replaces."""
+    """Return the error for a head that removes blocks without replacing them."""
     name, number = node.endpoint.name, held.head.number
     if shared == head.number:
         return UpstreamRolledBack(f"{name}: its chain went back from block {number} to {shared}")

@@ -1,4 +1,4 @@
-"""An address that is asked: what its errors say, without a secret, and how its calls count."""
+"""An endpoint: its errors, without a secret, and how its calls are counted."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from dashboard.upstream.budget import BudgetKeeper
 from dashboard.wire.decoding import parse_retry_after
 
 Note: TypeAlias = Callable[[str, int], None]
-"""Takes an operation and how many calls of it go out: each question of a batch is one."""
+"""Takes an operation and the number of its calls; each question of a batch is one call."""
 
 
 def note_nothing(_operation: str, _calls: int) -> None:
-    """Count no calls."""
+    """Ignore the calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """What was `spent` by operation, and what became of the questions that polls asked.
+    """The calls and credits `spent` by operation, and the results of polled questions.
 
-    `transports` say how endpoints take questions, by their names, where that changed.
+    `transports` are the changed states of transports, by endpoint.
     """
 
     spent: dict[str, Spent] = field(default_factory=dict)
@@ -50,30 +50,30 @@ class Metered:
 
 
 class Meter:
-    """What is found out about one network and not stored yet; used by many threads."""
+    """What was learnt about one network and is not stored yet; used by many threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._held = Metered()
 
     def note_at(self, tariff: Budget) -> Note:
-        """Return a counter of calls that cost what that says of their methods."""
+        """Return a counter of calls at the prices of a tariff."""
         return partial(self._note, tariff)
 
     def note_answers(self, operation: Operation, counts: AnswerCounts) -> None:
-        """Count what became of a question."""
+        """Count the results of a question."""
         with self._lock:
             held = self._held.answers
             held[operation] = held.get(operation, AnswerCounts()) + counts
 
     def note_transport(self, endpoint: str, state: TransportState) -> None:
-        """Remember how an endpoint takes questions over a transport."""
+        """Remember the state of an endpoint's transport."""
         with self._lock:
             self._held.transports.setdefault(endpoint, {})[state.transport] = state
 
     @contextmanager
     def handed_over(self) -> Iterator[Metered]:
-        """Yield what was counted; it is counted again if the block fails."""
+        """Yield the counts; they are added back if the block fails."""
         with self._lock:
             taken, self._held = self._held, Metered()
         try:
@@ -100,19 +100,19 @@ class Meter:
 
 
 BODY_ALLOWANCE: Final = 64 * 1024
-"""Bytes that every answer may have."""
+"""Bytes that any answer may have."""
 
 ITEM_ALLOWANCE: Final = 8 * 1024
-"""Further bytes for each item that was asked for."""
+"""Additional bytes for each requested item."""
 
 
 def body_limit(items: int) -> int:
-    """Return how many bytes an answer to `items` questions may have; one more is refused."""
+    """Return the most bytes that an answer to `items` questions may have."""
     return BODY_ALLOWANCE + ITEM_ALLOWANCE * items
 
 
 class Charge(NamedTuple):
-    """The questions in one request: so many calls of an operation."""
+    """The calls in one request: an operation, and how many."""
 
     operation: str
     calls: int = 1
@@ -120,14 +120,14 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address that is asked.
+    """One upstream address and how to use it.
 
-    `name` is the network's name and the role ("devnet node"): all that errors and logs say.
-    `url` is a secret, since addresses hold API keys. `timeout` bounds one attempt as a whole,
-    from the connection to the last byte, so that a slow answer ends too. `note` counts each
-    question, batches by their questions, and a retry again, since the upstream does. `key_advice`
-    is what helps where a key is missing or wrong, `forbidden_advice` where it is not said what may
-    not be asked. `budget` is what the account allows, if that is limited.
+    `name` is the network's name and the role ("devnet node"): all that errors and logs say. `url`
+    is a secret, since addresses contain API keys. `timeout` bounds one whole attempt, from the
+    connection to the last byte, so that a slow answer ends too. `note` counts each question, also
+    those in batches and in retries, as the upstream does. `key_advice` is the remedy for a missing
+    or wrong key, `forbidden_advice` for a request that is forbidden without a reason. `budget`
+    limits the account, if there is one.
     """
 
     name: str
@@ -140,9 +140,9 @@ class Endpoint:
 
     @asynccontextmanager
     async def turn(self, charge: Charge | None) -> AsyncIterator[None]:
-        """Count one request that goes out, as soon as the budget lets it.
+        """Count one request, once the budget allows it.
 
-        UpstreamThrottled if the budget has no credits for it: then nothing is asked.
+        UpstreamThrottled if the budget has no credits for it: then nothing is sent.
         """
         if charge is None:
             yield
@@ -156,7 +156,7 @@ class Endpoint:
             yield
 
     def parts(self) -> Iterator[str]:
-        """Yield what of the address may be a key, and where it leads."""
+        """Yield the parts of the address that may be a key, and its host."""
         address = urlsplit(self.url.reveal())
         yield from (address.netloc, address.username or "", address.password or "")
         yield from address.path.split("/")
@@ -164,15 +164,15 @@ class Endpoint:
 
 
 class Asker(Protocol):
-    """What sends one JSON text to an endpoint and returns the JSON text that answers it."""
+    """Sends JSON text to an endpoint and returns the JSON text that answers it."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """The address that is asked."""
+        """The endpoint that is asked."""
         ...
 
     async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
-        """Return the answer, at most `limit` bytes; an UpstreamError says why there is none.
+        """Return the answer, at most `limit` bytes; UpstreamError says why there is none.
 
         Each attempt counts as `charge`.
         """
@@ -195,7 +195,7 @@ _RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
 
 
 def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> UpstreamError:
-    """Return the error for an answer whose status is not 2xx; header names are lower case."""
+    """Return the error for a status other than 2xx; header names are in lower case."""
     name = endpoint.name
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         wait_asked = parse_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
@@ -234,7 +234,7 @@ def rpc_error(name: str, code: int) -> UpstreamError:
 def unreadable(endpoint: Endpoint, error: WireError, secrets: Iterable[str] = ()) -> UpstreamError:
     """Return the error for an answer that a codec cannot read.
 
-    The codec quotes what it found there, unless a server sent the key or the address back.
+    It quotes what the codec found, unless a server echoed the key or the address.
     """
     is_quoting = quotes(str(error), (*endpoint.parts(), *secrets))
     found = "it repeats our address or our key, so it is not shown" if is_quoting else error
@@ -247,7 +247,7 @@ def is_untrusted(error: BaseException) -> bool:
 
 
 def untrusted(name: str) -> UpstreamError:
-    """Return the error for such a certificate."""
+    """Return the error for a certificate that cannot be verified."""
     return UpstreamRefused(
         f"{name}: its TLS certificate is not trusted (tls.ca_file is for an authority of your own)"
     )
@@ -260,7 +260,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def failure_of(error: UpstreamError) -> Failure:
-    """Return an error as a value, where the failure of one hash must not stop others."""
+    """Convert an error to a value, so that the failure of one hash does not stop the others."""
     wait_asked = error.retry_after if isinstance(error, UpstreamThrottled) else None
     return Failure(_kind(error), str(error), wait_asked)
 

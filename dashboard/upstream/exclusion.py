@@ -1,4 +1,4 @@
-"""The exclusion API: ask about many hashes over the best transport there is, hand in a report."""
+"""The exclusion API: ask about many hashes over the best transport there is, and send reports."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from dashboard.wire.rejection_report import encode_report
 
 _BATCHES_IN_FLIGHT: Final = {Transport.WEBSOCKET: 8, Transport.HTTP: 4}
 _IN_FLIGHT: Final = {Transport.WEBSOCKET: 64, Transport.HTTP: 4}
-"""Requests that wait for their answers at once; clients of HTTP/1.1 slow down early."""
+"""Concurrent requests; with HTTP/1.1, more of them soon slow the client down."""
 
 _SHORTEST_REST: Final = timedelta(seconds=10)
 _LONGEST_REST: Final = timedelta(minutes=5)
 _TRIES: Final = 2
-"""How often a request is sent whose answer cannot be read."""
+"""How many times a request is sent if its answer cannot be read."""
 
 Places: TypeAlias = Sequence[int]
 Keep: TypeAlias = Callable[[TransportState], None]
 
 
 def keep_nothing(_state: TransportState) -> None:
-    """Forget what was found out."""
+    """Ignore the state of a transport."""
 
 
 def loop_time() -> timedelta:
@@ -62,10 +62,11 @@ def loop_time() -> timedelta:
 
 @dataclass(slots=True)
 class _Line:
-    """One transport to the endpoint, with what was found out about it.
+    """One transport to the endpoint, and what was learnt about it.
 
-    It is proven while it answers; otherwise one request tries it before more follow, as one does a
-    larger batch. `limit` says why it takes no larger ones, `trouble` why it is not used.
+    It is proven while it answers; otherwise one request tries it before others follow, and the same
+    goes for a larger batch. `limit` says why it accepts no larger batches, `trouble` why it is not
+    used.
     """
 
     asker: Asker
@@ -80,7 +81,7 @@ class _Line:
 
     @property
     def in_flight(self) -> int:
-        """How many requests may wait for their answers at once."""
+        """The number of concurrent requests."""
         if not self.is_proven or self.size.now > self.size.accepted:
             return 1
         most = (_BATCHES_IN_FLIGHT if self.size.now > 1 else _IN_FLIGHT)[self.transport]
@@ -91,13 +92,13 @@ class _Line:
         self.is_proven, self.unread, self.rest, self.trouble = True, 0, timedelta(), ""
 
     def leave(self, now: timedelta) -> None:
-        """Do not use it for a while, twice as long each time."""
+        """Do not use it for a while, which doubles each time."""
         if self.rests_until <= now:
             self.rest = min(max(self.rest * 2, _SHORTEST_REST), _LONGEST_REST)
             self.rests_until = now + self.rest
 
     def state(self, used: _Line | None) -> TransportState:
-        """Return what is worth knowing after a restart."""
+        """Return the state to remember after a restart."""
         size, is_used = self.size, self is used
         why = self.trouble or (self.limit if size.refused else "")
         return TransportState(self.transport, size.accepted, size.refused, is_used, why)
@@ -105,7 +106,7 @@ class _Line:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What became of one request: the answers that are not null by place in it, or an error."""
+    """The result of one request: the answers that are not null by index in it, or an error."""
 
     answers: dict[int, ExclusionAnswer] = field(default_factory=dict)
     error: UpstreamError | None = None
@@ -113,13 +114,13 @@ class _Outcome:
 
     @property
     def throttled(self) -> int:
-        """How many of its hashes were asked too fast."""
+        """How many of its hashes were refused because of the rate."""
         failures = (each.failure for each in self.answers.values())
         return sum(each is not None and each.kind is FailureKind.THROTTLED for each in failures)
 
 
 class _Round:
-    """Hashes that are asked about, each by its place: what is to do, and the answers so far."""
+    """The hashes of one `ask` by index: what is left to do, and the answers so far."""
 
     def __init__(self, hashes: Sequence[TxHash]) -> None:
         self.hashes = hashes
@@ -129,9 +130,9 @@ class _Round:
         self._is_second = False
 
     def take(self, size: int, most: int) -> list[Places]:
-        """Take what goes into the next requests; nothing when the round is over.
+        """Return the hashes for the next requests; empty when the round is over.
 
-        What failed by itself is asked once more at the end.
+        Hashes that failed alone are asked once more at the end.
         """
         if not self._todo and self._again:
             self._todo.append(self._again)
@@ -145,7 +146,7 @@ class _Round:
         return parts
 
     def put_back(self, places: Places) -> None:
-        """Ask about these before all others, with another size or over another transport."""
+        """Put hashes first again, for another size or transport."""
         rest = self._todo[0] if self._todo else ()
         if isinstance(places, range) and isinstance(rest, range) and rest.start == places.stop:
             self._todo[0] = range(places.start, rest.stop)
@@ -153,17 +154,17 @@ class _Round:
             self._todo.appendleft(places)
 
     def keep(self, places: Places, answers: dict[int, ExclusionAnswer]) -> None:
-        """Keep the answers of one request; ask once more about what failed."""
+        """Record the answers of one request; hashes that failed are asked once more."""
         for at, answer in answers.items():
             self._keep(places[at], answer)
 
     def fail(self, places: Places, failure: Failure) -> None:
-        """Keep one failure for all these; ask once more about them."""
+        """Record one failure for several hashes; they are asked once more."""
         for place in places:
             self._keep(place, ExclusionAnswer(self.hashes[place], failure=failure))
 
     def end(self, failure: Failure) -> None:
-        """Ask nothing more: everything left fails in this way."""
+        """End the round: all remaining hashes get this failure."""
         self._is_second = True
         for places in (*self._todo, self._again):
             self.fail(places, failure)
@@ -180,16 +181,16 @@ class _Round:
 
 
 _PASSING: Final = {FailureKind.UNREADABLE, FailureKind.UNAVAILABLE}
-"""Failures of single hashes after which asking at once again may help."""
+"""Failures of single hashes after which asking again at once may help."""
 
 
 class ExclusionClient:
-    """Asks one exclusion endpoint over one transport or two, the preferred one first.
+    """Asks one exclusion endpoint over one or two transports, the preferred one first.
 
-    Batches over the first come before batches over the second, those before single requests, and
-    many of these wait at once only over WebSocket. What the endpoint takes is found out by asking,
-    `known` from earlier, and given to `keep`. A transport that fails is left for a while, if there
-    is another one, and tried again with one request.
+    Batches over the first transport are preferred to batches over the second, and these to single
+    requests, of which many run concurrently only over WebSocket. The client learns by asking what
+    the endpoint accepts: it starts from `known` and passes changes to `keep`. If there is another
+    transport, one that fails is left for a while, and then tried with one request.
     """
 
     def __init__(
@@ -202,7 +203,7 @@ class ExclusionClient:
         keep: Keep = keep_nothing,
         elapsed: Callable[[], timedelta] = loop_time,
     ) -> None:
-        """Ask nothing yet; ids count up, so that a late reply fits no later question."""
+        """Count ids up, so that a late reply matches no later question."""
         self.endpoint = asker.endpoint
         self._get_status = method_name(method_prefix, GET_STATUS)
         self._save_rejected = method_name(method_prefix, SAVE_REJECTED)
@@ -216,13 +217,13 @@ class ExclusionClient:
 
     @property
     def batch_size(self) -> int:
-        """How many hashes go into one request now; one where batches are refused."""
+        """The number of hashes in one request now; one if batches are refused."""
         return self._best().size.now
 
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]:
-        """Return one answer for each hash, in order; trouble of any kind is a failure in it.
+        """Return one answer for each hash, in order; any trouble is a failure in its answer.
 
-        Where nobody answers or the endpoint refuses, the rest is not asked and fails likewise.
+        If nobody answers or the endpoint refuses, the rest is not asked and fails too.
         """
         work = _Round(hashes)
         while parts := work.take((line := self._best()).size.now, line.in_flight):
@@ -233,7 +234,7 @@ class ExclusionClient:
         return ExclusionAnswers(hashes, work.not_null)
 
     async def report(self, report: RejectionReport) -> SaveStatus:
-        """Hand in a report; raises UpstreamError unless the endpoint says whether it was saved."""
+        """Send a report; UpstreamError unless the endpoint says whether it was saved."""
         request_id = self._take_ids()
         body = encode_call(self._save_rejected, [encode_report(report)], request_id)
         answer = await self._lines[-1].asker.post_json(body, body_limit(1))
@@ -258,7 +259,7 @@ class ExclusionClient:
         return _Line(asker, transport, size, limit=known.trouble)
 
     def _best(self) -> _Line:
-        """Return the transport to use now: one that takes batches if there is one."""
+        """Return the transport to use now: one that accepts batches, if there is one."""
         now = self._elapsed() if len(self._lines) > 1 else timedelta()
         ready = [each for each in self._lines if each.rests_until <= now] or self._lines[-1:]
         may_batch = (each for each in ready if each.size.now > 1 or not each.size.accepted)
@@ -285,7 +286,7 @@ class ExclusionClient:
     def _judge(
         self, line: _Line, work: _Round, outcomes: Sequence[tuple[Places, _Outcome]]
     ) -> None:
-        """Keep the answers of requests that were sent together, and learn from what went wrong."""
+        """Record the answers of concurrent requests, and learn from what went wrong."""
         is_answered = any(outcome.error is None for _, outcome in outcomes)
         if is_answered:
             self._used = line
@@ -312,7 +313,7 @@ class ExclusionClient:
     def _recover(
         self, line: _Line, work: _Round, places: Places, outcome: _Outcome, *, is_answered: bool
     ) -> None:
-        """Try a smaller batch, another transport, or once more; otherwise end the round."""
+        """Try a smaller batch or another transport, or retry; otherwise end the round."""
         error, count = outcome.error, len(places)
         assert error is not None  # noqa: S101 - only failed requests come here
         if type(error) is UpstreamUnreadable and line.unread < _TRIES - 1:

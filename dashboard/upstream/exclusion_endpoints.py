@@ -1,4 +1,4 @@
-"""Several exclusion endpoints of one network: asked in order, or all of them at once."""
+"""Several exclusion endpoints of one network: asked in order, or all at once."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ _SHORTEST_REST: Final = timedelta(seconds=1)
 _LONGEST_REST: Final = timedelta(seconds=15)
 
 _NotNull: TypeAlias = Mapping[int, ExclusionAnswer]
-"""What one endpoint answered but null, by the places of the hashes."""
+"""The answers of one endpoint that are not null, by index of the hash."""
 
 
 class ExclusionEndpoint(Protocol):
-    """Answers for many hashes at once, in order; `ExclusionClient` is the one in use."""
+    """Answers for many hashes at once, in order; implemented by `ExclusionClient`."""
 
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
 
 
 @dataclass(slots=True)
 class _Circuit:
-    """Whether an endpoint is asked.
+    """A circuit breaker for one endpoint.
 
-    It is while it answers (closed). If it answers nothing, it is left for a `rest` (open), twice as
-    long each time. Then one question tries it (half-open), and an answer closes the circuit.
+    It is closed while the endpoint answers. If nothing is answered, it is open for a `rest`, which
+    doubles each time. Then one question tries the endpoint (half-open), and an answer closes the
+    circuit.
     """
 
     client: ExclusionEndpoint
@@ -55,7 +56,7 @@ class _Circuit:
         return not self.rest
 
     def judge(self, name: str, failures: Sequence[Failure], asked: int, now: timedelta) -> None:
-        """Open it after nothing was answered, close it after anything was."""
+        """Open the circuit if nothing was answered, close it if anything was."""
         was_closed = self.is_closed
         if len(failures) < asked:
             self.rest = timedelta()
@@ -69,12 +70,12 @@ class _Circuit:
 
 
 class ExclusionEndpoints:
-    """Asks endpoints by their names: all at once, or each about what those before did not answer.
+    """Asks several endpoints by name: all at once, or each about what earlier ones left unanswered.
 
-    A rejection by any of them counts; what the others said stands beside it. An endpoint that
-    answers nothing is left, so that nobody waits for it, and tried beside the others until it
-    answers. It is asked before that only about what nobody else answers. One that has not answered
-    after `patience` has failed.
+    A rejection by any of them counts; the other answers are kept beside it. An endpoint that
+    answers nothing is left, so that nobody waits for it, and tried in the background until it
+    answers. Until then it is asked only about hashes that nobody else answers. An endpoint that has
+    not answered after `patience` has failed.
     """
 
     def __init__(
@@ -85,19 +86,19 @@ class ExclusionEndpoints:
         *,
         asks_all: bool = False,
     ) -> None:
-        """Ask nothing yet; the preferred endpoint comes first."""
+        """Take the endpoints in order of preference."""
         self._circuits = {name: _Circuit(each) for name, each in clients.items()}
         self._patience = patience
         self._elapsed = elapsed
         self._asks_all = asks_all
 
     def in_use(self) -> list[str]:
-        """Return the endpoints that are asked about every hash now."""
+        """Return the endpoints that are now asked about every hash."""
         names = self._closed() or list(self._circuits)
         return names if self._asks_all else names[:1]
 
     async def ask(self, hashes: Sequence[TxHash]) -> ExclusionAnswers:
-        """Return one answer for each hash, in order; a null by all who were asked stays a count."""
+        """Return one answer for each hash, in order; nulls from all endpoints take no memory."""
         closed = self._closed()
         left = [name for name in self._circuits if name not in closed]
         if closed:
@@ -112,7 +113,7 @@ class ExclusionEndpoints:
         return ExclusionAnswers(hashes, {at: _combined(each) for at, each in said.items()}, first)
 
     async def aclose(self) -> None:
-        """Stop trying endpoints that are left."""
+        """Cancel the trials of endpoints that are left."""
         trials = [each.trial for each in self._circuits.values() if each.trial is not None]
         for each in trials:
             each.cancel()
@@ -122,7 +123,7 @@ class ExclusionEndpoints:
         return [name for name, each in self._circuits.items() if each.is_closed]
 
     def _try_again(self, left: Sequence[str], hashes: Sequence[TxHash]) -> None:
-        """Try those that have rested, each with one question that nobody waits for."""
+        """Try endpoints whose rest is over with one question in the background."""
         for name in left:
             circuit = self._circuits[name]
             is_over = circuit.trial is None or circuit.trial.done()
@@ -136,9 +137,9 @@ class ExclusionEndpoints:
         places: Sequence[int],
         said: dict[int, list[ExclusionAnswer]],
     ) -> None:
-        """Ask some at once; add to `said`, by place, what all say, unless all say nothing but null.
+        """Ask some endpoints at once; add their answers to `said`, by index, unless all are null.
 
-        Nobody is asked in a later round about what was null in the first one.
+        A hash that was null in the first round is not asked in a later one.
         """
         answers = await asyncio.gather(*(self._ask(name, hashes) for name in names))
         for at in range(len(hashes)) if said else sorted({at for each in answers for at in each}):
@@ -166,7 +167,7 @@ class ExclusionEndpoints:
 
 
 def _combined(said: Sequence[ExclusionAnswer]) -> ExclusionAnswer:
-    """Let the most telling answer lead: a whole record, any record, an answer, a failure."""
+    """Merge answers: a whole record leads, then any record, any answer, a failure."""
     first = min(said, key=_rank)
     return replace(first, beside=tuple(each for each in said if each is not first))
 

@@ -24,13 +24,13 @@ from dashboard.wire.node import BlockHeader
 
 @dataclass(frozen=True, slots=True)
 class FailoverPolicy:
-    """When another node is asked instead.
+    """When to ask another node instead.
 
-    A node is behind when its newest block is `lag_blocks` below another's. Standbys are
-    checked every `check_period`, each check takes `check_timeout` at most. One that failed is not
-    asked for `first_pause`, twice as long each time up to `longest_pause`, and a preferred one is
-    used again after `good_checks` in a row. One that failed for `outage_believed_after` is no
-    longer waited for where all others say that blocks are gone.
+    A node lags if its newest block is `lag_blocks` behind another's. Standbys are checked every
+    `check_period`, for at most `check_timeout` each. A node that failed is not asked for
+    `first_pause`, which doubles each time up to `longest_pause`; a preferred node is used again
+    after `good_checks` in a row. A node that has failed for `outage_believed_after` is no longer
+    waited for if all others say that blocks are gone.
     """
 
     lag_blocks: int = 3
@@ -43,11 +43,11 @@ class FailoverPolicy:
 
 
 _FORGIVEN_AFTER: Final = timedelta(minutes=10)
-"""After so long without a failure, the waits after failures start over."""
+"""After this long without a failure, pauses start over."""
 
 
 class NodeState(StrEnum):
-    """The last three are not asked for fees while another node can be."""
+    """The last three are not asked for fees while another node is available."""
 
     IN_USE = "in use"
     READY = "ready"
@@ -81,14 +81,14 @@ class NodeStatus:
         return self.node.endpoint.name
 
     async def newest(self, network_id: NetworkId) -> BlockHeader | None:
-        """Ask for the newest block, at first also for the network; raises UpstreamError."""
+        """Return the newest block, after checking the network at first; raises UpstreamError."""
         if not self._is_network_checked:
             await self.node.check_network(network_id)
             self._is_network_checked = True
         return await self.node.block("latest")
 
     def becomes(self, state: NodeState, now: timedelta, why: str = "") -> None:
-        """Change the state, and log it once."""
+        """Change the state, and log the change."""
         if state is self.state:
             return
         if why:
@@ -100,7 +100,7 @@ class NodeStatus:
             self.good_checks = 0
 
     def fails(self, error: UpstreamError, now: timedelta, policy: FailoverPolicy) -> None:
-        """Pause the node, longer after each failure, or for its `Retry-After`."""
+        """Pause the node: longer after each failure, or for its `Retry-After`."""
         was_well_for = now - self.since if self.state is NodeState.IN_USE else timedelta(0)
         rest = self._next_pause or policy.first_pause
         if was_well_for > _FORGIVEN_AFTER:
@@ -115,7 +115,7 @@ class NodeStatus:
 
 
 Elapsed = Callable[[], timedelta]
-"""The time of a monotonic clock."""
+"""Returns the time of a monotonic clock."""
 
 
 _log = get_logger(__name__)
@@ -126,9 +126,9 @@ _WORST_LAST: Final = (NodeState.LAGGING, NodeState.DISAGREEING, NodeState.FAILIN
 class FailoverFollower:
     """Keeps one chain, whichever node serves it; `refresh` asks, `snapshot` answers.
 
-    The blocks stay when the node changes: the chain of the next one is compared with them hash by
+    The blocks stay when the node changes: the chain of the next node is compared with them hash by
     hash, as after a reorganisation. While another node is healthy, no node can remove blocks
-    without replacing them; that is accepted only where all do, or are silent for long.
+    without replacing them; that is accepted only if all nodes do, or have not answered for long.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class FailoverFollower:
         elapsed: Elapsed,
         policy: FailoverPolicy | None = None,
     ) -> None:
-        """Prefer the nodes in their order; `follower` asks the first of them at first."""
+        """Take the nodes in order of preference; `follower` starts with the first."""
         self._follower = follower
         self._network_id = network_id
         self._elapsed = elapsed
@@ -157,7 +157,7 @@ class FailoverFollower:
 
     @property
     def head(self) -> BlockHeader | None:
-        """The newest block that is held."""
+        """The newest block in memory."""
         return self._follower.head
 
     @property
@@ -172,7 +172,7 @@ class FailoverFollower:
 
     @property
     def requests(self) -> int:
-        """How many requests all nodes got."""
+        """How many requests were sent to all nodes."""
         return sum(each.node.requests for each in self.node_statuses)
 
     @property
@@ -186,11 +186,11 @@ class FailoverFollower:
         return self._follower.blocks_held
 
     def snapshot(self) -> ChainFees:
-        """Return what the held blocks say; UpstreamUnavailable while there are none."""
+        """Return the fees of the blocks in memory; UpstreamUnavailable while there are none."""
         return self._follower.snapshot()
 
     async def refresh(self) -> None:
-        """Ask the best node what is new, the next one where it fails; raises UpstreamError."""
+        """Ask the best node for new blocks, and the next one if it fails; raises UpstreamError."""
         async with self._one_at_a_time:
             await self._refresh()
             if self._elapsed() - self._checked_at >= self._policy.check_period:
@@ -207,13 +207,13 @@ class FailoverFollower:
             raise _all_of([error for _, error in errors])
 
     def _may_be_contradicted(self, gone_back: Sequence[NodeStatus]) -> bool:
-        """Whether another node failed only just now: its blocks are not removed yet."""
+        """Whether another node works or failed only just now, so that blocks stay for now."""
         believed = self._elapsed() - self._policy.outage_believed_after
         others = [each for each in self.node_statuses if each not in gone_back]
         return any(each.state is not NodeState.FAILING or each.since > believed for each in others)
 
     def _candidates(self) -> list[NodeStatus]:
-        """Return the nodes to ask, best first; paused ones only where no other is left."""
+        """Return the nodes to ask, best first; paused ones only if no other is left."""
         now = self._elapsed()
         awake = [each for each in self.node_statuses if each.paused_until <= now]
         willing = [each for each in self.node_statuses if not each.is_throttled]
@@ -223,7 +223,7 @@ class FailoverFollower:
     async def _try(
         self, candidates: Sequence[NodeStatus], *, may_roll_back: bool
     ) -> list[tuple[NodeStatus, UpstreamError]]:
-        """Ask one after the other until one answers; else return why none did."""
+        """Ask nodes until one answers; otherwise return the error of each."""
         errors: list[tuple[NodeStatus, UpstreamError]] = []
         for status in candidates:
             if status is not self._current or status.state is not NodeState.IN_USE:
@@ -252,7 +252,7 @@ class FailoverFollower:
         status.becomes(NodeState.IN_USE, self._elapsed())
 
     async def _check_standbys(self) -> None:
-        """Check the standbys; return to a preferred node, or leave one that lags."""
+        """Check the standbys; switch to a preferred node, or away from one that lags."""
         now = self._elapsed()
         others = [each for each in self.node_statuses if each is not self._current]
         awake = [each for each in others if each.paused_until <= now]
@@ -289,7 +289,7 @@ class FailoverFollower:
             status.good_checks += 1
 
     def _is_better(self, status: NodeStatus) -> bool:
-        """Whether a node that was just checked is to be used instead of the current one."""
+        """Whether a node that was just checked should replace the current one."""
         held = self._follower.head
         if status.state is not NodeState.READY or status.head is None or held is None:
             return False
@@ -300,7 +300,7 @@ class FailoverFollower:
 
 
 def _all_of(errors: Sequence[UpstreamError]) -> UpstreamError:
-    """Return one error for all; throttled only where all are, for the shortest wait."""
+    """Return one error for all; throttled only if all are, with the shortest wait."""
     if len(errors) == 1:
         return errors[0]
     waits = [each.retry_after for each in errors if isinstance(each, UpstreamThrottled)]

@@ -31,14 +31,14 @@ _DECODERS: Final[Mapping[Operation, Callable[[bytes], Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PathKey:
-    """An API key that stands in the path."""
+    """An API key in the path."""
 
     key: Secret
 
 
 @dataclass(frozen=True, slots=True)
 class BasicKey:
-    """An API key and its secret, sent by HTTP Basic."""
+    """An API key and its secret, sent by HTTP Basic authentication."""
 
     key: Secret
     secret: Secret
@@ -57,7 +57,7 @@ class GasClient:
         self._headers = _headers(credentials)
 
     async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
-        """Return what the API answers; a history names no block numbers. Raises UpstreamError."""
+        """Return the answer; a history has no block numbers. Raises UpstreamError."""
         path, charge = f"{self._path}/{operation}", Charge(operation)
         body = await self._asker.get(path, self._headers, body_limit(1), charge)
         try:

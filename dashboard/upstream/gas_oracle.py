@@ -1,4 +1,4 @@
-"""Follow a chain: what its newest blocks say of fees, asked once however many want to know."""
+"""Follow a chain: compute fees from its newest blocks, read once for all who want to know."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ _LOG: Final = get_logger(__name__)
 class FollowPolicy:
     """How a chain is followed.
 
-    Percentiles and congestion look at the window of `fees`. The first refresh loads the newest
-    only, each later one at most `chunks_per_refresh` times 1024 older ones. A chain that seems to
-    have become shorter is believed after `patience` refreshes: until then one of several nodes
-    merely lags behind. Blocks that could not be read for `older_patience` are taken for blocks
-    that the node does not have.
+    Percentiles and congestion use the window of `fees`. The first refresh loads only the newest
+    blocks, each later one up to `chunks_per_refresh` times 1024 older ones. A chain that seems
+    shorter is believed after `patience` refreshes: until then one of several nodes may merely lag
+    behind. If older blocks cannot be read for `older_patience`, the node does not have them.
     """
 
     fees: FeePolicy = field(default_factory=FeePolicy)
@@ -52,8 +51,8 @@ class FollowPolicy:
 class ChainFees:
     """The four gas operations of one network at one block.
 
-    `base_fee_history` is oldest first. `read_at` is when the node last said that `head` is its
-    newest block; it says nothing of how old that block is.
+    `base_fee_history` is oldest first. `read_at` is when the node last confirmed `head` as its
+    newest block; it says nothing about how old that block is.
     """
 
     network_id: NetworkId
@@ -72,8 +71,8 @@ class ChainFollower:
     """Keeps the newest blocks of one node's chain; `refresh` asks, `snapshot` answers from memory.
 
     The newest blocks are loaded first; older ones follow with each refresh. Until the window
-    `is_complete` a snapshot rests on a part of it, which must not be served. Blocks that the
-    chain replaced are replaced here.
+    `is_complete`, a snapshot uses only part of it and must not be served. Blocks that the chain
+    replaced are replaced here too.
     """
 
     def __init__(
@@ -94,12 +93,12 @@ class ChainFollower:
 
     @property
     def head(self) -> BlockHeader | None:
-        """The newest block that is held."""
+        """The newest block in memory."""
         return None if self._held is None else self._held.head
 
     @property
     def read_at(self) -> datetime | None:
-        """When the node last said that `head` is its newest block."""
+        """When the node last confirmed `head` as its newest block."""
         return self._read_at
 
     @property
@@ -119,15 +118,15 @@ class ChainFollower:
         return 0 if self._held is None else len(self._held.window)
 
     def turn_to(self, node: NodeClient) -> None:
-        """Ask this node from now on; what is held stays and is compared with its chain."""
+        """Ask another node from now on; blocks in memory stay and are compared with its chain."""
         self._node = node
         self._is_network_checked = False
 
     async def refresh(self, *, may_roll_back: bool = True) -> None:
-        """Ask the node what is new, then load some of what is old; raises UpstreamError.
+        """Ask the node for new blocks, then load some older ones; raises UpstreamError.
 
-        What was held stays and is answered from where the node gives no answer, and with
-        `may_roll_back` off also where its chain would take away blocks that nothing replaces.
+        If the node gives no answer, the blocks in memory stay and are still served; with
+        `may_roll_back` off, also if its chain would remove blocks without replacing them.
         """
         async with self._one_at_a_time:
             await self._check_network()
@@ -137,14 +136,14 @@ class ChainFollower:
                 await self._load_older()
 
     async def continues(self, node: NodeClient, head: BlockHeader) -> bool:
-        """Whether the chain of a node with this head shares a block with what is held."""
+        """Whether the chain of a node with this head shares a block with those in memory."""
         held = self._held
         if held is None or head.number < held.known_numbers[0]:
-            return True  # nothing is known to compare it with
+            return True  # there is nothing to compare it with
         return await newest_shared_block(node, held, head) >= 0
 
     def snapshot(self) -> ChainFees:
-        """Return what the held blocks say; UpstreamUnavailable while there are none."""
+        """Return the fees of the blocks in memory; UpstreamUnavailable while there are none."""
         if self._held is None or self._read_at is None:
             raise UpstreamUnavailable(f"{self._node.endpoint.name}: no block has been read yet")
         if self._snapshot is None:
@@ -164,7 +163,7 @@ class ChainFollower:
         )
 
     async def _check_network(self) -> None:
-        """Fees of another network under this one's name would be worse than none."""
+        """Refuse a node of another network: its fees would be worse than none."""
         if self._is_network_checked:
             return
         await self._node.check_network(self._network_id)
@@ -202,7 +201,7 @@ class ChainFollower:
             raise rolled_back(self._node, held, head, shared)
         first = self._first_to_read(held, head, shared)
         if shared == head.number or first <= held.oldest:
-            self._is_network_checked = False  # it is not the chain that it was
+            self._is_network_checked = False  # the chain is another one now
             await self._check_network()
             await self._start(head)
         elif head.number - shared > self._policy.fees.window_blocks:
@@ -211,9 +210,9 @@ class ChainFollower:
             await self._extend(held, head, first)
 
     def _first_to_read(self, held: ChainWindow, head: BlockHeader, shared: int) -> int:
-        """Return the first block to read: the first new one, mostly.
+        """Return the first block to read, usually the first new one.
 
-        Where blocks were replaced by fewer, some whose rewards were dropped count again.
+        If blocks were replaced by fewer, some older blocks need their dropped rewards again.
         """
         rewarded = max(0, head.number - self._policy.fees.historical_blocks + 1)
         if shared < held.head.number and held.oldest_rewarded > rewarded:
@@ -230,9 +229,9 @@ class ChainFollower:
         self._believe(held)
 
     async def _read(self, first: int, head: BlockHeader) -> FeeRange:
-        """Read the blocks from `first` to `head`, rewards of the newest ones only.
+        """Read the blocks from `first` to `head`, with rewards of the newest ones only.
 
-        Where the node gives too few at a time, these are the newest of them.
+        If the node gives too few at a time, only the newest of them are returned.
         """
         fees = self._policy.fees
         rewarded = max(first, head.number - fees.historical_blocks + 1)
@@ -251,14 +250,14 @@ class ChainFollower:
         self._times_shorter = 0
 
     def _confirm(self) -> None:
-        """Renew the age of what is held: the head is as it was, and so is all that follows."""
+        """Update `read_at`: the head is unchanged, and so is everything computed from it."""
         self._read_at = self._clock()
         if self._snapshot is not None:
             self._snapshot = replace(self._snapshot, read_at=self._read_at)
         self._times_shorter = 0
 
     async def _load_older(self) -> None:
-        """Load some of the window's missing blocks; trouble with them spoils no newer ones."""
+        """Load some of the window's missing blocks; a failure does not affect newer ones."""
         try:
             for _ in range(self._policy.chunks_per_refresh):
                 await self._load_chunk()
@@ -268,7 +267,7 @@ class ChainFollower:
             self._older_fail_since = None
 
     def _note_no_older(self, error: UpstreamError) -> None:
-        """Do without the older blocks of a node that has failed to return them for long."""
+        """Stop loading older blocks after a node has failed to return them for long."""
         if self._has_no_older:
             return
         now, endpoint = self._clock(), self._node.endpoint.name

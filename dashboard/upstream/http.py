@@ -31,7 +31,7 @@ _HEADERS: Final = {
 }
 
 HttpClient: TypeAlias = httpx.AsyncHTTPTransport
-"""The connections of a process. A client around them would keep cookies, and take half the time."""
+"""The connections of a process. A client around them would keep cookies, and double the time."""
 
 
 def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
@@ -39,8 +39,8 @@ def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
 
     `trust` says which certificates are trusted, by default those that the system trusts.
 
-    Proxies and `.netrc` of the environment are not used: a request goes to the configured
-    address with the configured credentials. httpcore would log that address, so it is silenced.
+    Proxies and `.netrc` of the environment are not used: a request goes to the configured address
+    with the configured credentials. httpcore is silenced, since it would log that address.
     """
     logging.getLogger("httpcore").setLevel(logging.WARNING)
     return httpx.AsyncHTTPTransport(
@@ -53,12 +53,12 @@ def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
 class HttpAsker:
     """Asks one endpoint over a shared client.
 
-    Redirects are not followed and compressed answers are refused, since either would evade
-    a limit: the configured address, or the allowed bytes.
+    Redirects are not followed and compressed answers are refused, since either could get around a
+    limit: the configured address, or the allowed bytes.
     """
 
     def __init__(self, client: HttpClient, endpoint: Endpoint, policy: RetryPolicy) -> None:
-        """Keep the client, which the caller closes."""
+        """Use a client that the caller closes."""
         self.endpoint = endpoint
         self._client = client
         self._policy = policy
@@ -79,7 +79,7 @@ class HttpAsker:
     def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> httpx.Request:
-        """Leave time-outs to the attempt as a whole, except for opening a connection.
+        """Build a request; only connecting has a time-out of its own, besides the whole attempt.
 
         httpcore does not close a socket whose TLS handshake is cancelled from outside.
         """
@@ -106,7 +106,7 @@ class HttpAsker:
         return await with_retries(once, self._policy, self.endpoint.name)
 
     async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
-        """Errors are raised `from None`: the text of httpx may quote the address."""
+        """Send a request once; errors are raised `from None`, since httpx may quote the address."""
         try:
             async with asyncio.timeout(self.endpoint.timeout.total_seconds()):
                 response = await self._client.handle_async_request(request)
@@ -143,9 +143,9 @@ class HttpAsker:
 
 
 async def server_time(client: HttpClient, endpoint: Endpoint) -> datetime | None:
-    """Return what time a server says it is, whatever else it answers; None if it says none.
+    """Return the server's time, whatever else it answers; None if it gives none.
 
-    It is asked for its root alone, so no key is sent and no call counts. UpstreamError if nothing
+    Only its root is requested, so no key is sent and no call counts. UpstreamError if nothing
     answers HTTP there.
     """
     try:
@@ -165,7 +165,7 @@ async def server_time(client: HttpClient, endpoint: Endpoint) -> datetime | None
 
 
 def _no_answer(endpoint: Endpoint, error: TimeoutError | httpx.HTTPError) -> UpstreamError:
-    """Return why nothing was answered, without the text of httpx, which may quote the address."""
+    """Return the error for a missing answer, without httpx's text, which may quote the address."""
     name = endpoint.name
     if isinstance(error, TimeoutError):
         seconds = endpoint.timeout.total_seconds()
@@ -190,8 +190,8 @@ Answer = TypeVar("Answer")
 class RetryPolicy:
     """How a request is retried after UpstreamUnavailable, and after no other error.
 
-    `deadline` bounds all attempts and waits together. Each wait is twice the one before, plus
-    a random share of `jitter`, so that clients that failed together do not return together.
+    `deadline` bounds all attempts and waits together. Each wait is twice the one before, plus a
+    random share of `jitter`, so that clients that failed together do not return together.
     """
 
     attempts: int = 3
@@ -204,7 +204,7 @@ class RetryPolicy:
 async def with_retries(
     ask: Callable[[], Awaitable[Answer]], policy: RetryPolicy, name: str
 ) -> Answer:
-    """Return what `ask` answers within the policy; `name` is the endpoint's, for the error."""
+    """Return the result of `ask` within the policy; errors name the endpoint by `name`."""
     try:
         with tracing.span("upstream call", endpoint=name):
             return await _with_retries(ask, policy)

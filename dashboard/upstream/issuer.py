@@ -1,4 +1,4 @@
-"""OpenID Connect providers: where each is asked, and what its signed tokens say."""
+"""OpenID Connect providers: how to ask each one, and what its signed tokens say."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _TIMEOUT: Final = timedelta(seconds=10)
 _LARGEST_ANSWER: Final = 1_000_000
 _LEEWAY: Final = 60
 _ALGORITHMS: Final = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "Ed25519"]
-"""Only those for which an issuer keeps the key to itself."""
+"""Only algorithms with a private key that the issuer does not share."""
 
 _LOGOUT: Final = "http://schemas.openid.net/event/backchannel-logout"
 _LOGOUT_IS_NEW_FOR: Final = 300
 _REMEMBERED: Final = 60
-"""Seconds for which addresses and keys are remembered; issuers publish new keys long before."""
+"""Seconds for which addresses and keys are cached; issuers publish new keys well ahead."""
 
 _Claims: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Where an issuer is asked and with what it signs, as it was at `read_at`."""
+    """The metadata and signing keys of an issuer, as of `read_at`."""
 
     read_at: float
     metadata: _Claims
@@ -48,10 +48,10 @@ class _Known:
 
 
 class IssuerClient:
-    """Asks the issuers of the settings; what is wrong is an UpstreamError without any secret.
+    """Asks the issuers of the settings; each failure is an UpstreamError without any secret.
 
     `trust` says which certificates are trusted, by default those that the system trusts; `timeout`
-    how long all that one step asks of an issuer may take.
+    bounds everything that one step asks of an issuer.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class IssuerClient:
     async def sign_in_url(
         self, issuer: Issuer, back: str, state: str, nonce: str, verifier: str
     ) -> str:
-        """Return where a browser is sent, to come `back` with a code and the state."""
+        """Return the address for the browser, which comes `back` with a code and the state."""
         async with self._asking_as(issuer, back) as client:
             known = await self._ask(issuer, client)
             url, _ = client.create_authorization_url(
@@ -80,7 +80,7 @@ class IssuerClient:
     async def identity(
         self, issuer: Issuer, back: str, code: str, nonce: str, verifier: str
     ) -> Identity:
-        """Return whom an issuer vouches for with this code, once its token is right."""
+        """Return the person that a code stands for, after checking the issuer's token."""
         async with self._asking_as(issuer, back) as client:
             known = await self._ask(issuer, client)
             try:
@@ -102,7 +102,7 @@ class IssuerClient:
         return _identity(issuer, claims)
 
     async def ended(self, issuer: Issuer, logout_token: str) -> tuple[str | None, str | None]:
-        """Return the subject and the `sid` whose sessions an issuer ended, one of them at least."""
+        """Return the subject, the `sid`, or both, whose sessions the issuer ended."""
         async with self._asking_as(issuer, "") as client:
             known = await self._ask(issuer, client)
         claims = self._claims(issuer, known, logout_token, is_logout=True)
@@ -118,7 +118,7 @@ class IssuerClient:
     def _claims(
         self, issuer: Issuer, known: _Known, token: str, *, is_logout: bool = False
     ) -> _Claims:
-        """Return what a token says once its signature, issuer, audience and times are right."""
+        """Return the claims of a token after checking signature, issuer, audience and times."""
         checks = JWTClaimsRegistry(
             now=lambda: int(self._clock().timestamp()),
             leeway=_LEEWAY,
@@ -144,7 +144,7 @@ class IssuerClient:
 
     @asynccontextmanager
     async def _asking_as(self, issuer: Issuer, back: str) -> AsyncIterator[AsyncOAuth2Client]:
-        """Give a client of ours at an issuer, until all that is asked of it takes too long."""
+        """Yield a client for an issuer; all its requests together must end within the time-out."""
         try:
             async with asyncio.timeout(self._timeout), self._client(issuer, back) as client:
                 yield client
@@ -189,7 +189,7 @@ class IssuerClient:
 
 
 class _BoundedTransport(httpx.AsyncBaseTransport):
-    """Passes answers on that are not compressed, up to the largest size."""
+    """Refuses compressed answers, and answers above the largest size."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner

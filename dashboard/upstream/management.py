@@ -1,4 +1,4 @@
-"""The management API of another installation, as the command line asks it."""
+"""The management API of another installation, as the command line uses it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import is_untrusted
 
 PATIENCE: Final = timedelta(minutes=5)
-"""How long an answer may take as a whole: a look-up may ask upstream about 10,000 transactions."""
+"""The time-out of a whole answer: a look-up may ask upstream about 10,000 transactions."""
 
 _CONNECT: Final = 10.0
 _LARGEST_ANSWER: Final = 50_000_000
@@ -36,9 +36,10 @@ _NO_ENDPOINT: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 def post_json(url: str, token: Secret, body: bytes, patience: timedelta = PATIENCE) -> bytes:
     """Post JSON to an endpoint; return its answer.
 
-    Certificates are verified by the authorities that the system trusts, or SSL_CERT_FILE names.
-    Redirects are not followed, and no proxy or `.netrc` is used, so that the token goes to the
-    host of the address alone. InputError: what was sent is refused. UpstreamError: no answer came.
+    Certificates are verified by the authorities that the system trusts, or those in SSL_CERT_FILE.
+    Redirects are not followed, and no proxy or `.netrc` is used, so that the token is only sent to
+    the host of the address. InputError: the server refused the input. UpstreamError: there was no
+    answer.
     """
     host = urlsplit(url).netloc
     for library in ("httpx", "httpcore"):
@@ -88,7 +89,7 @@ def _answer(host: str, response: httpx.Response, ends_at: float) -> bytes:
 
 
 def _refusal(host: str, response: httpx.Response, body: bytes) -> LinewatchError:
-    """Return the error that problem details stand for (RFC 9457)."""
+    """Return the error that problem details (RFC 9457) describe."""
     try:
         form = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

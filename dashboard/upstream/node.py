@@ -46,7 +46,7 @@ Answer = TypeVar("Answer")
 Block = TypeVar("Block", BlockHeader, BlockTransactions)
 
 BLOCK_ALLOWANCE: Final = 256 * 1024
-"""Bytes for one block or receipt: 70 for each transaction's hash in it, some hundred for a log."""
+"""Bytes for one block or receipt: 70 for each transaction's hash, some hundred for a log."""
 
 _LIMIT: Final = body_limit(1)
 _BLOCK_LIMIT: Final = BODY_ALLOWANCE + BLOCK_ALLOWANCE
@@ -56,7 +56,7 @@ class NodeClient:
     """Asks one node; every method raises UpstreamError."""
 
     def __init__(self, asker: Asker) -> None:
-        """Ask nothing yet; ids count up from one, so that a late reply fits no later question."""
+        """Count ids up from one, so that a late reply matches no later question."""
         self.endpoint = asker.endpoint
         self._asker = asker
         self._next_id = 1
@@ -66,12 +66,12 @@ class NodeClient:
         return NetworkId(await self._call("eth_chainId", [], decode_quantity))
 
     async def block(self, number: int | Literal["latest"]) -> BlockHeader | None:
-        """Return a block's header, or None where the node has no such block."""
+        """Return a block's header, or None if the node does not have the block."""
         params = [number if isinstance(number, str) else hex(number), False]
         return await self._call("eth_getBlockByNumber", params, decode_block, _BLOCK_LIMIT)
 
     async def blocks(self, numbers: Sequence[int]) -> list[BlockHeader]:
-        """Return the headers of all these blocks, in this order, asked in one batch."""
+        """Return the headers of these blocks, in order, from one batch."""
         return await self._blocks(numbers, decode_block)
 
     async def _blocks(
@@ -98,16 +98,16 @@ class NodeClient:
         return head
 
     async def transactions_of(self, numbers: Sequence[int]) -> list[BlockTransactions]:
-        """Return which transactions all these blocks hold, in this order, asked in one batch."""
+        """Return the transactions of these blocks, in order, from one batch."""
         return await self._blocks(numbers, decode_block_transactions)
 
     async def fee_history(
         self, block_count: int, newest: int, percentiles: Sequence[int]
     ) -> FeeHistory | None:
-        """Return `eth_feeHistory`, or None where the node answers that with an error.
+        """Return `eth_feeHistory`, or None if the node answers with an error.
 
-        Nodes refuse old ranges, each with a code of its own, and some do not know the method.
-        A node that asks for patience raises UpstreamThrottled all the same.
+        Nodes refuse old ranges, each with its own code, and some do not know the method.
+        UpstreamThrottled if the node asks for fewer requests.
         """
         params = [hex(block_count), hex(newest), list(percentiles)]
         reply = await self._ask("eth_feeHistory", params, body_limit(block_count))
@@ -119,12 +119,12 @@ class NodeClient:
         return None
 
     async def receipt(self, tx_hash: TxHash) -> Receipt | None:
-        """Return the receipt of an included transaction, or None where the node has none."""
+        """Return the receipt of an included transaction, or None if the node has none."""
         params = [str(tx_hash)]
         return await self._call("eth_getTransactionReceipt", params, decode_receipt, _BLOCK_LIMIT)
 
     async def receipts(self, hashes: Sequence[TxHash]) -> list[Receipt | None]:
-        """Return all these receipts, in this order, asked in one batch; None as for `receipt`."""
+        """Return these receipts, in order, from one batch; None as for `receipt`."""
         params = [[str(tx_hash)] for tx_hash in hashes]
         limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(hashes)
         replies = await self._ask_all("eth_getTransactionReceipt", params, limit)
@@ -133,13 +133,13 @@ class NodeClient:
         ]
 
     async def transaction_counts(self, senders: Sequence[Address]) -> list[int]:
-        """Return how many transactions of each sender are in blocks: the next nonce of each."""
+        """Return the number of included transactions of each sender, which is its next nonce."""
         params = [[str(sender), "latest"] for sender in senders]
         replies = await self._ask_all("eth_getTransactionCount", params, body_limit(len(senders)))
         return [self._answered(reply, decode_quantity) for reply in replies]
 
     async def check_network(self, network_id: NetworkId) -> None:
-        """Raise UpstreamRefused where the node follows another network than this one."""
+        """Raise UpstreamRefused if the node follows another network."""
         found = await self.chain_id()
         if found != network_id:
             raise UpstreamRefused(
@@ -165,7 +165,7 @@ class NodeClient:
     async def _ask_all(
         self, method: str, params: Sequence[list[Any]], limit: int
     ) -> list[RpcReply | None]:
-        """Ask one batch, or one question alone; None for each that no reply names."""
+        """Ask one batch, or a single question alone; None for a question without a reply."""
         if len(params) == 1:
             return [await self._ask(method, params[0], limit)]
         first_id = self._take_ids(len(params))
@@ -208,17 +208,17 @@ class NodeClient:
 
 
 LARGEST_BATCH: Final = 50
-"""Receipts in one batch: they are large, and some gateways take no more."""
+"""Receipts in one batch: they are large, and some gateways allow no more."""
 
 _GIVES_UP_AFTER: Final = 2
-"""Single questions in a row without an answer, after which the rest would fare no better."""
+"""After this many single questions without an answer, the rest would fail too."""
 
 
 class InclusionClient:
     """Asks one node of one network.
 
-    A batch that fails is asked again hash by hash, so that trouble with one, or with batches as
-    such, costs the others nothing; where single questions work, batches are not tried again.
+    If a batch fails, its hashes are asked one by one, so that trouble with one hash, or with
+    batches, does not affect the others; if single questions work, batches are not tried again.
     """
 
     def __init__(self, node: NodeClient, network_id: NetworkId) -> None:
@@ -228,7 +228,7 @@ class InclusionClient:
         self._size = LARGEST_BATCH
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Return one answer for each question, in order; trouble is a failure in it."""
+        """Return one answer for each question, in order; trouble is a failure in its answer."""
         try:
             if not self._is_network_checked:
                 await self._node.check_network(self._network_id)
@@ -255,11 +255,11 @@ class InclusionClient:
         while len(answers) < len(questions) and not _is_hopeless(answers):
             answers += await self._ask_some([questions[len(answers)]])
         if all(answer.failure is None for answer in answers):
-            self._size = 1  # it was not one of the hashes: batches as such are refused
+            self._size = 1  # no single hash was the reason: the node refuses batches
         return answers + _left(questions, answers)
 
     async def _exchange(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Ask for nonces first: one that is used before a receipt is missing was used by another.
+        """Ask for nonces first: one that is used, without a receipt, was used by another.
 
         The other way round, the transaction itself might be included in between.
         """
@@ -284,13 +284,13 @@ class InclusionClient:
 
 
 class FirstThatAnswers:
-    """Asks the first node, and the next one what the one before could not answer."""
+    """Asks the first node, then each next one about what is still unanswered."""
 
     def __init__(self, clients: Sequence[InclusionClient]) -> None:
         self._clients = clients
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Return one answer for each question, in order; a failure where no node has one."""
+        """Return one answer for each question, in order; a failure if no node answers it."""
         first, *others = self._clients
         answers = await first.ask(questions)
         for client in others:
@@ -309,9 +309,9 @@ _FURTHEST: Final = timedelta(days=3650)
 
 
 class BlockClient:
-    """Says of a block when it came or is expected, by the first node that answers.
+    """Dates a block, or estimates its time, with the first node that answers.
 
-    Without a `block_time`, the interval of the last thousand blocks says when one is expected.
+    Without a `block_time`, the estimate uses the interval of the last thousand blocks.
     """
 
     def __init__(
@@ -322,7 +322,7 @@ class BlockClient:
         self._block_time = block_time
 
     async def end_with(self, block_number: int) -> LimitsEnd:
-        """Return the end that comes with a block, dated; raises UpstreamError."""
+        """Return the end of line limits with a block, dated or estimated; raises UpstreamError."""
         *others, last = self._nodes
         for node in others:
             with suppress(UpstreamError):
@@ -366,13 +366,13 @@ def _unanswered(
 def _left(
     questions: Sequence[InclusionQuestion], answers: Sequence[InclusionAnswer]
 ) -> list[InclusionAnswer]:
-    """Return for what was not asked any more the failure that stopped the asking."""
+    """Return answers for questions that were not asked, with the failure that ended the asking."""
     rest = questions[len(answers) :]
     return _unanswered(rest, answers[-1].failure) if rest else []
 
 
 def _is_hopeless(answers: Sequence[InclusionAnswer]) -> bool:
-    """Whether the node, rather than the hashes, is what stands in the way."""
+    """Whether the node, rather than a hash, is the reason of the failures."""
     last = [each.failure for each in answers[-_GIVES_UP_AFTER:] if each.failure is not None]
     return len(last) == _GIVES_UP_AFTER and all(
         failure.kind is not FailureKind.UNREADABLE for failure in last

@@ -1,4 +1,4 @@
-"""WebSocket: one connection for many questions at once, each failure as an UpstreamError."""
+"""WebSocket: one connection for many concurrent questions, each failure as an UpstreamError."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from dashboard.upstream.endpoint import (
 from dashboard.upstream.http import RetryPolicy, with_retries
 
 MOST_ITEMS: Final = 1000
-"""The items for which one answer may have room."""
+"""The most items that one answer may have."""
 
 _TOO_BIG: Final = 1009
 _ID: Final = re.compile(rb'"id"\s*:\s*"?(\d{1,18})')
 _ERROR: Final = b'"error"'
 _IDS_READ: Final = 8
-"""Ids of an answer among which one has to be that of a question: others may be wrong."""
+"""How many ids of an answer are searched for one that was asked."""
 
 
 class WebSocketAsker:
-    """Asks one endpoint over one connection, opened at the first question.
+    """Asks one endpoint over one connection, which the first question opens.
 
-    Questions do not wait for each other. Their ids count up, so an answer finds its question by
-    the first id that it names, and whoever asked checks all of them. If the connection is lost,
-    every question under way is asked again on a new one, by the policy.
+    Questions do not wait for each other. Their ids count up, so an answer finds its question by the
+    first id in it, and the caller checks all of them. If the connection is lost, every pending
+    question is retried on a new one, by the policy.
     """
 
     def __init__(
         self, endpoint: Endpoint, policy: RetryPolicy, trust: ssl.SSLContext | None = None
     ) -> None:
-        """Connect to nothing yet; `trust` says which certificates are trusted."""
+        """Connect later; `trust` says which certificates are trusted."""
         self.endpoint = endpoint
         self._policy = policy
         is_secure = endpoint.url.reveal().startswith("wss://")
@@ -59,7 +59,7 @@ class WebSocketAsker:
         self._connection: _Connection | None = None
 
     async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
-        """Send one message; return the message that answers it, at most `limit` bytes."""
+        """Send one message; return its answer, at most `limit` bytes."""
         named = _ID.search(body)
         first = 0 if named is None else int(named[1])
         ids = range(first, first + (1 if charge is None else charge.calls))
@@ -71,7 +71,7 @@ class WebSocketAsker:
         return await with_retries(once, self._policy, self.endpoint.name)
 
     async def aclose(self) -> None:
-        """Close the connection; the next question would open a new one."""
+        """Close the connection; another question would open a new one."""
         line, self._connection = self._connection, None
         if line is not None:
             await line.close()
@@ -106,13 +106,13 @@ class WebSocketAsker:
             open_timeout=None,  # the attempt as a whole is bounded
             close_timeout=1,
             max_size=body_limit(MOST_ITEMS),
-            # Its records hold the address and the handshake: a logger that keeps nothing.
+            # Log records would contain the address and the handshake, so nothing is logged.
             logger=logging.Logger("silent", logging.CRITICAL + 1),  # noqa: LOG001 - unregistered, so that no configuration makes it speak
         )
 
 
 class _Connection:
-    """One connection, with the questions that are under way on it by their first ids."""
+    """One connection, with its pending questions by their first ids."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.is_over = False
@@ -125,8 +125,8 @@ class _Connection:
     async def ask(self, ids: range, body: bytes) -> bytes:
         """Send a question with these ids and return its answer; raises what ended the connection.
 
-        A connection on which nothing at all was heard while an answer was awaited in vain is
-        given up, as it may be dead.
+        If nothing at all arrives until the question times out, the connection may be dead and is
+        aborted.
         """
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         heard = self._heard
@@ -163,10 +163,10 @@ class _Connection:
                     answer.set_exception(error)
 
     def _asked(self, message: bytes) -> asyncio.Future[bytes] | None:
-        """Return who waits for a message: the question of the first id in it that was asked.
+        """Return the pending question of a message: the one with the first id that was asked.
 
-        One that names other ids, or an error that names none, is for the only question or the
-        oldest: it is told that this is no answer. Everything else is dropped.
+        A message with other ids, or an error without ids, goes to the only or oldest question,
+        which then fails. Everything else is dropped.
         """
         named = []
         for each in islice(_ID.finditer(message), _IDS_READ):
@@ -179,25 +179,25 @@ class _Connection:
         return self._waiting[self._firsts[0]][1]
 
     def _is_for_only(self, named: list[int]) -> bool:
-        """Whether ids that were never asked must be meant for the only question under way.
+        """Whether unknown ids must be meant for the only pending question.
 
-        Smaller ids are those of a late answer to an earlier question.
+        Smaller ids belong to a late answer to an earlier question.
         """
         return len(self._firsts) == 1 and max(named) > self._firsts[0]
 
 
 class _Connect(connect):
-    """A connection to the configured address and to no other."""
+    """A connection to the configured address that follows no redirect."""
 
     def process_redirect(self, exc: Exception) -> Exception:
-        """Follow nothing."""
+        """Refuse to follow a redirect."""
         return exc
 
 
 def _translated(
     endpoint: Endpoint, error: OSError | WebSocketException | ValueError
 ) -> UpstreamError:
-    """Return our error for one of the library's, whose text may quote the address."""
+    """Convert an error of the library, whose text may quote the address."""
     name = endpoint.name
     if isinstance(error, InvalidStatus):
         headers = {key.lower(): value for key, value in error.response.headers.raw_items()}
