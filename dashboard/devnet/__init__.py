@@ -1,1 +1,1 @@
-"""The embedded simulated chain: Linewatch can be tried with no account and no other node."""
+"""The embedded simulated chain: people can try Linewatch without an account or another node."""

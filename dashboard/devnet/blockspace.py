@@ -43,7 +43,7 @@ class Payment:
     max_priority_fee_per_gas: Wei
 
     def tip(self, base_fee_per_gas: Wei) -> Wei:
-        """Return the priority fee per gas that it pays above `base_fee_per_gas`."""
+        """Return the priority fee per gas that it pays on top of `base_fee_per_gas`."""
         return Wei(min(self.max_priority_fee_per_gas, self.max_fee_per_gas - base_fee_per_gas))
 
     def intrinsic_gas(self) -> int:
@@ -63,7 +63,7 @@ class SimulatedAccount:
         self.address = Address(keccak(self._key.public_key.format(compressed=False)[1:])[-20:])
 
     def sign(self, payment: Payment) -> SignedTransaction:
-        """Sign; the same payment always gives the same bytes (RFC 6979)."""
+        """Sign a payment; the same payment always gives the same bytes (RFC 6979)."""
         unsigned = b"".join(
             (
                 encode_integer(DEVNET_ID),
@@ -102,7 +102,7 @@ def _encode_bytes(content: bytes) -> bytes:
 
 
 SENDERS: Final = 64
-"""More than a block has transactions, so that no account sends twice in one block."""
+"""More than the transactions of a block, so that no account sends twice in one block."""
 
 _DRAWS_EACH: Final = 8
 _MICRO_ETHER: Final = 10**12
@@ -112,8 +112,8 @@ _MICRO_ETHER: Final = 10**12
 class Slot:
     """One of the chain's own transactions, before it is signed.
 
-    `tip` is the priority fee per gas that it really pays. `gas_used` is less than what its
-    block once planned where transactions of the traffic take their share of the block.
+    `tip` is the priority fee per gas that it really pays. `gas_used` is less than planned if
+    transactions of the traffic take their share of the block.
     """
 
     sender: int
@@ -123,7 +123,7 @@ class Slot:
 
 
 class Blockspace:
-    """The regular senders, who take turns: the chain's transaction n is nonce n // 64 of one."""
+    """The regular senders, who take turns: transaction n of the chain is a nonce n // 64."""
 
     def __init__(self, chain: Chain) -> None:
         """Derive the senders from the seed of `chain`."""
@@ -134,7 +134,7 @@ class Blockspace:
         self._numbers = {account.address: place for place, account in enumerate(self._accounts)}
 
     def slots(self, block: Block, taken: int = 0) -> list[Slot]:
-        """Return the block's own transactions, best paying first; others use `taken` of its gas."""
+        """Return the block's own transactions, highest tip first; others use `taken` of its gas."""
         count = block.transaction_count
         octets = self._random.stream("slots", block.number, count * _DRAWS_EACH)
         weights = [16 + octets[place * _DRAWS_EACH] for place in range(count)]
@@ -147,11 +147,11 @@ class Blockspace:
         return sorted(slots, key=lambda slot: -slot.tip)
 
     def sign(self, slot: Slot) -> SignedTransaction:
-        """Sign as the slot's sender; always the same bytes."""
+        """Sign as the slot's sender; the bytes are always the same."""
         return self._accounts[slot.sender].sign(slot.payment)
 
     def next_nonce(self, address: Address, block: Block) -> int | None:
-        """Return how often a regular sender had sent by the end of `block`; None for others."""
+        """Return a regular sender's next nonce after `block`; None for other addresses."""
         number = self._numbers.get(address)
         if number is None:
             return None
@@ -175,7 +175,7 @@ class Blockspace:
 
 
 def _shares(gas: int, weights: list[int]) -> list[int]:
-    """Split gas by weights, to the last unit; none gets less than a plain transfer needs."""
+    """Split gas by weights without a rest; each gets at least the gas of a plain transfer."""
     spare, whole = gas - PLAIN_TRANSFER_GAS * len(weights), sum(weights)
     shares = [PLAIN_TRANSFER_GAS + spare * weight // whole for weight in weights]
     if shares:
@@ -184,7 +184,7 @@ def _shares(gas: int, weights: list[int]) -> list[int]:
 
 
 def _tip(block: Block, octets: bytes) -> Wei:
-    """Mostly 0.05 to 2.6 gwei, now and then much more, and more where blocks are full."""
+    """Return a tip, usually of 0.05 to 2.6 gwei, sometimes much more; higher if blocks are full."""
     tip = 50_000_000 + octets[1] ** 2 * 40_000
     if octets[2] > 250:  # noqa: PLR2004 - two in a hundred are urgent
         tip *= 4
@@ -199,8 +199,8 @@ def gas_weighted(
 ) -> tuple[Wei, ...]:
     """Return priority fees at ascending `percentiles` of the gas of one block.
 
-    `tips` are pairs of priority fee and gas used. Without any, all are zero. As geth counts:
-    the first tip, from the smallest, up to which that share of the gas was used.
+    `tips` are pairs of priority fee and gas used; without any, the result is zero. Like geth: the
+    smallest tip by which that share of the gas was used.
     """
     ascending = sorted(tips)
     if not ascending:

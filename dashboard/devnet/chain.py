@@ -1,4 +1,4 @@
-"""The chain: base fee, gas and number of transactions of every block, from a genesis alone."""
+"""The chain: base fee, gas and number of transactions of every block, computed from the genesis."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Start:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """Consecutive blocks as plain arrays, and the start of what follows them."""
+    """Consecutive blocks as plain arrays, and the start of the next segment."""
 
     base_fees: array[int]
     gas_used: array[int]
@@ -63,13 +63,12 @@ class _Segment:
 class Chain:
     """Every block, past and future.
 
-    Nothing is stored: blocks are computed again from the genesis, some 700,000 in a second, and
-    only the start of each segment of 4,096 blocks stays in memory. After a month without power
-    (1.3 million blocks) that takes two seconds, once.
+    Nothing is stored: blocks are computed again from the genesis, about 700,000 a second, and only
+    the start of each segment of 4,096 blocks stays in memory. After a month of downtime (1.3
+    million blocks) that takes two seconds, once.
     """
 
     def __init__(self, genesis: Genesis) -> None:
-        """Begin at `genesis`; nothing is computed yet."""
         self.genesis = genesis
         self.random = SeededRandom(genesis.seed)
         self._demand = FeeDemand(self.random)
@@ -95,7 +94,7 @@ class Chain:
         )
 
     def timestamp(self, number: int) -> datetime:
-        """Return when block `number` is made."""
+        """Return the time of block `number`."""
         return datetime.fromtimestamp(self._unix(number), tz=UTC)
 
     def _unix(self, number: int) -> int:
@@ -127,7 +126,7 @@ class Chain:
         return _Segment(base_fees, gas, firsts, _Start(base_fee, transactions))
 
     def _prices(self, index: int) -> list[int]:
-        """Return the price of demand in each block, linear between computed ones."""
+        """Return the price of demand for each block, interpolated between computed ones."""
         numbers = range(index * _SEGMENT, (index + 1) * _SEGMENT + 1, _STRETCH)
         prices = [self._demand.price(self._unix(number)) for number in numbers]
         return [
@@ -157,21 +156,21 @@ _BURST_CHANCE: Final = 150  # of 256
 
 
 class FeeDemand:
-    """What senders would pay at any moment, computed from a seed alone."""
+    """What senders would pay at any moment, computed from the seed."""
 
     def __init__(self, random: SeededRandom) -> None:
         """Draw drift and bursts from `random`."""
         self._random = random
 
     def price(self, timestamp: int) -> Wei:
-        """Return the base fee in wei at which a block of that Unix second is half full."""
+        """Return the base fee in wei at which a block at that Unix second is half full."""
         price = _USUAL * _along(_BY_HOUR, timestamp, _HOUR) // _THOUSAND
         price = price * _along(_FROM_THURSDAY, timestamp, _DAY) // _THOUSAND
         price = price * self._drift(timestamp) // _THOUSAND
         return Wei(price * self._burst(timestamp) // _THOUSAND)
 
     def prices(self, timestamps: Int64Array) -> Int64Array:
-        """Return the same for many Unix seconds, ascending, hundreds of times as fast."""
+        """Return the same for many Unix seconds, ascending, hundreds of times faster."""
         price = _USUAL * _along_all(_BY_HOUR, timestamps, _HOUR) // _THOUSAND
         price = price * _along_all(_FROM_THURSDAY, timestamps, _DAY) // _THOUSAND
         price = price * between_points(self._drift_at, timestamps, _DRIFT_SECONDS) // _THOUSAND
@@ -198,7 +197,7 @@ class FeeDemand:
         return np.where((begin <= passed) & (passed < end), height, _THOUSAND)
 
     def _burst_of(self, slot: int) -> tuple[int, int, int]:
-        """Return the seconds at which the burst of a slot begins and ends, and its height."""
+        """Return when the burst of a slot begins and ends, in seconds, and its height."""
         happens, begin, length, first, second = self._random.draw("burst", slot, 5)
         if happens >= _BURST_CHANCE:
             return 0, 0, _THOUSAND
@@ -221,7 +220,7 @@ def _along_all(shape: tuple[int, ...], timestamps: Int64Array, step_seconds: int
 def between_points(
     height_at: Callable[[int], int], timestamps: Int64Array, step_seconds: int
 ) -> Int64Array:
-    """Return heights at times, linear between the points at whole steps."""
+    """Return heights at times, interpolated between the points at whole steps."""
     steps, passed = np.divmod(timestamps, step_seconds)
     first = int(steps[0])
     points = np.array([height_at(step) for step in range(first, int(steps[-1]) + 2)])
@@ -237,21 +236,21 @@ class SeededRandom:
     """An endless supply of numbered draws; the same seed always gives the same bytes."""
 
     def __init__(self, seed: int) -> None:
-        """Take any whole number as `seed`."""
+        """Accept any whole number as `seed`."""
         self._key = hashlib.blake2b(str(seed).encode(), digest_size=_KEY_BYTES).digest()
 
     def draw(self, purpose: str, number: int, size: int = 32) -> bytes:
-        """Return the bytes of `purpose` (at most 16 letters) and `number`, at most 64."""
+        """Return `size` bytes (at most 64) for `purpose` (at most 16 letters) and `number`."""
         text = str(number).encode()
         return hashlib.blake2b(
             text, digest_size=size, key=self._key, person=purpose.encode()
         ).digest()
 
     def stream(self, purpose: str, number: int, size: int) -> bytes:
-        """Return any number of bytes at once; cheaper by far than as many draws."""
+        """Return any number of bytes at once, far cheaper than as many draws."""
         return hashlib.shake_128(self._key + f"{purpose}:{number}".encode()).digest(size)
 
 
 def between(low: int, high: int, octets: bytes) -> int:
-    """Return a number from `low` to `high`, both possible, by the given bytes."""
+    """Convert bytes to a number from `low` to `high`, both included."""
     return low + int.from_bytes(octets, "big") % (high - low + 1)

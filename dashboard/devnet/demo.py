@@ -1,4 +1,4 @@
-"""The demo history: the fees and reports that would have been seen before the chain began."""
+"""The demo history: the fees and reports of the time before the chain began."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _LENGTHS: Final = 10  # each twice as long as the one before
 
 
 class DemoFees:
-    """Base fees and priority fees by Unix second, computed from a seed alone.
+    """Base fees and priority fees by Unix second, computed from the seed.
 
-    They follow the demand that the chain will have at `until`, in seasons that fade before it.
+    They lead to the demand that the chain has at `until`; seasons fade out before that.
     """
 
     def __init__(self, seed: int, network: SimulatedNetwork, until: datetime) -> None:
-        """Compute nothing yet; the demand of the devnet itself is that of its chain."""
+        """Use the chain's own demand for the devnet itself."""
         self._random = SeededRandom(seed + network.network_id - DEVNET.network_id)
         self._network = network
         self._demand = FeeDemand(self._random)
@@ -70,7 +70,7 @@ class DemoFees:
         return network.base_fee + self._scattered(timestamps) * network.base_fee_share // _THOUSAND
 
     def priority_fees(self, timestamps: Int64Array) -> Int64Array:
-        """Return what a transaction of medium priority pays, in wei."""
+        """Return the priority fee of a medium transaction, in wei."""
         return self._scattered(timestamps) * self._network.priority_fee_share // _THOUSAND
 
     def is_observed(self, timestamps: Int64Array) -> SeenMask:
@@ -100,7 +100,7 @@ class DemoFees:
         return between(-300, 500, self._random.draw("season", number, 2))
 
     def _outage(self, slot: int) -> tuple[int, int]:
-        """Return the seconds of a slot at which an outage begins and ends; minutes to days long."""
+        """Return when the outage of a slot begins and ends, in seconds: minutes to days long."""
         happens, length, *begin = self._random.draw("outage", slot, 4)
         if happens >= _OUTAGE_CHANCE:
             return 0, 0
@@ -115,11 +115,11 @@ _HOUR: Final = 3600
 _ONE_DAY: Final = 24 * _HOUR
 _SAMPLE_SECONDS: Final = 600
 _STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
-"""Ages of observations and how often a poll ran then, both in seconds."""
+"""Ages of observations, and the poll interval at that age, both in seconds."""
 
 _DAYS_AT_ONCE: Final = 8
 _POLL_SECONDS: Final = 12
-"""How often whole days are judged: as often as polls would have run."""
+"""The interval at which whole days are judged, like that of polls."""
 
 _WINDOW: Final = 67  # samples in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
@@ -131,10 +131,10 @@ _WITHOUT_FLOORS: Final = structs.replace(
         for name in ("low", "medium", "high")
     },
 )
-"""Where the base fee is constant, only priority fees vary."""
+"""With a constant base fee, only priority fees vary."""
 
 _REWARDS: Final = (40, 100, 150, 250, 1200)
-"""Rewards at the percentiles of a block, in per cent of a medium priority fee."""
+"""Rewards at the percentiles of a block, in percent of a medium priority fee."""
 
 
 class FeesOfDays(NamedTuple):
@@ -146,10 +146,9 @@ class FeesOfDays(NamedTuple):
 
 
 class DemoFeeHistory:
-    """Fees until a moment; the same arguments give the same fees.
+    """Fees up to a moment; the same arguments give the same fees.
 
-    `days` has whole days until a little more than a day ago, `observations` what follows; they do
-    not overlap.
+    `days` are whole days until a little more than a day ago, `observations` the time after that.
     """
 
     def __init__(
@@ -159,7 +158,6 @@ class DemoFeeHistory:
         length: timedelta = YEAR,
         network: SimulatedNetwork = DEVNET,
     ) -> None:
-        """Compute nothing yet."""
         self._fees = DemoFees(seed, network, until)
         self._network = network
         self._end = until
@@ -168,7 +166,7 @@ class DemoFeeHistory:
         self._last_day = max(self._first_day, (self._until - _STEPS[0][0]) // _ONE_DAY)
 
     def days(self) -> Iterator[FeesOfDays]:
-        """Yield all fees of some whole days at a time, oldest first."""
+        """Yield all fees, several whole days at a time, oldest first."""
         for first, last, seen in self._seen_blocks():
             base_fees = self._fees.base_fees(seen)
             yield FeesOfDays(FeeSeries.ESTIMATED_BASE_FEE, seen * 1000, base_fees)
@@ -182,9 +180,9 @@ class DemoFeeHistory:
             yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, samples * 1000, busy)
 
     def spells(self, holds: HoldPeriods) -> list[Spell]:
-        """Return the busy spells of these fees until the end, where the last one may be cut.
+        """Return the busy spells of these fees; the last one may be cut at the end.
 
-        Where the base fee is constant there are none: polls judge priority fees.
+        With a constant base fee there are none: polls judge priority fees.
         """
         if self._network.has_flat_fee:
             return []
@@ -196,7 +194,7 @@ class DemoFeeHistory:
         ]
 
     def _turns(self, pause: timedelta) -> Iterator[JudgedValue]:
-        """Yield the values at which anything changes beside the threshold that was asked last."""
+        """Yield the values that change whether the fee is above the latest threshold."""
         last_at, was_beyond, threshold = -1, False, -1
         days = (blocks[blocks % _POLL_SECONDS == 0] for _, _, blocks in self._seen_blocks())
         for at in chain(days, [self._moments()] if self._since < self._until else []):
@@ -220,14 +218,14 @@ class DemoFeeHistory:
             threshold = int(thresholds[-1])
 
     def _seen_blocks(self) -> Iterator[tuple[int, int, Int64Array]]:
-        """Yield some whole days at a time, from one to before another, and their blocks."""
+        """Yield several whole days at a time (first, and one after the last) and their blocks."""
         for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
             last = min(first + _DAYS_AT_ONCE, self._last_day)
             blocks = _multiples(first * _ONE_DAY, last * _ONE_DAY, BLOCK_SECONDS)
             yield first, last, blocks[self._fees.is_observed(blocks)]
 
     def observations(self) -> Iterator[GasObservation]:
-        """Yield what gas polls would have seen since the last whole day, oldest first."""
+        """Yield what gas polls would have seen after the last whole day, oldest first."""
         moments = self._moments()
         if not len(moments):
             return
@@ -258,7 +256,7 @@ class DemoFeeHistory:
     def _moments(self) -> Int64Array:
         """Return when polls ran, in Unix seconds.
 
-        These are whole multiples of their step, so that a later history continues this one.
+        They are multiples of the interval, so that a later history continues this one.
         """
         begin = self._since if self._first_day >= self._last_day else self._last_day * _ONE_DAY
         (_, step), (age, last_step) = _STEPS
@@ -269,7 +267,7 @@ class DemoFeeHistory:
         return moments[self._fees.is_observed(moments)]
 
     def _blocks(self, moments: Int64Array) -> Iterator[tuple[int, BlockFees]]:
-        """Yield each moment with the fees of its block, which is more or less half full."""
+        """Yield each moment with the fees of its block, which is half full."""
         base_fees = self._fees.base_fees(moments).tolist()
         priority_fees = self._fees.priority_fees(moments).tolist()
         for at, base_fee, priority_fee in zip(
@@ -279,7 +277,7 @@ class DemoFeeHistory:
             yield at, BlockFees(at // BLOCK_SECONDS, Wei(base_fee), 0.5, rewards)
 
     def _percentiles(self, samples: Int64Array) -> Int64Array:
-        """Return median and 90th percentile of the samples until each one, in two rows."""
+        """Return the median and 90th percentile of the window up to each sample, in two rows."""
         fees = self._fees.base_fees(np.append(_before(samples), samples))
         ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
         return ascending[:, _RANKS].T
@@ -290,13 +288,13 @@ def _moment(at: int) -> datetime:
 
 
 def _before(samples: Int64Array) -> Int64Array:
-    """Return the samples before the first one, which fill its window up."""
+    """Return the samples before the first one that fill its window."""
     before: Int64Array = samples[0] - np.arange(_WINDOW - 1, 0, -1) * _SAMPLE_SECONDS
     return before
 
 
 def _multiples(begin: int, end: int, step: int) -> Int64Array:
-    """Return the whole multiples of a step from `begin` on, before `end`."""
+    """Return the multiples of `step` from `begin` to before `end`."""
     return np.arange(-(-begin // step), -(-end // step), dtype=np.int64) * step
 
 
@@ -309,10 +307,9 @@ _STORM: Final = 9
 
 
 class DemoReports:
-    """A sample of the traffic of each hour: more where it is busy, much more in a storm."""
+    """A sample of the traffic of each hour: more if the network is busy, far more in a storm."""
 
     def __init__(self, seed: int, until: datetime, length: timedelta = YEAR) -> None:
-        """Compute nothing yet; the same arguments give the same reports."""
         self._since, self._until = until - length, until
         chain = Chain(Genesis(seed, int(self._since.timestamp())))
         self._random = chain.random
@@ -332,7 +329,7 @@ class DemoReports:
                         yield action
 
     def _rejections_in(self, hour: int, price: Wei) -> int:
-        """Return how many rejected transactions an hour has."""
+        """Return the number of rejected transactions in an hour."""
         expected = _REJECTIONS_IN_AN_HOUR * price // _USUAL_PRICE
         happens, begins = self._random.draw("storm", hour * _HOUR // _REPORTED_DAY, 2)
         begins %= 24 - _STORM_HOURS

@@ -1,4 +1,4 @@
-"""The stored genesis, written once when a devnet begins, and the networks that are simulated."""
+"""The stored genesis, written once when a devnet begins, and the simulated networks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.errors import InputError, RoleError
 DEVNET_ID: Final = NetworkId(424242)
 BLOCK_SECONDS: Final = 2
 BLOCKS_AT_FIRST_START: Final = 20_000
-"""The window of the busy threshold, so that it is full from the first minute."""
+"""As many blocks as the busy threshold needs, so that its window is full from the start."""
 
 _FILE: Final = "genesis.json"
 
@@ -35,9 +35,9 @@ class _Stored(msgspec.Struct):
 
 
 def open_genesis(folder: Path, seed: int, clock: Clock) -> Genesis:
-    """Return the genesis kept in `folder`; a new folder gets one 20,000 blocks before now.
+    """Return the genesis stored in `folder`; a new folder gets one 20,000 blocks before now.
 
-    InputError where the folder belongs to another seed, RoleError where it cannot be used.
+    InputError if the folder belongs to another seed, RoleError if it cannot be used.
     """
     path = folder / _FILE
     try:
@@ -82,9 +82,10 @@ def _sync_folder(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedNetwork:
-    """How the fees of a simulated network follow demand; shares are in thousandths of it.
+    """How the fees of a simulated network follow demand; shares are thousandths of demand.
 
-    Demand is added to `base_fee`. `has_outages`: now and then polls did not run for hours.
+    Its share of demand is added to `base_fee`. `has_outages`: sometimes polls did not run for
+    hours.
     """
 
     network_id: NetworkId
@@ -107,4 +108,4 @@ CALM: Final = SimulatedNetwork(
 FLAT: Final = SimulatedNetwork(NetworkId(424244), "devnet flat fee", Wei(7), 0, 20)
 
 SIMULATED: Final = (DEVNET, CALM, FLAT)
-"""All of them, the devnet first: the only one whose chain runs."""
+"""All simulated networks; only the first, the devnet, has a running chain."""

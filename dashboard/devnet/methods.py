@@ -1,4 +1,4 @@
-"""The methods that devnet answers, read strictly; over HTTP, single calls and batches."""
+"""The methods of devnet, strict about their params; over HTTP, single calls and batches."""
 
 from __future__ import annotations
 
@@ -42,11 +42,10 @@ CLIENT_VERSION: Final = b'"Linewatch/devnet"'
 class Methods:
     """Answers one call with JSON text.
 
-    WireError is for wrong params, InputError for what a node refuses.
+    WireError for wrong params, InputError for what a node refuses.
     """
 
     def __init__(self, node: Node) -> None:
-        """Answer from `node`."""
         self._node = node
         self._hash_of = block_hashes(node.chain.genesis)
         self.by_name: dict[str, Callable[[Params], bytes]] = {
@@ -137,7 +136,7 @@ class Methods:
         )
 
     def _transaction(self, found: IncludedTransaction) -> dict[str, object]:
-        """Describe a transaction in its block, with the members that type 2 has (EIP-1559)."""
+        """Return a transaction in its block, with the members of type 2 (EIP-1559)."""
         signed, payment = found.transaction, found.payment
         parity, r, s = (
             hex(int.from_bytes(each.content, "big"))
@@ -167,7 +166,7 @@ class Methods:
         }
 
     def _receipt(self, found: IncludedTransaction) -> dict[str, object]:
-        """Describe the result of a transaction; on devnet every included one succeeds."""
+        """Return the receipt of a transaction; on devnet every included one succeeds."""
         signed = found.transaction
         return {
             "transactionHash": str(signed.tx_hash),
@@ -187,7 +186,7 @@ class Methods:
         }
 
     def _price(self, found: IncludedTransaction) -> Wei:
-        """Return all that a transaction pays per gas."""
+        """Return the total price per gas of a transaction."""
         base_fee = self._node.chain.block(found.block).base_fee_per_gas
         return Wei(base_fee + found.payment.tip(base_fee))
 
@@ -201,7 +200,7 @@ Params = list[object]
 
 
 def check_count(params: Params, least: int, most: int) -> None:
-    """Refuse fewer or more than a method takes; absent optional ones may also be null."""
+    """Raise WireError for too few or too many params; optional ones may also be null."""
     if len(params) < least:
         raise WireError(f"missing value for required argument {len(params)}")
     if len(params) > most:
@@ -227,7 +226,7 @@ def address(params: Params, place: int) -> Address:
 
 
 def flag(params: Params, place: int) -> bool:
-    """Return a truth value; absent or null is false."""
+    """Return a boolean; false if it is missing or null."""
     value = params[place] if place < len(params) else None
     if value is not None and not isinstance(value, bool):
         raise WireError(f"invalid argument {place}: true or false belongs there")
@@ -235,7 +234,7 @@ def flag(params: Params, place: int) -> bool:
 
 
 def block_number(params: Params, place: int, head: int) -> int:
-    """Return a block number; ``pending`` is the one after `head`, absent or null the head."""
+    """Return a block number; ``pending`` follows `head`, missing or null is `head`."""
     value = params[place] if place < len(params) else None
     if value is None or (isinstance(value, str) and value in _HEAD_TAGS):
         return head
@@ -258,7 +257,7 @@ def quantity(params: Params, place: int, subject: str = "") -> int:
 
 
 def percentiles(params: Params, place: int) -> tuple[Fraction, ...] | None:
-    """Return ascending percentiles of 0 to 100; None where none were asked."""
+    """Return ascending percentiles from 0 to 100; None if none were requested."""
     value = params[place] if place < len(params) else None
     if not value:
         if value is not None and value != []:
@@ -289,13 +288,13 @@ _NO_PARENT: Final = bytes(32)
 
 
 def block_hashes(genesis: Genesis) -> Callable[[int], bytes]:
-    """Return what gives the hash of a block, which depends on genesis and number alone."""
+    """Return a function that hashes a block from nothing but the genesis and its number."""
     name = f"{DEVNET_ID}:{genesis.seed}:{genesis.timestamp}"
     return lambda number: keccak(f"{name}:{number}".encode())
 
 
 def contract_of(deployment: SignedTransaction) -> Address:
-    """Return the address of the contract that a deployment makes (Yellow Paper, section 7)."""
+    """Return the address of the contract that a deployment creates (Yellow Paper, section 7)."""
     sender = bytes((0x80 + Address.LENGTH,)) + deployment.sender
     return Address(keccak(encode_list(sender + encode_integer(deployment.nonce)))[-20:])
 
@@ -335,7 +334,7 @@ def build_app(chain: Chain, clock: Clock) -> ASGIApp:
 
 
 def answer_body(methods: Methods, body: bytes) -> bytes | None:
-    """Answer one HTTP body; None where it asks for no reply (notifications only)."""
+    """Answer one HTTP body; None if it expects no reply (notifications only)."""
     message = jsonrpc.parse_message(body, LARGEST_BATCH)
     replies = [_answer(methods, item) for item in message.items]
     written = [reply for reply in replies if reply is not None]
@@ -356,7 +355,7 @@ def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | Non
 
 
 def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
-    """Run one call; an error is returned, so that the other calls of a batch go on."""
+    """Run one call; an error is returned, so that other calls of a batch continue."""
     method = methods.by_name.get(request.method)
     if method is None:
         return RpcError.method_not_found(request.method)
@@ -375,7 +374,7 @@ def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
 
 
 async def _read(request: Request) -> bytes | None:
-    """Return the body, or None as soon as it is too large."""
+    """Return the body, or None once it is too large."""
     body = b""
     async for part in request.stream():
         body += part

@@ -1,4 +1,4 @@
-"""The node: blocks, transactions and fees up to the present moment."""
+"""The node: blocks, transactions and fees up to now."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dashboard.wire.node import FeeHistory
 
 _SEARCHED_BLOCKS: Final = 256
 _KEPT_BLOCKS: Final = 512
-"""More than a follow-up needs until it settles, after 15 minutes."""
+"""More than a follow-up needs, which settles after 15 minutes."""
 _DAY_OF_BLOCKS: Final = 86_400 // BLOCK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class IncludedTransaction:
-    """A transaction in its block; `gas_before` is what those before it in the block used."""
+    """A transaction in its block; `gas_before` is the gas of earlier transactions in the block."""
 
     transaction: SignedTransaction
     payment: Payment
@@ -35,10 +35,10 @@ class IncludedTransaction:
 
 
 class Node:
-    """Joins the chain's own transactions with those that its traffic includes after all."""
+    """Combines the chain's own transactions with those of the traffic that are included later."""
 
     def __init__(self, chain: Chain, clock: Clock) -> None:
-        """Show `chain` as far as `clock` has come."""
+        """Show `chain` up to the time of `clock`."""
         self.chain = chain
         self._clock = clock
         self._blockspace = Blockspace(chain)
@@ -50,7 +50,7 @@ class Node:
         self._blocks_of_traffic: dict[TxHash | Address, int] = {}
 
     def head(self) -> int:
-        """Return the number of the newest block; a clock that is set back holds it still."""
+        """Return the number of the newest block; a clock that is set back does not lower it."""
         self._head = max(self._head, self.chain.head(self._clock()))
         return self._head
 
@@ -76,8 +76,8 @@ class Node:
     def find(self, tx_hash: TxHash) -> IncludedTransaction | None:
         """Return a transaction that is in a block by now.
 
-        Of the traffic: those since a day before the start. The chain's own: where its block was
-        requested recently, or is one of the last 256.
+        Transactions of the traffic are known from a day before the start on, the chain's own if
+        their block was requested recently or is one of the last 256.
         """
         head = self.head()
         block = self._traffic_until_now().get(tx_hash)
@@ -90,7 +90,7 @@ class Node:
         return self.inclusions(place[0])[place[1]] if place and place[0] <= head else None
 
     def fees(self, newest: int, count: int, percentiles: Sequence[Fraction] | None) -> FeeHistory:
-        """Return the fees of up to `count` blocks that end at block `newest`."""
+        """Return the fees of up to `count` blocks, the last of which is `newest`."""
         oldest = max(0, newest - count + 1)
         blocks = [self.chain.block(number) for number in range(oldest, newest + 1)]
         following = self.chain.block(newest + 1).base_fee_per_gas
@@ -124,7 +124,7 @@ class Node:
         return self._blocks_of_traffic
 
     def _sign(self, number: int) -> Iterator[IncludedTransaction]:
-        """Sign a block: first transactions of the traffic, then the chain's own."""
+        """Sign a block: transactions of the traffic first, then the chain's own."""
         included = [
             (each.transaction, each.payment, each.payment.intrinsic_gas())
             for each in self._traffic_in(number)

@@ -35,9 +35,9 @@ class FinalOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReport:
-    """One node rejects `after` seconds past the sending, and reports `late` seconds past that.
+    """One node rejects `after` seconds after sending, and reports `late` seconds after that.
 
-    A recount is on another state of the chain, so it counts other lines.
+    A recount happens on another state of the chain, so it counts other lines.
     """
 
     template: ReasonTemplate
@@ -49,7 +49,7 @@ class ScriptedReport:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What happens to one transaction; the outcome comes `ends_after` seconds past the sending."""
+    """What happens to one transaction; the outcome comes `ends_after` seconds after sending."""
 
     steps: tuple[ScriptedReport, ...]
     outcome: FinalOutcome = FinalOutcome.STUCK
@@ -58,7 +58,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """The numbers of one rejection; `unknown` is a module that the node's limits do not name."""
+    """The numbers of one rejection; `unknown` is a module that the node's limits lack."""
 
     module: str
     count: int
@@ -66,7 +66,7 @@ class Overrun:
     unknown: str
 
     def text(self, template: ReasonTemplate, tx_hash: TxHash) -> str:
-        """Write a reason message."""
+        """Fill in a reason message."""
         # `format` of a member without placeholders would return the member, not a text.
         return template.value.format(
             tx_hash=tx_hash,
@@ -116,7 +116,7 @@ SCRIPTS: Final = (
 )
 
 LONGEST_SECONDS: Final = 700
-"""Nothing more happens to a transaction so long after the sending."""
+"""This long after sending, nothing more happens to a transaction."""
 
 LIMITS: Final = {
     "ADD": 524_288,
@@ -136,7 +136,7 @@ LIMITS: Final = {
     "ROM": 16_777_216,
     "WCP": 524_288,
 }
-"""Lines that one transaction may have in a prover module; zero: it cannot be proven at all."""
+"""Lines that one transaction may have in a prover module; zero means that it cannot be proven."""
 
 UNKNOWN_MODULES: Final = ("BIN", "BLOB_DATA", "RLP_AUTH_V2", "TSTORE_DATA")
 

@@ -1,4 +1,4 @@
-"""Traffic: transactions that devnet rejects, and what happens to each; computed from the seed."""
+"""Traffic: transactions that devnet rejects, and what becomes of them, computed from the seed."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
 
 REJECTION_SECONDS: Final = 17
-"""From one rejected transaction to the next, give or take two seconds."""
+"""The interval between rejected transactions, give or take two seconds."""
 
 PAYMENT_SECONDS: Final = 150
-"""From one tracked payment that is not rejected to the next."""
+"""The interval between tracked payments that are not rejected."""
 
 _SAMPLED: Final = 19  # one rejection in so many is tracked: every five minutes
 _OPENING_BEFORE: Final = timedelta(seconds=40)
@@ -50,7 +50,7 @@ _GENEROUS: Final = Wei(150 * WEI_PER_GWEI)
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A transaction, sent at `attempted_at`, is tracked."""
+    """Track a transaction that was sent at `attempted_at`."""
 
     at: datetime
     tx_hash: TxHash
@@ -60,7 +60,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class SubmitReport:
-    """A node reports a rejection."""
+    """Report a rejection, as a node does."""
 
     at: datetime
     report: RejectionReport
@@ -71,7 +71,7 @@ TrafficAction: TypeAlias = Track | SubmitReport
 
 @dataclass(frozen=True, slots=True)
 class SimulatedInclusion:
-    """What uses the nonce of a rejected transaction after all, and in which block."""
+    """The transaction that uses the nonce of a rejected one after all, and its block."""
 
     block: int
     payment: Payment
@@ -80,7 +80,7 @@ class SimulatedInclusion:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRejection:
-    """One transaction that exceeds a limit, and all that happens to it, in order."""
+    """One transaction that exceeds a limit, and what happens to it, in order."""
 
     number: int
     sent_at: datetime
@@ -90,12 +90,12 @@ class SimulatedRejection:
     inclusion: SimulatedInclusion | None
 
     def tracking(self) -> Track:
-        """Return the action that tracks it from the moment of its sending."""
+        """Return the action that tracks it from the moment it is sent."""
         return Track(self.sent_at, self.transaction.tx_hash, self.sent_at, self.label)
 
 
 class Traffic:
-    """The rejected transactions of a chain; the same chain always has the same ones."""
+    """The rejected transactions of a chain, always the same for the same chain."""
 
     def __init__(self, chain: Chain) -> None:
         """Compute rejections from the seed of `chain`."""
@@ -104,10 +104,10 @@ class Traffic:
         self.rejection = lru_cache(maxsize=256)(self._compute)
 
     def actions(self, since: datetime, until: datetime, opening: datetime) -> list[TrafficAction]:
-        """Return what is due after `since` and up to `until`, in order.
+        """Return the actions due after `since` and up to `until`, in order.
 
-        A sample is tracked: now and then one, and all that are sent around the `opening`, so
-        that a rejection is seen soon after the start.
+        A sample of the rejected transactions is tracked, and all that are sent around the
+        `opening`, so that a rejection is seen soon after the start.
         """
         due = [
             action
@@ -128,7 +128,7 @@ class Traffic:
             yield from rejection.reports
 
     def inclusions(self, first: int, last: int) -> Iterator[SimulatedInclusion]:
-        """Yield what is included after all in these blocks, oldest first but for neighbours."""
+        """Yield the inclusions in these blocks, oldest first except for neighbours."""
         begin, end = (int(self._chain.timestamp(each).timestamp()) for each in (first, last))
         earliest = (begin - _LONGEST_ENDING) // REJECTION_SECONDS - 1
         for number in range(earliest, end // REJECTION_SECONDS + 1):
@@ -138,7 +138,7 @@ class Traffic:
                     yield inclusion
 
     def _payments(self, since: datetime, until: datetime) -> Iterator[Track]:
-        """Yield regular payments, which are tracked as well and never rejected."""
+        """Yield regular payments, which are also tracked but never rejected."""
         first, last = (int(each.timestamp()) // PAYMENT_SECONDS for each in (since, until))
         for number in range(first, last + 1):
             at = datetime.fromtimestamp(number * PAYMENT_SECONDS, UTC)
@@ -170,7 +170,7 @@ class Traffic:
     def _payment(self, octets: bytes) -> Payment:
         contract = SimulatedAccount(self._chain.random, "contract", octets[5] % 12)
         return Payment(
-            nonce=0,  # the account is new, so this is what the chain expects of it
+            nonce=0,  # the account is new, so the chain expects this nonce
             recipient=contract.address if octets[8] > 16 else None,  # noqa: PLR2004 - few deploy
             value=Wei(0),
             data=octets[9:13] + bytes(28) + octets,
@@ -209,7 +209,7 @@ def _overrun(octets: bytes, step: ScriptedReport) -> Overrun:
 
 
 def _replacement(payment: Payment, account: SimulatedAccount) -> Payment:
-    """Return the usual way to replace a transaction: send nothing to oneself."""
+    """Return the usual replacement of a transaction: a transfer of zero to oneself."""
     return Payment(
         nonce=payment.nonce,
         recipient=account.address,
@@ -227,7 +227,7 @@ BACKLOG: Final = timedelta(minutes=5)
 TICK_SECONDS: Final = 1.0
 
 TrackTransaction: TypeAlias = Callable[[TxHash, datetime, str], object]
-"""Track a hash, with the time of its attempt and a label; may block."""
+"""Tracks a hash, with the time of its attempt and a label; may block."""
 
 Pause: TypeAlias = Callable[[float], Awaitable[object]]
 
@@ -235,15 +235,15 @@ _log = get_logger(__name__)
 
 
 class ReportReceiver(Protocol):
-    """Receives reports; `upstream.exclusion.ExclusionClient` is the one in use."""
+    """Receives reports; implemented by `upstream.exclusion.ExclusionClient`."""
 
     async def report(self, report: RejectionReport) -> SaveStatus:
-        """Submit one report; raises UpstreamError where it was not accepted."""
+        """Submit one report; raises UpstreamError if it was not accepted."""
         ...
 
 
 class TrafficRunner:
-    """Acts as the simulated nodes and senders.
+    """Plays the simulated nodes and senders.
 
     Actions that fail are retried for two hours, as nodes retry their reports. They are kept in
     memory only, since the traffic can be computed again.
@@ -252,7 +252,7 @@ class TrafficRunner:
     def __init__(
         self, chain: Chain, serve: ReportReceiver, track: TrackTransaction, clock: Clock
     ) -> None:
-        """Begin a little before the present moment."""
+        """Start with the traffic of a few minutes ago."""
         self._traffic = Traffic(chain)
         self._serve = serve
         self._track = track
@@ -264,7 +264,7 @@ class TrafficRunner:
 
     @property
     def pending(self) -> int:
-        """How many actions failed so far and wait for another attempt."""
+        """How many actions have failed and wait to be retried."""
         return len(self._pending)
 
     async def run(self, pause: Pause = asyncio.sleep) -> Never:
@@ -274,7 +274,7 @@ class TrafficRunner:
             await pause(TICK_SECONDS)
 
     async def step(self) -> None:
-        """Run all actions that are due; after a report that fails no other is tried."""
+        """Run all actions that are due; after a report fails, no other is tried in this step."""
         now = self._clock()
         since = max(self._done_until, now - BACKLOG)
         self._done_until = max(self._done_until, now)
@@ -291,7 +291,7 @@ class TrafficRunner:
         if self._is_failing and not failed:
             _log.info("Simulated traffic continues")
         self._is_failing = bool(failed)
-        left = [*untried, *failed]  # what failed comes last, so that it holds no other up
+        left = [*untried, *failed]  # failed actions go last, so that they do not hold up others
         self._pending = [each for each in left if now - each.at < REPORTING_DELAY]
 
     async def _succeeds(self, action: TrafficAction) -> bool:
