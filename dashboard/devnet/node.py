@@ -115,7 +115,7 @@ class Node:
         return list(self._traffic.inclusions(number, number)) if number else []
 
     def _traffic_until_now(self) -> dict[TxHash | Address, int]:
-        """Return the block of each transaction of the traffic, and of its sender's only one."""
+        """Return the blocks of the traffic's transactions, by hash and by one-time sender."""
         head = self.head()
         for each in self._traffic.inclusions(self._known_until + 1, head):
             for key in (each.transaction.tx_hash, each.transaction.sender):
