@@ -1,4 +1,4 @@
-"""Who may sign in: invited by a link, with a role, kept out for a time or for good."""
+"""Who may sign in: people are invited by a link, given a role, disabled and removed."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from dashboard.store.engine.connection import Connection
 
 INVITED_FOR: Final = timedelta(hours=72)
 INVITATION: Final = "/invitation/"
-"""What the path of an invitation begins with; its token follows."""
+"""The path of an invitation, which its token follows."""
 
 _TOKEN_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person with when they were here last, and until when their invitation is valid."""
+    """A person, when they were last here, and how long their invitation is valid."""
 
     person: Person
     last_used_at: datetime | None = None
@@ -60,7 +60,7 @@ class Account:
 
 class Accounts(ApplicationSubject):
     def all(self) -> list[Account]:
-        """Return who may sign in, or once did and was not removed, by name."""
+        """Return everybody who may sign in, or was disabled or invited, by name."""
         now = self._context.now()
         with self._context.store.read() as connection:
             people = all_people(connection)
@@ -71,15 +71,15 @@ class Accounts(ApplicationSubject):
         ]
 
     def invitation(self, name: str, role: Role, by: Actor, here: str) -> str:
-        """Invite somebody and return the link; `here` is where the pages are if nobody said so."""
+        """Invite somebody and return the link, below `here` if the settings have no public_url."""
         token = self.invite(name, role, by)
         address = self._context.settings.public_url or here
         return f"{address.rstrip('/')}{INVITATION}{token.reveal()}"
 
     def invite(self, name: str, role: Role, by: Actor) -> Secret:
-        """Invite somebody, with a new password and this role also who is there already.
+        """Invite somebody, or let somebody who exists set a new password, with this role.
 
-        Returns the token of the link. It is valid once, for three days.
+        Returns the token of the link, which is valid once and for three days.
         """
         name, token = parse_name(name), Secret(secrets.token_urlsafe(_TOKEN_BYTES))
         with self._context.store.write() as connection:
@@ -106,7 +106,7 @@ class Accounts(ApplicationSubject):
             _give_role(connection, person, role)
 
     def disable(self, name: str, by: Actor) -> list[str]:
-        """Keep somebody out until they are enabled again; their sessions and tokens end.
+        """Disable a person until they are enabled again, and end their sessions and tokens.
 
         Returns the names of the tokens.
         """
@@ -119,14 +119,14 @@ class Accounts(ApplicationSubject):
         return tokens
 
     def enable(self, name: str, by: Actor) -> None:
-        """Let somebody who was disabled sign in again, with the password that they had."""
+        """Let a disabled person sign in again, with their old password."""
         with self._context.store.write() as connection:
             person = _named(connection, name)
             note_action(connection, by, Action.ENABLE_PERSON, person.name)
             disable_person(connection, person, None)
 
     def remove(self, name: str, by: Actor) -> list[str]:
-        """Let somebody sign in no more; their sessions and tokens end, whose names are returned."""
+        """Remove a person and end their sessions and tokens; return the names of the tokens."""
         with self._context.store.write() as connection:
             person = _named(connection, name)
             tokens = end_tokens_of(connection, person, by.at)
@@ -137,7 +137,7 @@ class Accounts(ApplicationSubject):
         return tokens
 
     def reset_factors(self, name: str, by: Actor) -> None:
-        """Take authenticator app, recovery codes and passkeys away, and end all sessions."""
+        """Remove authenticator app, recovery codes and passkeys, and end all sessions."""
         with self._context.store.write() as connection:
             person = _named(connection, name)
             note_action(
@@ -169,7 +169,7 @@ def _named(connection: Connection, name: str) -> Person:
 
 
 def _refuse_invitation(person: Person) -> None:
-    """Raise InputError for whom a link could not let in, or who needs none."""
+    """Raise InputError for a person whom a link cannot let in, or who does not need one."""
     if person.is_disabled:
         raise InputError(f"{shorten(person.name)} is disabled: enable them first")
     if person.issuer is not None:
@@ -179,7 +179,7 @@ def _refuse_invitation(person: Person) -> None:
 
 
 def _refuse_last_admin(connection: Connection, person: Person) -> None:
-    """Raise InputError where nobody could give roles and invite people without this person."""
+    """Raise InputError if no admin who can sign in would be left without this person."""
     others = [each for each in all_people(connection) if each.person_id != person.person_id]
     can_sign_in = [each for each in others if each.can_sign_in]
     if person.role is Role.ADMIN and not any(each.role is Role.ADMIN for each in can_sign_in):
@@ -189,7 +189,7 @@ def _refuse_last_admin(connection: Connection, person: Person) -> None:
 
 
 def _device(session: Session) -> str:
-    """Name a device as its person does, and then as its browser does."""
+    """Name a device by its label, if it has one, and by its browser."""
     named = f"{visible(session.label)}: " if session.label else ""
     return f"{named}{visible(session.device)}"
 

@@ -1,4 +1,4 @@
-"""The answer to pass on to a customer: the templates in force, and what is known filled in."""
+"""The answer to pass on to a customer: the templates in force, filled in with what is known."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 
 NOBODY_TO_ASK: Final = "No network with an exclusion endpoint is configured."
-"""What to say of a transaction that no network can be asked about."""
+"""The answer if no network can be asked about a transaction."""
 
 _NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class AnswerTexts(ApplicationSubject):
-    """What pages and commands ask about the templates; they are one file."""
+    """The questions and acts about templates, which are one file."""
 
     def state(self) -> AnswerFileState:
-        """Return the file as it is now; the built-in templates where files are not used."""
+        """Return the current file, or the built-in templates if no file is used."""
         file = self._context.settings.answers
         return AnswerFileState("the built-in templates") if file is None else file.read()
 
@@ -49,12 +49,11 @@ class AnswerTexts(ApplicationSubject):
         return self._file().check(text)
 
     def change(self, text: str | None, by: Actor, seen: AnswerFileState | None = None) -> None:
-        """Let this text be the file, or with None the built-in templates be in force again.
+        """Replace the file by this text, or with None restore the built-in templates.
 
-        InputError names every mistake of the text, why the file cannot be written, or that it is
-        no more what was `seen` before the change began; nothing is changed then. It is logged
-        before it is done: no change is without its record, also where this process dies between
-        the two.
+        InputError gives every mistake in the text, why the file cannot be written, or that it has
+        changed since it was `seen`; then nothing is changed. The change is logged before it is
+        made, so that no change lacks its record, even if this process dies between the two.
         """
         file = self._file()
         if text is not None and (mistakes := file.check(text).mistakes):
@@ -78,11 +77,10 @@ class AnswerTexts(ApplicationSubject):
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer holds beside what is known of the transaction.
+    """What an answer contains besides what is known of the transaction.
 
-    `now` stands for the time of an answer where nothing answered yet.
-    `case_id` is as a person gave it. `public_url` is where people open the pages, empty where
-    nobody said so: then answers hold no link.
+    `now` is the time of the answer if nothing has answered yet. `case_id` is as a person gave it.
+    `public_url` is where people open the pages; if it is empty, answers contain no link.
     """
 
     now: datetime
@@ -91,11 +89,11 @@ class AnswerContext:
     templates: AnswerTemplates = BUILT_IN
 
     def case_id_of(self, summary: TransactionSummary) -> str:
-        """Return the case id that was given, else that of the tracked transaction."""
+        """Return the given case id, or else that of the tracked transaction."""
         return visible(self.case_id or summary.case_id)
 
     def link(self, tx_hash: TxHash) -> str:
-        """Return the address of what is known of a transaction."""
+        """Return the address of a transaction's look-up; empty without a public URL."""
         if not self.public_url:
             return ""
         case_id = f"&{urlencode({'case_id': self.case_id})}" if self.case_id else ""
@@ -104,7 +102,7 @@ class AnswerContext:
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """What one network answers, or several that answer the same; `finding` is that of one."""
+    """The answer of one network, or of several that answer the same; `finding` is one of theirs."""
 
     finding: NetworkFinding
     networks: str
@@ -122,11 +120,11 @@ class FindingGroup:
         return None if self.newest is None else self.finding.reason_of(self.newest)
 
     def plain(self) -> str:
-        """Say what happened, in words for a customer; a status in it is shortened and unlinked."""
+        """Say for a customer what happened; a status in the text is shortened and unlinked."""
         return plain_answer(self.kind, self.finding.evidence, self.networks)
 
     def cause(self) -> str:
-        """Say why, in words for a customer; empty where there is no record. May quote a reason."""
+        """Say for a customer why; empty if there is no record. The text may quote a reason."""
         return "" if self.reason is None else plain_cause(self.reason)
 
     def steps(self) -> tuple[str, ...]:
@@ -136,9 +134,9 @@ class FindingGroup:
 
 
 def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
-    """Return what is to be said, the most telling first, in the order of `VerdictKind`.
+    """Return the different answers, sorted like `VerdictKind`, the most telling first.
 
-    Networks that answer the same are one group, for which the oldest of these answers speaks.
+    Networks with the same answer form one group, represented by the oldest of their answers.
     """
     groups: dict[Hashable, list[NetworkFinding]] = {}
     for each in summary.conclusive_findings():
@@ -148,7 +146,7 @@ def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
 
 
 def _answer_of(finding: NetworkFinding) -> Hashable:
-    """Return what makes an answer another one; when a network was asked does not."""
+    """Return a key that is equal for equal answers, whenever the network was asked."""
     known, kind, end = finding.evidence, finding.verdict.kind, finding.evidence.follow_up
     return (
         kind,
@@ -164,16 +162,16 @@ def _answer_of(finding: NetworkFinding) -> Hashable:
 
 
 def next_steps(groups: Sequence[FindingGroup]) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """Return what the sender can do after the leading verdict.
+    """Return what the sender can do, according to the leading verdict.
 
-    Networks are named only if what to do differs between them.
+    Networks are named only if their steps differ.
     """
     leading = [(each.networks, each.steps()) for each in groups if each.kind is groups[0].kind]
     return leading if len({steps for _, steps in leading}) > 1 else [("", leading[0][1])]
 
 
 def leading_verdict(summary: TransactionSummary) -> VerdictKind | None:
-    """Return the verdict that is said first; None where no network can be asked."""
+    """Return the verdict that leads; None if no network can be asked."""
     groups = finding_groups(summary)
     return groups[0].kind if groups else None
 
@@ -189,7 +187,7 @@ def _named(finding: NetworkFinding) -> str:
 
 
 def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContext) -> str:
-    """Write what people paste for a customer or an engineer.
+    """Format the text to paste for a customer or an engineer.
 
     It may quote a reason as the network sent it, so it is foreign text.
     """
@@ -208,7 +206,7 @@ def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContex
 def _values(
     summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
 ) -> Mapping[str, str]:
-    """Return what is said once, whatever networks answer; verdicts that differ in their order."""
+    """Return the values that all networks share; if verdicts differ, they are listed in order."""
     kinds = [each.kind.value for each in groups]
     return {
         "hash": str(summary.tx_hash),
@@ -222,7 +220,7 @@ def _values(
 
 
 def _values_of(group: FindingGroup, steps: Sequence[str]) -> Mapping[str, str]:
-    """Return what networks may answer differently."""
+    """Return the values that may differ between networks."""
     finding = group.finding
     rests_on = f"{finding.verdict.rests_on} {_follows(group)}".strip()
     return {
@@ -236,7 +234,7 @@ def _values_of(group: FindingGroup, steps: Sequence[str]) -> Mapping[str, str]:
 
 
 def _as_of(groups: Sequence[FindingGroup]) -> datetime | None:
-    """Return when the latest answer came: a text that is the same stays the same."""
+    """Return the time of the latest answer, so that unchanged knowledge gives unchanged text."""
     known = [each.finding.evidence for each in groups]
     ends = [each.follow_up.answered_at for each in known if each.follow_up is not None]
     answers = [each.last_answered_at for each in known if each.last_answered_at is not None]
@@ -244,7 +242,7 @@ def _as_of(groups: Sequence[FindingGroup]) -> datetime | None:
 
 
 def _follows(group: FindingGroup) -> str:
-    """Return what follows, unless it stands among the next steps."""
+    """Return what follows, unless the next steps say it."""
     return "" if group.finding.next_steps() else group.finding.verdict.follows
 
 

@@ -1,6 +1,6 @@
 """What people can ask and do, subject by subject, for pages, commands and links alike.
 
-Questions and acts use the store. Only the live question waits for an upstream, with a deadline.
+Questions and acts use the store. Only asking now waits for an upstream, within a deadline.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from dashboard.store.tracking.transactions import tracked_among
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 RECENT: Final = timedelta(seconds=20)
-"""How long what is known of many hashes is kept: less than their page takes to refresh."""
+"""How long the summaries of many hashes are cached: less than the refresh period of their page."""
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 
@@ -63,9 +63,9 @@ StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
 class Application(ApplicationSubject):
     """What people can ask and do; one for the process, shared by all sessions.
 
-    Each subject is an attribute. Every question may raise StoreError.
-    Answers that all viewers share are cached for a second. Those that an act changes are asked
-    again after it: see `Store.writes`.
+    Each subject is an attribute. Every question may raise StoreError. Answers that all viewers
+    share are cached for a second. Answers that an act changes are read again after it: see
+    `Store.writes`.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Application(ApplicationSubject):
         look_up_deadline: timedelta = LOOK_UP_DEADLINE,
         settings: PageSettings = NO_SETTINGS,
     ) -> None:
-        """Read from `store`; `look_up` is the live question, None where no upstream can be asked.
+        """Read from `store`; `look_up` asks upstream, None if no upstream can be asked.
 
-        `look_up_deadline` is the deadline that `look_up` keeps, to show it.
+        `look_up_deadline` is the deadline of `look_up`, to be shown.
         """
         self.networks = tuple(networks)
         self.look_up_deadline = look_up_deadline
@@ -113,21 +113,21 @@ class Application(ApplicationSubject):
 
     @property
     def store_name(self) -> str:
-        """How messages name the store."""
+        """The name of the store in messages."""
         return self._store.name
 
     def network_name(self, network_id: NetworkId) -> str:
         return self.context.network_name(network_id)
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
-        """Return of each network whether it is busy, with its figures and their ages."""
+        """Return for each network whether it is busy, with its figures and their ages."""
         return self.statuses_as_of()[1]
 
     @shared_for(_SHARED_FOR)
     def statuses_as_of(self) -> StatusesAsOf:
-        """Return the same with their moment, which lies up to a second back.
+        """Return the same with its moment, which is up to a second ago.
 
-        Ages as of that moment are the same for all viewers of it.
+        Ages as of that moment are the same for all viewers.
         """
         now = self.now()
         with self._store.read_recent() as connection:
@@ -162,27 +162,28 @@ class Application(ApplicationSubject):
             return tuple(read_transaction_summaries(connection, networks, hashes, self.now()))
 
     def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
-        """Return what was known of many hashes up to `RECENT` ago, whoever read it."""
+        """Return the same for many hashes, at most `RECENT` old, shared by all viewers."""
         return self._recent.get(tuple(hashes), lambda: self.summaries(hashes))
 
     def discard_recent_summaries(self) -> None:
-        """Let `recent_summaries` read again."""
+        """Clear the cache of `recent_summaries`."""
         self._recent.clear()
 
     @property
     def can_watch(self) -> bool:
-        """Whether a network has an exclusion endpoint, so that tracking can find anything."""
+        """Whether any network has an exclusion endpoint, so that tracking can find anything."""
         return any(profile.has_exclusion for profile in self.networks)
 
     @property
     def can_ask(self) -> bool:
-        """Whether some network can be asked about a hash now."""
+        """Whether any network can be asked about a hash now."""
         return self.look_up is not None and self.can_watch
 
     def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
-        """Ask every network with an exclusion endpoint about these hashes, and store it.
+        """Ask every network with an exclusion endpoint about these hashes, and store the answers.
 
-        Yields after each portion how many are done; a caller that stops iterating asks no more.
+        Yields after each portion how many hashes are done; if the caller stops iterating, the rest
+        is not asked.
         """
         if self.look_up is not None:
             yield from ask_in_portions(self.look_up, hashes)
@@ -200,7 +201,7 @@ class Application(ApplicationSubject):
     ) -> tuple[Attention, ...]:
         only = statuses[0].profile.network_id if len(statuses) == 1 else None
         if len(self.networks) == 1:
-            only = None  # what is about no network in particular belongs here as well
+            only = None  # include incidents of the installation
         unattended = self.incidents.unattended(only)
         titled = [(each, self.incidents.title_of(each)) for each in unattended]
         troubles = health_troubles(self.health.health(), now)
@@ -211,12 +212,12 @@ _registered: list[Application] = []
 
 
 def register(application: Application) -> None:
-    """Let every page of the process ask and act here."""
+    """Make this the application of all pages of the process."""
     _registered[:] = [application]
 
 
 def is_registered() -> bool:
-    """Whether pages can be shown; false while the process is still starting."""
+    """Whether pages can be shown; false while the process starts."""
     return bool(_registered)
 
 

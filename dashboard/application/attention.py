@@ -1,6 +1,6 @@
 """What needs attention now, each with its remedy.
 
-What is wrong with Linewatch itself is found here once: for Overview, Health and `linewatch doctor`.
+Problems of Linewatch itself are found only here: for Overview, Health and `linewatch doctor`.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from dashboard.store.health import MailState
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
 _SEVERAL: Final = 3
-"""Networks that are stale together from which one line counts them."""
+"""From this many stale networks on, one line counts them."""
 
 _MOST_NAMED: Final = 5
-"""Networks that are named where they are counted."""
+"""If there are no more than this many, the line names them too."""
 
 
 class Remedy(StrEnum):
-    """What a person opens to deal with it."""
+    """What a person opens to deal with a problem."""
 
     INCIDENT = "incident"
     DEAD = "dead notifications"
@@ -72,17 +72,17 @@ class Remedy(StrEnum):
 
     @property
     def is_on_alerts(self) -> bool:
-        """Whether the page Alerts helps; else Health does."""
+        """Whether the page Alerts shows it, rather than Health."""
         return self not in {Remedy.SOURCES, Remedy.STORAGE, Remedy.WORKER}
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing that needs attention; `network` is None where it is about the installation.
+    """One thing that needs attention; `network` is None if it is about the installation.
 
-    `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
-    and text may quote foreign text. `incidents` are those without an owner that it is about, and
-    `rules` what reports them where these are several.
+    `text` says more, and `advice` what to do; Overview has room for one of them. Headline and text
+    may quote foreign text. `incidents` are the incidents without an owner that it is about; if
+    there are several, `rules` are the rules that report them.
     """
 
     headline: str
@@ -96,7 +96,7 @@ class Attention:
 
     @property
     def incident_id(self) -> UUID | None:
-        """The incident that it is about; None where these are several, or none."""
+        """The only incident that it is about; None if there are several, or none."""
         return self.incidents[0] if len(self.incidents) == 1 else None
 
     @property
@@ -105,7 +105,7 @@ class Attention:
 
 
 def attention_form(each: Attention) -> Json:
-    """Write it for programs."""
+    """Format it for programs."""
     return {
         "what": each.headline.removesuffix(":"),
         "why": each.text,
@@ -116,12 +116,12 @@ def attention_form(each: Attention) -> Json:
 
 
 def most_urgent_first(needed: Iterable[Attention]) -> list[Attention]:
-    """Put the most urgent first, and leave things of one severity as they are."""
+    """Sort by urgency; equal severities keep their order."""
     return sorted(needed, key=lambda each: -URGENCY.get(each.severity, 0))
 
 
 def unwritable_store(context: ApplicationContext) -> list[Attention]:
-    """Return what is wrong if a transaction that changes nothing cannot be saved."""
+    """Return a problem if the store refuses a transaction that changes nothing."""
     try:
         prove_writing(context.store)
     except StoreError as error:
@@ -131,7 +131,7 @@ def unwritable_store(context: ApplicationContext) -> list[Attention]:
 
 
 def health_troubles(health: Health, now: datetime) -> list[Attention]:
-    """Return what is wrong with Linewatch itself, the worst first; nothing where all is well."""
+    """Return what is wrong with Linewatch itself, the worst first; empty if all is well."""
     networks = health.networks or ()
     found = [
         *_worker_and_disk(health),
@@ -149,7 +149,7 @@ def health_troubles(health: Health, now: datetime) -> list[Attention]:
 
 
 def absent_worker(health: Health) -> Attention | None:
-    """Return that no worker runs, or that nobody knows; None where one does."""
+    """Return a problem if no worker is running, or if that is unknown; None if one is."""
     if health.worker is None or health.worker.holders:
         return None
     if health.storage is not None and health.storage.is_space_low:
@@ -200,7 +200,7 @@ def _failing_roles(health: Health, now: datetime) -> Iterator[Attention]:
 
 
 def _unread(health: Health) -> Iterator[Attention]:
-    """Name each part that the store did not give: nobody knows whether it is well."""
+    """Yield each part that cannot be read: nobody knows whether it is well."""
     remedies = {SOURCES: Remedy.SOURCES, WORKER: Remedy.WORKER, STORAGE: Remedy.STORAGE}
     for name, error in health.unread.items():
         yield Attention(
@@ -214,7 +214,7 @@ def _unread(health: Health) -> Iterator[Attention]:
 
 
 def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
-    """Name the networks whose fees took more credits today than are planned for a day."""
+    """Yield the networks whose fees took more credits today than are planned for a day."""
     for each in networks:
         if each.is_over_plan:
             yield Attention(
@@ -229,13 +229,13 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
 def down_in_words(
     profile: NetworkProfile, sources: Iterable[str], since: datetime, now: datetime
 ) -> str:
-    """Say for how long sources of a network, named as within a sentence, have given no answer."""
+    """Say how long sources of a network, named as within a sentence, have been down."""
     who = " and ".join(each.removeprefix("the ") for each in sources)
     return f"{profile.name}: {who} down {span(now - since)}"
 
 
 def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
-    """Name each source of a network that gives no answer, by what has failed for longest."""
+    """Yield each source of a network that does not answer, with its longest failure."""
     found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
     for each in health.operations:
         if each.failure is not None:
@@ -266,7 +266,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
 
 
 def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
-    """Name the networks whose fees are old though nothing failed, many of them in one line."""
+    """Yield networks whose fees are old though nothing failed, in one line if there are many."""
     stale = [each for each in networks if each.state(now) is OperationState.STALE]
     advice = (
         "It is asked again as soon as a worker runs."
@@ -301,7 +301,7 @@ def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
 
 
 def _advice_on(failing: Sequence[str]) -> str:
-    """Say what to do about channels that take nothing; about mail where none failed yet."""
+    """Say what to do about failing channels, or about mail if none has failed yet."""
     tables = [f"[{each}]" if each == MAIL else f"[channels.{each}]" for each in failing or (MAIL,)]
     servers = "the mail server" if {*failing} <= {MAIL} else "what answers there"
     return (
@@ -342,7 +342,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
 
 
 def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
-    """Say what is not sent although its time has come."""
+    """Yield the notifications that are due but not sent."""
     last = mail.last_attempt
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT

@@ -20,9 +20,9 @@ class AuditLog(ApplicationSubject):
         skipped: int = 0,
         before: tuple[datetime, int] | None = None,
     ) -> list[AuditEntry]:
-        """Return the latest entries that fit, the latest first, after those that are skipped.
+        """Return the latest matching entries, the latest first, after the skipped ones.
 
-        `before`: moment and id of the one that they follow.
+        `before` is the moment and the id of an entry that they must precede.
         """
         with self._context.store.read_recent() as connection:
             return audit_entries(connection, wanted, limit, skipped, before)
@@ -40,12 +40,12 @@ def audit_filter(
     origin: str = "",
     words: str = "",
 ) -> AuditFilter:
-    """Return what is searched: times are included, and what is None or empty allows anything."""
+    """Return a filter: both times are included, and None or empty allows anything."""
     return AuditFilter(action, since, until, actor, origin, words)
 
 
 def details_in_words(entry: AuditEntry) -> str:
-    """Write the details of an entry in a line; they are foreign."""
+    """Format the details of an entry on one line; they are foreign text."""
     return ", ".join(
         f"{name}: {each if isinstance(each, str) else json.dumps(each)}"
         for name, each in entry.details.items()

@@ -1,4 +1,4 @@
-"""Settings that people choose on a page, over the API or by command, while everything runs on."""
+"""Settings that people choose on a page, over the API or by command, without a restart."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _DIGITS_OF_PORT: Final = 5
 class ChosenSettings(ApplicationSubject):
     """The default recipients, the mail server and the prices of coins.
 
-    What the file of settings or a variable says wins. The worker and all pages follow at once.
+    The settings file and variables take precedence. The worker and all pages follow at once.
     """
 
     def all(self) -> tuple[ChoosableSetting, ...]:
@@ -63,7 +63,7 @@ class ChosenSettings(ApplicationSubject):
         )
 
     def values(self) -> dict[str, ChosenValue]:
-        """Return what was chosen, whether the file lets it hold or not."""
+        """Return what people chose, even if the settings file overrides it."""
         with self._context.store.read() as connection:
             return chosen_values(connection)
 
@@ -73,10 +73,10 @@ class ChosenSettings(ApplicationSubject):
         by: Actor,
         held: Mapping[str, ChosenValue | None] = MappingProxyType({}),
     ) -> dict[str, ChosenValue | None]:
-        """Choose these values together, on record; None: no value of one's own any more.
+        """Change these values together, on record; None removes a choice.
 
-        Return those that differed before, as they were, but for a password. InputError names what
-        is wrong, or what is no more as it was `held`, and nothing is changed then.
+        Returns the earlier values of those that changed, without the password. InputError says what
+        is wrong, or which value is no longer as `held`; then nothing is changed.
         """
         by.require(Action.CHANGE_SETTINGS)
         _refuse_unreadable(wanted)
@@ -95,7 +95,7 @@ class ChosenSettings(ApplicationSubject):
         return {name: before.get(name) for name in changed if name != PASSWORD}
 
     def exported(self) -> dict[str, dict[str, str | int | list[str]]]:
-        """Return what was chosen, by table and key, without the password."""
+        """Return the choices by table and key, without the password."""
         found: dict[str, dict[str, str | int | list[str]]] = {}
         known = {each.name for each in self.all()} - {PASSWORD}
         chosen = self.values()
@@ -105,9 +105,9 @@ class ChosenSettings(ApplicationSubject):
         return found
 
     def take(self, tables: Mapping[str, Mapping[str, Any]], by: Actor) -> list[str]:
-        """Choose what a file says, as `exported` writes it; return what was not taken, and why.
+        """Adopt the choices in a file written by `exported`; return what was left out, and why.
 
-        A password that was given for another server is chosen no more.
+        If the mail server changes, the password chosen for the old one is removed.
         """
         held, left, wanted = {each.name: each for each in self.all()}, [], {}
         for section, keys in tables.items():
@@ -127,7 +127,7 @@ class ChosenSettings(ApplicationSubject):
         return left
 
     def send_test(self, address: str, by: Actor) -> TriedRecipient:
-        """Send a test message to a mail address by what is chosen now, on record."""
+        """Send a test message to a mail address with the current choices, on record."""
         MailAddress.parse(address)
         recipient, choosing, chosen = Recipient(MAIL, address), self._choosing(), self.values()
         return Recipients(self._context).try_out(
@@ -135,9 +135,9 @@ class ChosenSettings(ApplicationSubject):
         )
 
     def configuration(self) -> ConfigurationState | None:
-        """Return the settings of this process with what was chosen; None where none are shown.
+        """Return the settings of this process including choices; None if none are shown.
 
-        While the store cannot be read, they are those of the files.
+        If the store cannot be read, choices are missing.
         """
         read = self._context.settings.configuration
         if read is None:
@@ -162,7 +162,7 @@ class ChosenSettings(ApplicationSubject):
 
 
 def _refuse_unreadable(wanted: Mapping[str, ChosenValue | None]) -> None:
-    """Raise InputError for what no person types, which is kept out of lists and mails."""
+    """Raise InputError for text that nobody types, to keep it out of lists and mails."""
     for given, value in wanted.items():
         name = visible(given, _LONGEST_NAME)
         text = value.reveal() if isinstance(value, Secret) else value
@@ -180,7 +180,7 @@ def _refuse_unreadable(wanted: Mapping[str, ChosenValue | None]) -> None:
 
 
 def _read(name: str, value: object) -> ChosenValue | None:
-    """Read a value of a file, whose kind is checked later; InputError for what no setting is."""
+    """Read a value of a file, whose type is checked later; InputError if it cannot be a setting."""
     is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
     if name == PASSWORD:
         raise InputError(f"{name} belongs in no file: choose it on the page Settings")
@@ -190,7 +190,7 @@ def _read(name: str, value: object) -> ChosenValue | None:
 
 
 def _told(value: ChosenValue | None) -> Detail:
-    """Say in the audit log what was chosen."""
+    """Describe a choice for the audit log."""
     if value is None:
         return "the default"
     return "a new one" if isinstance(value, Secret) else value
@@ -210,7 +210,7 @@ def _text(value: str | int | list[str]) -> str:
 def hidden(
     values: Mapping[str, str | int | list[str] | None],
 ) -> dict[str, ChosenValue | None]:
-    """Return values as they came from outside, the password as a secret."""
+    """Return values from outside with the password wrapped as a secret."""
     return {
         name: Secret(value) if name == PASSWORD and isinstance(value, str) else value
         for name, value in values.items()
@@ -218,7 +218,7 @@ def hidden(
 
 
 def read_choice(text: str) -> tuple[str, ChosenValue | None]:
-    """Read a value as a command gives it; InputError where none is given."""
+    """Parse NAME=VALUE from a command; InputError if there is no value."""
     name, sign, value = text.partition("=")
     if not sign or name == PASSWORD:
         raise InputError(

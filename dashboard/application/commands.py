@@ -1,4 +1,4 @@
-"""Commands that a program sends from another machine, and the one who runs them here."""
+"""Commands that a program sends from another machine, and what runs them here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.domain.people.access import Actor
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """The words after `linewatch`, and the texts that the command reads, by name of the file."""
+    """The arguments after `linewatch`, and the texts of the files that the command reads."""
 
     arguments: tuple[str, ...]
     files: Mapping[str, str]
@@ -33,9 +33,9 @@ class RunCommand(Protocol):
         by: Actor,
         admit: Callable[[str], None],
     ) -> CommandResult:
-        """Run a command as `by`; `admit` raises NotAllowed for a subject that is not open to them.
+        """Run a command as `by`; `admit` raises NotAllowed for a subject that they may not use.
 
-        StoreError: the store cannot be used now.
+        StoreError if the store cannot be used now.
         """
 
 
@@ -43,10 +43,10 @@ _registered: list[RunCommand] = []
 
 
 def register_commands(run: RunCommand) -> None:
-    """Let commands of other machines run here."""
+    """Let other machines run commands here."""
     _registered[:] = [run]
 
 
 def registered_commands() -> RunCommand | None:
-    """Return what was registered; None where commands of other machines do not run."""
+    """Return what was registered; None if other machines cannot run commands here."""
     return _registered[0] if _registered else None

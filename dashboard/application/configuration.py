@@ -1,4 +1,4 @@
-"""All that people configured, as one file without secrets: to keep, compare, or take elsewhere."""
+"""All that people configured, as one file without secrets: to keep, compare, or move elsewhere."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from dashboard.store.tracking.search import TrackedFilter
 Table: TypeAlias = Mapping[str, Any]
 Section: TypeAlias = Mapping[str, Table]
 Document: TypeAlias = Mapping[str, Section]
-"""What is configured: by section, then by name, the keys with their values."""
+"""The configuration: by section, then by name, keys with their values."""
 
 MOST_TRACKED: Final = 10_000
-"""Tracked transactions of one file, the latest."""
+"""Only this many tracked transactions are in one file, the latest."""
 
 TEMPLATES: Final = "templates"
-"""The one table of the section of answers."""
+"""The only table in the section of answers."""
 
 _HEAD: Final = (
     "# All that people configured in Linewatch, without secrets; "
@@ -51,7 +51,7 @@ def configuration_file(document: Document) -> str:
 
 
 def configured(context: ApplicationContext) -> Document:
-    """Return all that is configured: the same for the same, in whatever order it was made."""
+    """Return the whole configuration; the result does not depend on the order of changes."""
     return {
         "rules": {each.rule.name: write_rule(each.rule) for each in AlertRules(context).in_force()},
         "silences": _silences(Silences(context)),
@@ -78,7 +78,7 @@ def configured(context: ApplicationContext) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One table that differs: its keys before and after, None for none."""
+    """One table that differs: its keys before and after, None if it does not exist."""
 
     section: str
     name: str
@@ -105,7 +105,7 @@ def differences(before: Document, after: Document) -> Iterator[Difference]:
 
 
 def without_empty(**values: Any) -> Table:  # noqa: ANN401 - of TOML
-    """Return a table of what is said; what is empty is left out."""
+    """Return a table without empty values."""
     return {name: value for name, value in values.items() if value not in ("", [], None, False)}
 
 
@@ -115,7 +115,7 @@ def _silences(ask: Silences) -> Section:
 
 
 def silence_table(silence: Silence) -> Table:
-    """Write a silence, but for who made it and when."""
+    """Return a silence as a table, without its author and its creation time."""
     request = silence.request
     hours = None if request.weekly is None else request.weekly.hours
     return {
@@ -149,7 +149,7 @@ def _recipient(each: ListedRecipient) -> Table:
 
 
 def _name_of(recipient: Recipient) -> str:
-    """Return how a recipient is called in a file; no mail address holds a colon in front of @."""
+    """Return the name of a recipient in a file; a mail address has no colon before its @."""
     is_mail = recipient.channel == MAIL
     return recipient.address if is_mail else f"{recipient.channel}:{recipient.address}"
 
@@ -160,7 +160,7 @@ def _tracked(ask: TrackedTransactions) -> Section:
 
 
 def tracked_table(network_ids: Sequence[NetworkId], remarks: Remarks) -> Table:
-    """Write a tracked transaction, but for since when it is."""
+    """Return a tracked transaction as a table, without the time since when it is tracked."""
     return without_empty(
         networks=sorted(network_ids),
         attempted_at=instant(remarks.attempted_at),
@@ -178,7 +178,7 @@ def _answers(ask: AnswerTexts) -> Section:
 
 
 def _settings(context: ApplicationContext) -> Section:
-    """Return what the file of settings says, as text; what may be secret is left out."""
+    """Return what the settings file sets, as text, without values that may be secret."""
     if context.settings.configuration is None:
         return {}
     state = context.settings.configuration()

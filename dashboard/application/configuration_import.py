@@ -1,6 +1,6 @@
-"""Takes what people configured elsewhere: as a whole or not at all, every mistake named.
+"""Import what people configured elsewhere: as a whole or not at all, with every mistake named.
 
-Settings stay in their own file: here they are compared, and never changed.
+Settings stay in their own file: they are compared here, and never changed.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ class _Templates(_Fields):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a file changed; `left` says what of it was not taken, and why."""
+    """What a file changed; `left` says what was left out, and why."""
 
     changes: tuple[Difference, ...]
     left: tuple[str, ...]
 
 
 class WrongConfiguration(InputError):
-    """A file was refused as a whole; `mistakes` are all that is wrong with it, a line each."""
+    """A file was refused as a whole; `mistakes` has a line for everything that is wrong with it."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         super().__init__("; ".join(mistakes))
@@ -126,17 +126,17 @@ class WrongConfiguration(InputError):
 
 
 class _Undone(Exception):
-    """Ends a transaction that was only tried."""
+    """Rolls back a transaction that was only tried."""
 
 
 class ConfigurationImport(ApplicationSubject):
-    """Takes a file by the acts of the subjects, each on record."""
+    """Imports a file through the acts of the subjects, each on record."""
 
     def take(self, text: str, by: Actor, *, is_tried: bool = False) -> Taken:
         """Add and change what a file says, in one transaction; rules are replaced as a whole.
 
-        WrongConfiguration names every mistake, and nothing is changed then. With `is_tried` nothing
-        is changed either way.
+        WrongConfiguration names every mistake; then nothing is changed. With `is_tried` nothing is
+        changed either way.
         """
         by.require(Action.IMPORT)
         wanted, taking = _read(text), _Taking(self._context, by)
@@ -158,7 +158,7 @@ class ConfigurationImport(ApplicationSubject):
 
 @dataclass(slots=True)
 class _Taking:
-    """Does what a file says, and collects what is wrong with it."""
+    """Applies a file, and collects what is wrong with it."""
 
     context: ApplicationContext
     by: Actor
@@ -167,7 +167,7 @@ class _Taking:
     left: list[str] = field(default_factory=list)
 
     def all(self, wanted: Document) -> None:
-        """Take every section, in the order in which they rest on each other."""
+        """Apply all sections, each after those that it depends on."""
         self._rules(wanted.get("rules", {}))
         steps: tuple[tuple[str, type[msgspec.Struct], Callable[..., None]], ...] = (
             ("silences", _Silence, self._silence),
@@ -196,11 +196,11 @@ class _Taking:
             raise WrongConfiguration(self.mistakes)
 
     def answers(self, wanted: Document) -> Section:
-        """Return the templates for answers as they are afterwards."""
+        """Return the answer templates after the import."""
         return wanted.get("answers") or self.before["answers"]
 
     def _each(self, wanted: Document, section: str, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
-        """Yield the tables of a section that can be read; each wrong key of others is a mistake."""
+        """Yield the readable tables of a section; wrong keys in others are recorded as mistakes."""
         for name, table in wanted.get(section, {}).items():
             wrong = list(_wrong_keys(table, kind))
             self.mistakes += [f"{section}.{visible(name, 80)}{each}" for each in wrong]
@@ -320,7 +320,7 @@ class _Taking:
 
 
 def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
-    """Yield what is wrong with each key of a table, to be said after its name."""
+    """Yield what is wrong with the keys of a table, in words that follow its name."""
     known = {each.name: each for each in msgspec.structs.fields(kind)}
     for key, value in table.items():
         if key not in known:
@@ -339,7 +339,7 @@ def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
 
 
 def _read(text: str) -> Document:
-    """Return the sections of a file; InputError where it is no TOML of tables in tables."""
+    """Parse the sections of a file; InputError unless it is TOML with tables in tables."""
     try:
         found = read_toml(text)
     except ValueError as error:
@@ -361,7 +361,7 @@ def _recipient_named(name: str) -> Recipient:
 
 
 def taken_form(taken: Taken, *, is_done: bool) -> dict[str, Json]:
-    """Write what a file changed, or would change, for programs."""
+    """Format what a file changed, or would change, for programs."""
     changes: list[Json] = [
         {
             "section": each.section,
@@ -375,7 +375,7 @@ def taken_form(taken: Taken, *, is_done: bool) -> dict[str, Json]:
 
 
 def taken_lines(taken: Taken, *, is_done: bool) -> list[str]:
-    """Say the same to people."""
+    """Format the same for people."""
     many = counted(len(taken.changes), "table differs", "tables differ")
     last = "Nothing changes." if not taken.changes else f"{many}: {_DONE[is_done]}."
     return [*map(str, taken.changes), *(f"Left: {each}." for each in taken.left), last]

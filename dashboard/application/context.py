@@ -1,4 +1,4 @@
-"""What the questions of every subject are answered from, and answers shared by all open pages."""
+"""What the subjects read from, and answers that all open pages share."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ Asked = TypeVar("Asked", bound="ApplicationSubject")
 
 @dataclass(slots=True)
 class _SharedAnswer(Generic[T]):
-    """The answer to one question, once it is there; `lock` is held while it is computed."""
+    """The answer to one question, None until it is computed; `lock` is held meanwhile."""
 
     lock: Lock = field(default_factory=Lock)
     answer: tuple[datetime, T] | None = None
 
 
 class TtlCache(Generic[T]):
-    """Keeps each answer for `lifetime`; callers that come while it is computed anew get the old.
+    """Caches each answer for `lifetime`; while it is recomputed, other callers get the old one.
 
-    They wait where there is none, or one that is twice as old. Nobody waits for an answer of
-    another key. An error is not kept: the next caller computes again. Old answers go when
-    another key is asked for.
+    Callers wait if there is no answer, or only one older than two lifetimes. Nobody waits for the
+    answer of another key. Errors are not cached: the next caller computes again. Old answers are
+    dropped when a new key is added.
     """
 
     def __init__(self, lifetime: timedelta, clock: Clock) -> None:
@@ -66,7 +66,7 @@ class TtlCache(Generic[T]):
         self._slots: dict[Hashable, _SharedAnswer[T]] = {}
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return the answer kept under `key`, recomputed once it has expired."""
+        """Return the cached answer for `key`, recomputed if it has expired."""
         slot = self._slots.get(key) or self._new_slot(key)
         kept = self._kept(slot, 1)
         if kept is not None:
@@ -83,12 +83,12 @@ class TtlCache(Generic[T]):
             slot.lock.release()
 
     def clear(self) -> None:
-        """Drop everything, after a page changed what is stored."""
+        """Drop all answers, after a page changed what is stored."""
         with self._lock:
             self._slots.clear()
 
     def _new_slot(self, key: Hashable) -> _SharedAnswer[T]:
-        """Drop what is old or never came; return the slot that is left for a key, or a new."""
+        """Drop slots without a current answer; return the slot of a key, new if needed."""
         with self._lock:
             self._slots = {
                 each: slot
@@ -98,7 +98,7 @@ class TtlCache(Generic[T]):
             return self._slots.setdefault(key, _SharedAnswer())
 
     def _kept(self, slot: _SharedAnswer[T], lifetimes: int) -> tuple[datetime, T] | None:
-        """Return its answer, unless that is older than so many lifetimes."""
+        """Return the answer of a slot unless it is older than so many lifetimes."""
         answer = slot.answer
         if answer is None or timedelta() <= self._clock() - answer[0] < lifetimes * self._lifetime:
             return answer
@@ -109,8 +109,8 @@ class TtlCache(Generic[T]):
 class ShownSetting:
     """One setting in force, as text; a value that may be secret is masked.
 
-    `source` says where it stands. `default` is empty where the value is the default, or there is
-    none; so is `meaning` where nothing is said of it.
+    `source` says where it was set. `default` is empty if the value is the default, or if there is
+    none; `meaning` is empty if there is no description.
     """
 
     name: str
@@ -125,17 +125,17 @@ class ShownSetting:
         return self.name.partition(".")[0]
 
     def holds(self, words: str) -> bool:
-        """Whether all these words occur in it, in either case."""
+        """Whether all these words occur in it, ignoring case."""
         text = f"{self.name} {self.value} {self.source} {self.meaning}".lower()
         return all(word in text for word in words.lower().split())
 
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """What a reload would change: a setting as it is in force, and as it would be then.
+    """What a reload would change: the value of a setting now and after it.
 
-    Both are texts, empty where there is no such setting; what may be secret is masked in both.
-    `needs_restart`: a reload refuses it.
+    Both are texts, empty if the setting does not exist; values that may be secret are masked.
+    `needs_restart`: a reload refuses the change.
     """
 
     name: str
@@ -145,14 +145,14 @@ class SettingChange:
 
 
 LONGEST_SETTINGS: Final = 100_000
-"""Characters of a text that is checked as settings."""
+"""Characters of a text of settings that can be checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
     """What is wrong with a text of settings, and what a reload with it would change.
 
-    `unread` names the settings that refer to files and variables which were not looked at.
+    `unread` names settings that refer to files and variables, which were not read.
     """
 
     mistakes: tuple[str, ...] = ()
@@ -162,10 +162,10 @@ class CheckedText:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationState:
-    """The settings with which this process started, and what became of their files since.
+    """The settings with which this process started, and how their files changed since.
 
-    `own_file` is where a person sets them, which may not exist. `changed` is what the files now
-    say otherwise, `mistakes` what is wrong in them now.
+    `own_file` is where a person sets them; it may not exist. `changed` is what differs in the files
+    now, `mistakes` what is wrong with them now.
     """
 
     settings: tuple[ShownSetting, ...]
@@ -179,8 +179,8 @@ class ConfigurationState:
 class ChoosableSetting:
     """A setting that people may choose on a page: its value now, and where it comes from.
 
-    A password is masked. `is_fixed`: the file or a variable says it, as `source` names, and wins.
-    `default` is what holds if nothing is chosen; `chosen_at` and `chosen_by` say who chose it last.
+    A password is masked. `is_fixed`: the file or variable in `source` sets it and takes precedence.
+    `default` applies if nothing is chosen; `chosen_at` and `chosen_by` belong to the latest choice.
     """
 
     name: str
@@ -193,16 +193,16 @@ class ChoosableSetting:
 
 
 class Choosing(Protocol):
-    """What the files of this process say of settings that people may choose."""
+    """How the files of this process and people's choices combine."""
 
     def settings(self, chosen: Mapping[str, ChosenValue]) -> Iterable[ChoosableSetting]:
-        """Return each with what was chosen."""
+        """Return each choosable setting with these choices applied."""
         ...
 
     def refuse_wrong(
         self, before: Mapping[str, ChosenValue], after: Mapping[str, ChosenValue]
     ) -> None:
-        """Raise InputError where a choice may not be made, or is wrong; it names the remedy."""
+        """Raise InputError, with the remedy, if a choice is wrong or not allowed."""
         ...
 
     def send_trial(self, chosen: Mapping[str, ChosenValue], recipient: Recipient, by: Actor) -> str:
@@ -214,19 +214,18 @@ class Choosing(Protocol):
 class PageSettings:
     """What pages know of the settings.
 
-    With less than `low_space` bytes free on the disk of the store, pages warn. `public_url` is
-    where people open them, empty where nobody said so: then messages hold no links.
-    `read_rules` reads a file of rules; it raises InputError that names every mistake.
-    `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
-    `largest_hourly` is how many notifications one recipient gets within an hour,
-    `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
-    `domain`. `answers` is the file of templates for answers, None where none is used.
-    `keys` are the API keys of the settings.
-    `limit_tables` are the public tables of module limits, `configuration` returns all settings,
-    `check_text` checks a text as the file of them, which it keeps nowhere. `failing_roles` are the
-    roles that keep dying on this machine. `sign_in` says for how long people sign in; None where
-    pages are open to whoever reaches them. `budgets` are those that endpoints keep to. `choosing`
-    says which settings people may choose; None where they may choose none.
+    Pages warn if less than `low_space` bytes are free on the disk of the store. `public_url` is
+    where people open the pages; if it is empty, messages contain no links. `read_rules` parses a
+    file of rules; its InputError names every mistake. `recipients` is what the settings say of
+    recipients, `rule_names` what names in a rule refer to. `largest_hourly` is how many
+    notifications one recipient gets within an hour, `heartbeat_period` how often a heartbeat is
+    sent, None for never. `domain` is used in Message-IDs. `answers` is the file of answer
+    templates, None if none is used. `keys` are the API keys in the settings. `limit_tables` are the
+    public tables of module limits, `configuration` returns all settings, `check_text` checks a text
+    as a settings file, without storing it. `failing_roles` are the roles that keep crashing on this
+    machine. `sign_in` is the sign-in policy; None if pages are open to everybody who reaches them.
+    `budgets` are those of the endpoints. `choosing` says which settings people may choose; None for
+    none.
     """
 
     low_space: int = 0
@@ -259,7 +258,7 @@ NO_SETTINGS: Final = PageSettings()
 class ApplicationContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
-    `actor` is whom the audit log names where nobody said who acts.
+    `actor` is the name in the audit log if nobody is named.
     """
 
     store: Store
@@ -273,11 +272,11 @@ class ApplicationContext:
         return self._shared.setdefault(question, TtlCache(lifetime, self.now))
 
     def unnamed(self) -> Actor:
-        """Return who acts now where nobody said a name: the pages, or the user of a command."""
+        """Return the actor if nobody is named: the pages, or the user of a command."""
         return Actor(self.actor, self.now())
 
     def profile(self, network_id: NetworkId) -> NetworkProfile | None:
-        """Return the profile of a network, None for one that left the configuration."""
+        """Return the profile of a network, None if it was removed from the configuration."""
         return next(
             (profile for profile in self.networks if profile.network_id == network_id), None
         )
@@ -285,7 +284,7 @@ class ApplicationContext:
     def priced(
         self, connection: Connection, networks: Iterable[NetworkProfile]
     ) -> tuple[NetworkProfile, ...]:
-        """Return the networks; one without a price in the file has the one that people chose."""
+        """Return the networks; people's chosen price applies if the settings file has none."""
         chosen = chosen_values(connection)
         return tuple(
             replace(each, coin_price=read_coin_price(chosen[each.price_setting]))
@@ -295,14 +294,14 @@ class ApplicationContext:
         )
 
     def network_name(self, network_id: NetworkId) -> str:
-        """Return the name of a network; one that left the configuration is named by its id."""
+        """Return the name of a network, or its id if it was removed from the configuration."""
         if network_id == INSTALLATION:
             return "this installation"
         profile = self.profile(network_id)
         return unnamed_network(network_id) if profile is None else profile.name
 
     def label(self, network_id: NetworkId) -> str:
-        """Return its name for lists, which say if it is made up."""
+        """Return its name for lists, which say if it is simulated."""
         name = self.network_name(network_id)
         return f"{name} (simulated)" if self.is_simulated(network_id) else name
 
@@ -317,7 +316,7 @@ class ApplicationContext:
             )
 
     def zone(self, name: str) -> tzinfo:
-        """Return a time zone by its name, empty for that of [mail]; InputError for no zone."""
+        """Return a time zone by name, by default that of [mail]; InputError if there is none."""
         known = self.settings.recipients
         try:
             return known.zones(name or known.zone)
@@ -327,7 +326,7 @@ class ApplicationContext:
     def search_scope(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
         """Return the network to search and the words to search for.
 
-        Words that are the title of a network, in either case, stand for that network.
+        If the words are the name of a network, in either case, they select that network.
         """
         titled = {each.network_id for each in self.networks if each.name.lower() == text.lower()}
         if len(titled) == 1 and (network_id is None or network_id in titled):
@@ -335,7 +334,7 @@ class ApplicationContext:
         return network_id, text
 
     def rule_of(self, subject: Subject) -> HoldPeriods:
-        """Return how long a change of this condition is seen before it holds."""
+        """Return how long a change of this condition must last before it counts."""
         profile = self.profile(subject.network_id)
         rules = ConditionRules() if profile is None else profile.rules
         return rules.of(subject.kind)
@@ -345,7 +344,7 @@ class ApplicationContext:
         return profile is not None and profile.is_simulated
 
     def reason_of(self, stored: StoredRejection) -> Reason:
-        """Read a rejection's reason, with the limit that its network has where it names none."""
+        """Parse a rejection's reason; the network's table gives a limit that it does not state."""
         profile = self.profile(stored.network_id)
         limits = NO_TABLES if profile is None else profile.line_limits
         return parse_reason(stored.record.reason_message, limits.at(stored.dated_at))
@@ -364,9 +363,9 @@ class ApplicationSubject:
 def shared_for(
     lifetime: timedelta, *, until_write: bool = False
 ) -> Callable[[Callable[Concatenate[Asked, P], T]], Callable[Concatenate[Asked, P], T]]:
-    """Let all callers of a question share its answer so long, for each of its arguments.
+    """Cache the answer of a question for all callers, for each combination of arguments.
 
-    With `until_write`, an act of this process makes the next caller ask again.
+    With `until_write`, the next caller after an act of this process asks again.
     """
 
     def wrap(

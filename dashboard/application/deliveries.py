@@ -1,4 +1,4 @@
-"""Notifications and their deliveries: where each stands, what it tells, and what sends it again."""
+"""Notifications and their deliveries: their states, what they report, and how to resend them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ COUNTED: Final = timedelta(days=30)
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _INCIDENT: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
-"""How an incident is named: by its id, or by how that begins."""
+"""The id of an incident, or its beginning."""
 
 _LONGEST_REASON: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class DeadSummary:
-    """The dead notifications of the time that is counted: how many to whom, and the latest."""
+    """The dead notifications of the counted time: how many by address, and the latest."""
 
     by_address: dict[str, int]
     latest: tuple[Notification, ...]
@@ -65,8 +65,8 @@ class DeadSummary:
 class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first.
 
-    `progress` says when it was sent or what it waits for, empty where its state says all;
-    `incident_ids` name what it is about, `states` are those that it reports, where it is grouped.
+    `progress` says when it was sent or what it waits for, empty if its state says all;
+    `incident_ids` are its incidents, and `states` the states that it reports if it is grouped.
     """
 
     notification: Notification
@@ -78,7 +78,7 @@ class NotificationHistory:
 
 @dataclass(frozen=True, slots=True)
 class VerificationMail:
-    """The latest verification mail to an address: when it was asked for, and what became of it."""
+    """The latest verification mail to an address: when it was requested, and its state."""
 
     verification: Verification
     asked_at: datetime
@@ -88,7 +88,7 @@ class VerificationMail:
 def notification_filter(
     context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> NotificationFilter:
-    """Read what a person types to find notifications, of one network or all."""
+    """Parse what a person types to find notifications, of one network or all."""
     if _INCIDENT.fullmatch(text.strip().lower()):
         with context.store.read() as connection:
             beginning = incidents_beginning(connection, text.strip().lower().replace("-", ""))
@@ -108,7 +108,7 @@ class Notifications(ApplicationSubject):
             return notification_counts(connection, self._context.now() - COUNTED)
 
     def open(self) -> tuple[OpenIncident, ...]:
-        """Return the open incidents of networks, the oldest first."""
+        """Return the open incidents of networks, oldest first."""
         with self._context.store.read_recent() as connection:
             return tuple(open_incidents(connection))
 
@@ -123,9 +123,9 @@ class Notifications(ApplicationSubject):
         rows: int,
         before: tuple[datetime, UUID] | None = None,
     ) -> tuple[NotificationHistory, ...]:
-        """Return one page of the notifications that fit, counted from 1, the latest first.
+        """Return one page of matching notifications, counted from 1, the latest first.
 
-        `before`: moment and id of the one that the first page follows.
+        `before` is the moment and the id of a notification that the first page must precede.
         """
         with self._context.store.read_recent() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows, before)
@@ -147,9 +147,9 @@ class Notifications(ApplicationSubject):
         )
 
     def verification_mails(self, wanted: NotificationFilter) -> tuple[VerificationMail, ...]:
-        """Return the latest verification mail to each address that fits, the latest first.
+        """Return the latest verification mail to each matching address, the latest first.
 
-        They are about no change, so none fits where changes are looked for.
+        They are not about changes, so a search for changes finds none.
         """
         if wanted.tx_hashes or wanted.beginning or wanted.incident_id or wanted.after:
             return ()
@@ -171,7 +171,7 @@ class Notifications(ApplicationSubject):
         return tuple(sorted(asked, key=lambda each: each.asked_at, reverse=True))
 
     def _progress(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
-        """Say where each of these stands."""
+        """Say what each notification waits for."""
         now, settings = self._context.now(), self._context.settings
         cap = settings.hourly_cap
         recipients = {each.recipient for each in found if waits_to_close(each, now)}
@@ -190,7 +190,7 @@ class Notifications(ApplicationSubject):
         ]
 
     def dead(self, limit: int) -> DeadSummary:
-        """Count what is dead by address, and return the latest, at most `limit`."""
+        """Count dead notifications by address, and return the latest, at most `limit`."""
         since = self._context.now() - COUNTED
         wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
         with self._context.store.read_recent() as connection:
@@ -198,7 +198,7 @@ class Notifications(ApplicationSubject):
             return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 
     def send_again(self, which: DeadNotifications, by: Actor) -> list[UUID]:
-        """Make dead notifications pending again, on record; return which."""
+        """Make dead notifications pending again, on record; return their ids."""
         by.require(Action.RESEND)
         with self._context.store.write() as connection:
             sent = resend(connection, which, by.at)
@@ -208,9 +208,9 @@ class Notifications(ApplicationSubject):
         return sent
 
     def stop_sending(self, sent: Sequence[UUID], by: Actor) -> int:
-        """Make those of them dead again that nobody tried since, on record; return how many.
+        """Undo that for notifications that were not tried since, on record; return how many.
 
-        InputError where all were tried meanwhile.
+        InputError if all of them were tried meanwhile.
         """
         by.require(Action.RESEND)
         with self._context.store.write() as connection:
@@ -223,10 +223,10 @@ class Notifications(ApplicationSubject):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a pending notification waits for, as seen at `now`.
+    """What a pending notification waits for, as of `now`.
 
-    `traffic` is what went to its recipient and what waits for them, None where it is still open.
-    `expected_at` is when it goes if nothing else is added, None where nobody can tell.
+    `traffic` is that of its recipient, None while it still takes in changes. `expected_at` is when
+    it is sent if nothing else is added, None if that is unknown.
     """
 
     now: datetime
@@ -236,17 +236,17 @@ class Waiting:
 
 
 def is_grouping(notification: Notification, now: datetime) -> bool:
-    """Whether a notification takes in more changes, since its time has not come."""
+    """Whether a notification still takes in changes because it is not due."""
     return _is_open(notification) and not _is_due(notification, now)
 
 
 def waits_to_close(notification: Notification, now: datetime) -> bool:
-    """Whether its time has come, and it has yet to be claimed."""
+    """Whether a notification is due but not claimed yet."""
     return _is_open(notification) and _is_due(notification, now)
 
 
 def progress_words(notification: Notification, waiting: Waiting) -> str:
-    """Say when it was sent, or what it waits for; empty where its state says all."""
+    """Say when it was sent, or what it waits for; empty if its state says all."""
     match notification.state:
         case NotificationState.SENT:
             sent_at = notification.sent_at
@@ -260,7 +260,7 @@ def progress_words(notification: Notification, waiting: Waiting) -> str:
 
 
 def reported_words(notification: Notification) -> str:
-    """Say in short what it reports first: what changed, or why it is sent though nothing did."""
+    """Say in short what it reports first: a change, or why it is sent without one."""
     transition = notification.transition
     if not notification.is_of_changes:
         return str(notification.kind)
@@ -268,14 +268,14 @@ def reported_words(notification: Notification) -> str:
 
 
 def reported_states(history: NotificationHistory) -> list[str]:
-    """Return the states that it reports, in order; none where it is sent though nothing changed."""
+    """Return the states that it reports, in order; empty if it reports no change."""
     if not history.notification.is_of_changes:
         return []
     return list(history.states or [str(history.notification.transition.after)])
 
 
 def further_words(history: NotificationHistory) -> str:
-    """Count the changes after its first, and name the states of all; empty where there is none."""
+    """Count the changes after its first, and name all their states; empty if there are none."""
     if not history.notification.is_grouped:
         return ""
     states = f" ({', '.join(history.states)})" if len(history.states) > 1 else ""
@@ -283,7 +283,7 @@ def further_words(history: NotificationHistory) -> str:
 
 
 def verification_words(verification: Verification, now: datetime) -> str:
-    """Say when a verification mail was sent, or what it waits for, after how many attempts."""
+    """Say when a verification mail was sent, or what it waits for and after how many attempts."""
     attempts = attempts_words(verification.attempts)
     if verification.sent_at is not None:
         return moment_near(verification.sent_at, now)
@@ -300,7 +300,7 @@ def notifications_are(many: int) -> str:
 
 
 def pending_changes_words(counts: NotificationCounts) -> str:
-    """Say how many changes are not turned into notifications yet, empty where all are."""
+    """Say how many changes have not become notifications yet; empty for none."""
     many = counts.pending_changes
     changes = counted(many, "change is", "changes are")
     them = "it" if many == 1 else "them"

@@ -35,7 +35,7 @@ from dashboard.store.alerts.notification_search import NotificationFilter
 
 
 def notification_listing(context: ApplicationContext) -> Listing[NotificationHistory]:
-    """Return how notifications are listed; each network by its name."""
+    """Return the columns of notifications; networks are named."""
     return Listing(
         "alerts",
         (
@@ -113,7 +113,7 @@ def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
 
 @dataclass(frozen=True, slots=True)
 class BesideNotifications:
-    """What is listed with notifications.
+    """What is listed beside notifications.
 
     `incidents` are open conditions of networks, `withheld` says who was not notified and why.
     """
@@ -140,9 +140,9 @@ class BesideNotifications:
 
 
 def read_beside(context: ApplicationContext, wanted: NotificationFilter) -> BesideNotifications:
-    """Read what is listed with the notifications that fit.
+    """Read what is listed beside the matching notifications.
 
-    Why somebody was not notified is asked of one transaction only.
+    Who was not notified is only read if the filter selects one transaction.
     """
     known, network_id = Notifications(context), wanted.network_id
     one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
@@ -154,7 +154,7 @@ def read_beside(context: ApplicationContext, wanted: NotificationFilter) -> Besi
 
 
 def _verification_sentence(mail: VerificationMail, context: ApplicationContext) -> str:
-    """Say where the latest verification mail to an address stands."""
+    """Say what became of the latest verification mail to an address."""
     known = mail.verification
     answer = f": {known.outcome}" if known.outcome else ""
     words = verification_words(known, context.now())

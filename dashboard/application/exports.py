@@ -18,10 +18,10 @@ from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows, write_parquet_rows
 
 KINDS: Final = tuple(each.value for each in ExportKind)
-"""What can be exported."""
+"""The kinds of data that can be exported."""
 
 _DATABASE: Final = b"SQLite format 3\0"
-"""What every file of SQLite begins with (https://www.sqlite.org/fileformat.html, 1.3)."""
+"""The first bytes of every SQLite file (https://www.sqlite.org/fileformat.html, 1.3)."""
 
 
 class Format(StrEnum):
@@ -32,7 +32,7 @@ class Format(StrEnum):
 def export_request(
     kind: str, since: datetime | None, until: datetime | None, network_id: NetworkId | None
 ) -> ExportRequest:
-    """Return what of a kind to export; None is all, both times are included."""
+    """Return what to export of one kind; None is no limit, and both times are included."""
     return ExportRequest(ExportKind(kind), since, until, network_id)
 
 
@@ -50,9 +50,9 @@ def export_file(
     *,
     replaces: bool,
 ) -> int:
-    """Write rows into a file that appears when it is complete; return how many.
+    """Write rows into a file that appears only when it is complete; return how many.
 
-    InputError where the file cannot be made, StoreUnavailable where it cannot be written.
+    InputError if the file cannot be created, StoreUnavailable if it cannot be written.
     """
     with (
         context.store.read() as connection,
@@ -66,7 +66,7 @@ def export_file(
 
 
 def refuse_target(path: Path, *, replaces: bool) -> None:
-    """Raise InputError where a file cannot be made, before anything is read."""
+    """Raise InputError if a file cannot be created, before anything is read."""
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
@@ -82,7 +82,7 @@ def refuse_target(path: Path, *, replaces: bool) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """Read its head before the store is open: closing a file releases all locks on it (POSIX)."""
+    """Check before the store is opened: closing a file releases all locks on it (POSIX)."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -91,7 +91,7 @@ def _is_database(path: Path) -> bool:
 
 @contextmanager
 def _appearing(path: Path, *, replaces: bool) -> Iterator[Path]:
-    """Yield a name beside `path`; what was written there takes its name when it is on disk."""
+    """Yield a temporary path beside `path`; its file is renamed to `path` once it is on disk."""
     try:
         with unfinished_beside(path, "part") as unfinished:
             yield unfinished

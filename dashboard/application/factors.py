@@ -1,4 +1,4 @@
-"""Second factors and passkeys of people with an account: added, used once, and taken away."""
+"""Second factors and passkeys of people with an account: added, used and removed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from dashboard.store.access.people import Person, Session, end_sessions_of, note
 from dashboard.store.engine.connection import Connection
 
 CONFIRMED_FOR: Final = timedelta(minutes=10)
-"""How long after a sign-in, or after the password was typed again, people may change factors."""
+"""How long after a sign-in, or after typing the password again, people may change factors."""
 
 _MOST_PASSKEYS: Final = 20
 _KEY: Final = re.compile(r"[A-Z2-7]{32}", re.ASCII)
@@ -55,7 +55,7 @@ _BEGIN_AGAIN: Final = "this took too long, or was done already: begin again"
 
 
 class CodeAsked(InputError):
-    """The password is right, and takes a code as well; `token` goes on with this sign-in."""
+    """The password is right, but a code is needed as well; `token` continues this sign-in."""
 
     def __init__(self, token: Secret) -> None:
         super().__init__("a code of your authenticator app is needed as well")
@@ -71,7 +71,7 @@ class PasskeyAsked(InputError):
 
 @dataclass(frozen=True, slots=True)
 class OwnFactors:
-    """What a person signs in with besides the password; `recovery_codes` are those left."""
+    """A person's factors besides the password; `recovery_codes` counts the unused ones."""
 
     has_app: bool
     recovery_codes: int
@@ -81,14 +81,14 @@ class OwnFactors:
 
 class Factors(ApplicationSubject):
     def __init__(self, context: ApplicationContext, sessions: Sessions) -> None:
-        """Let people prove more in the sign-ins of `sessions`."""
+        """Use the sign-ins of `sessions`."""
         super().__init__(context)
         self._sessions = sessions
 
     def begin_or_ask(
         self, connection: Connection, person: Person, device: Device
     ) -> NewSession | CodeAsked | PasskeyAsked:
-        """Begin a session of somebody whose password was right, unless it takes more."""
+        """Begin a session after the right password, or ask for a second factor."""
         if person.has_app:
             return CodeAsked(self._begin_step(connection, Purpose.CODE, person))
         if person.passkeys and self._sessions.requires_factor(person):
@@ -98,7 +98,7 @@ class Factors(ApplicationSubject):
     def finish(self, token: str, code: str, device: Device) -> NewSession:
         """Begin a session with a code of the app, or a recovery code; each works once.
 
-        NotFound where nobody waits for a code with this token any more.
+        NotFound if no sign-in with this token waits for a code any more.
         """
         with self._context.store.read() as connection:
             person = _waiting(connection, token)
@@ -124,7 +124,7 @@ class Factors(ApplicationSubject):
         return request_options(site, token.reveal())
 
     def sign_in_by_passkey(self, site: Site, answer: str, device: Device) -> NewSession:
-        """Begin a session of whose passkey a browser answered with."""
+        """Begin a session for the owner of the passkey in a browser's answer."""
         from dashboard.application.passkeys import count_use, read_answer  # noqa: PLC0415 - see above
 
         credential_id, token = read_answer(answer)
@@ -141,7 +141,7 @@ class Factors(ApplicationSubject):
         return begun
 
     def of(self, session: Session) -> OwnFactors:
-        """Return what the person of a session signs in with."""
+        """Return the factors of a session's person."""
         with self._context.store.read() as connection:
             return OwnFactors(
                 session.person.has_app,
@@ -151,15 +151,15 @@ class Factors(ApplicationSubject):
             )
 
     def new_app_key(self, session_id: UUID) -> Secret:
-        """Return a key for an authenticator app; it is stored when a code shows its use."""
+        """Return a key for an authenticator app; it is stored once a code proves that it works."""
         with self._context.store.read() as connection:
             self._changing(connection, session_id)
         return Secret(random_base32())
 
     def add_app(self, session_id: UUID, key: Secret, code: str) -> list[Secret]:
-        """Let a password take codes of the app with this key; return new recovery codes.
+        """Require codes of the app with this key after the password; return new recovery codes.
 
-        All other sessions end: one may be of somebody who had nothing but the password.
+        All other sessions end: one may belong to somebody who only knew the password.
         """
         step = _step_of(key, bare_code(code), self._context.now())
         if step is None:
@@ -175,7 +175,7 @@ class Factors(ApplicationSubject):
             return _new_codes(connection, session.person)
 
     def remove_app(self, session_id: UUID) -> None:
-        """Let a password do without a code again; the recovery codes go too."""
+        """Remove the app, so that the password is enough again, and the recovery codes."""
         with self._context.store.write() as connection:
             by, session = self._changing(connection, session_id)
             note_action(connection, by, Action.REMOVE_FACTOR, by.name, {"factor": "app"})
@@ -183,7 +183,7 @@ class Factors(ApplicationSubject):
             save_recovery_codes(connection, session.person, ())
 
     def renew_codes(self, session_id: UUID) -> list[Secret]:
-        """Return new recovery codes; those before are valid no more."""
+        """Return new recovery codes, which replace all earlier ones."""
         with self._context.store.write() as connection:
             by, session = self._changing(connection, session_id)
             note_action(connection, by, Action.RENEW_CODES, by.name)
@@ -194,7 +194,7 @@ class Factors(ApplicationSubject):
             return _new_codes(connection, session.person)
 
     def ask_for_new_passkey(self, session_id: UUID, site: Site) -> str:
-        """Return what a browser needs to make a passkey, as JSON."""
+        """Return what a browser needs to create a passkey, as JSON."""
         from dashboard.application.passkeys import creation_options  # noqa: PLC0415 - see above
 
         with self._context.store.write() as connection:
@@ -206,7 +206,7 @@ class Factors(ApplicationSubject):
         return creation_options(site, token.reveal(), session.person, known)
 
     def add_passkey(self, session_id: UUID, site: Site, answer: str, name: str) -> None:
-        """Let the person of a session sign in with the passkey that their browser made."""
+        """Add the passkey that a browser created to the person of a session."""
         from dashboard.application.passkeys import new_passkey, read_answer  # noqa: PLC0415 - see above
 
         (_, token), name = read_answer(answer), parse_name(name)
@@ -221,7 +221,7 @@ class Factors(ApplicationSubject):
             note_second_factor(connection, session_id)
 
     def remove_passkey(self, session_id: UUID, passkey_id: str) -> None:
-        """Let a passkey of the person of a session sign in no more."""
+        """Remove a passkey of the person of a session."""
         with self._context.store.write() as connection:
             by, session = self._changing(connection, session_id)
             known = {str(each.passkey_id): each for each in passkeys_of(connection, session.person)}
@@ -232,7 +232,7 @@ class Factors(ApplicationSubject):
             remove_passkey(connection, known[passkey_id])
 
     def use_code(self, connection: Connection, person: Person, text: str) -> str:
-        """Take a code that is right and unused; return which kind it is."""
+        """Use up a code that is right and unused; return its kind."""
         key, code = app_key_of(connection, person), bare_code(text)
         step = None if key is None else _step_of(key, code, self._context.now())
         if step is not None:
@@ -257,7 +257,7 @@ class Factors(ApplicationSubject):
             raise NotFound(_BEGIN_AGAIN)
 
     def _changing(self, connection: Connection, session_id: UUID) -> tuple[Actor, Session]:
-        """Return who changes how they sign in, which takes a proof from a moment ago."""
+        """Return who changes their factors; they must have proved who they are a moment ago."""
         by, session = self._sessions.acting_in(connection, session_id)
         if session.person.issuer is not None:
             raise InputError(
@@ -273,7 +273,7 @@ class Factors(ApplicationSubject):
         return by, session
 
     def _must_use_own(self, session: Session) -> bool:
-        """Whether the session must prove a factor that is there before it adds another."""
+        """Whether the session must use an existing factor before another can be added."""
         return self._sessions.lacks_factor(session) and bool(session.person.factors)
 
     def _is_confirmed(self, session: Session) -> bool:
@@ -281,14 +281,14 @@ class Factors(ApplicationSubject):
 
 
 def parse_app_key(text: str) -> Secret:
-    """Read a key as `Factors.new_app_key` gives it; InputError if it is none."""
+    """Parse a key from `Factors.new_app_key`; InputError for anything else."""
     if not _KEY.fullmatch(text):
         raise InputError("this is no key of ours: set the app up again")
     return Secret(text)
 
 
 def app_link(key: Secret, name: str) -> Secret:
-    """Return the link with which an authenticator app takes a key."""
+    """Return the link that adds a key to an authenticator app."""
     return Secret(TOTP(key.reveal()).provisioning_uri(name=name, issuer_name="Linewatch"))
 
 
@@ -314,7 +314,7 @@ def _new_codes(connection: Connection, person: Person) -> list[Secret]:
 
 
 def _step_of(key: Secret, code: str, now: datetime) -> int | None:
-    """Return the half minute whose code this is: the present one, or that before or after."""
+    """Return the half minute of a code: the current one, or the one before or after."""
     try:
         return TOTP(key.reveal()).verify_and_get_timecode(code, for_time=now, valid_window=1)
     except OTPVerificationError:

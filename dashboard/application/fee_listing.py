@@ -1,4 +1,4 @@
-"""The fees of networks as they are listed: the figures of now, or the steps of a time."""
+"""How fees are listed: current figures, or the steps of a time range."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dashboard.store.fees.series import FeeStep
 
 @dataclass(frozen=True, slots=True)
 class FeeFigure:
-    """One figure of a network in words; `exact` and `age` are empty where there is none."""
+    """One figure of a network in words; `exact` and `age` are empty if there is none."""
 
     network: str
     name: str
@@ -74,7 +74,7 @@ def fee_figures(
 
 
 def fees_form(current: CurrentFees) -> dict[str, Json]:
-    """Write the figures of a network for programs."""
+    """Format the figures of a network for programs."""
     status, suggested = current.status, current.suggested
     figures = status.figures
     congestion = figures.network_congestion
@@ -93,7 +93,7 @@ def fees_form(current: CurrentFees) -> dict[str, Json]:
 
 
 class ListedStep(NamedTuple):
-    """One step of a network's base fee; `busy` is the part of it that was busy, NaN if unknown."""
+    """One step of a network's base fee; `busy` is its busy share, NaN if unknown."""
 
     network: str
     step: FeeStep
@@ -145,7 +145,7 @@ STEPS: Final[Listing[ListedStep]] = Listing(
 
 
 class FiledStep(NamedTuple):
-    """One step in a file, with the levels that held then, None where they are not known."""
+    """One step in a file, with the levels at that time, None if they are unknown."""
 
     network_id: NetworkId
     step: FeeStep
@@ -155,7 +155,7 @@ class FiledStep(NamedTuple):
 
     @property
     def mean(self) -> int:
-        """The mean, exact where all values are the same."""
+        """The mean, exact if all values are equal."""
         step = self.step
         return step.lowest if step.lowest == step.highest else round(step.mean)
 
@@ -183,11 +183,11 @@ STEPS_FILE: Final[Listing[FiledStep]] = Listing(
         Column("busy_share", lambda each: "" if math.isnan(each.busy) else f"{each.busy:.6g}"),
     ),
 )
-"""The steps of a chart as a file: exact, for programs."""
+"""The steps of a chart as a file for programs, with exact values."""
 
 
 def fee_csv(timeline: FeeTimeline, network_id: NetworkId) -> str:
-    """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
+    """Format the steps as CSV, oldest first: times in UTC, fees in whole wei."""
     columns = zip(
         timeline.steps,
         _levels_at(timeline.usual),
@@ -210,7 +210,7 @@ def listed_steps(network: str, timeline: FeeTimeline | None) -> list[ListedStep]
 
 
 def timeline_form(profile: NetworkProfile, timeline: FeeTimeline | None) -> dict[str, Json]:
-    """Write what the base fee of a network did for programs."""
+    """Format the base fee of a network over time for programs."""
     busy = None if timeline is None else timeline.busy
     return {
         **profile.form(),
@@ -251,7 +251,7 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _watched_share(watched: WatchedTime | None) -> float:
-    """Return how much of a time was watched; nothing where nobody ever did."""
+    """Return which share of a time was watched; zero if nobody ever did."""
     return 0.0 if watched is None else watched.watched / watched.length
 
 

@@ -1,4 +1,4 @@
-"""What a fee did during a time range, step by step: levels, share of busy time, usual spells."""
+"""A fee during a time range, step by step: levels, busy share, gaps and busy spells."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 _GAP_AFTER_PERIODS: Final = 3
 _MANY: Final = 10
 _MOST_HEIGHTS: Final = 20
-"""How often a level may cross the height of the highest fee and still be read as a line."""
+"""A level is readable as a line if its total movement is at most so many times the highest fee."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
+@dataclass(frozen=True)  # no slots: computed values are cached beside the fields
 class FeeTimeline:
-    """The steps of a fee until a moment, with the levels that held at each, None where unknown.
+    """The steps of a fee up to a moment, with the levels at each step, None if unknown.
 
-    A pause between two steps longer than `longest_pause_between` is a gap; one within a step that
-    is longer than `longest_pause_within` is reported. The chart begins at `since`, perhaps before
-    the first step. `usual` and `threshold` have as many values as `steps`, at least one. Where each
-    block is seen, a value comes every `value_time`, as far as that is known. Arrays have an element
-    for each step.
+    A pause between two steps longer than `longest_pause_between` is a gap; a pause within a step
+    longer than `longest_pause_within` is reported. The chart begins at `since`, which may be before
+    the first step. `usual` and `threshold` have as many values as `steps`, at least one. If each
+    block is seen, a value comes every `value_time`, if that is known. Arrays have one element for
+    each step.
     """
 
     steps: FeeSteps
@@ -64,34 +64,34 @@ class FeeTimeline:
 
     @cached_property
     def largest(self) -> Wei:
-        """The largest of the fees, and of the levels that can be read."""
+        """The largest of the fees and of the readable levels."""
         known = (each for each in (self.usual, self.threshold) if each is not None)
         levels = (Wei(int(each.max())) for each in known if self.can_be_read(each))
         return max([self.highest, *levels])
 
     @cached_property
     def has_band(self) -> bool:
-        """Whether a step saw more than one fee."""
+        """Whether any step has more than one fee."""
         return bool((self.steps.lowest != self.steps.highest).any())
 
     @cached_property
     def holds_many(self) -> bool:
-        """Whether the steps hold so many values that percentiles say more than the mean."""
+        """Whether steps have so many values that percentiles say more than the mean."""
         return self.has_band and bool(self.steps.values.mean() >= _MANY)
 
     @cached_property
     def is_followed(self) -> Booleans:
-        """Whether no gap lies between a step and the next one, or now."""
+        """Whether there is no gap between a step and the next one, or now."""
         return self._following - self.steps.last_at <= self.longest_pause_between // _MILLISECOND
 
     @cached_property
     def ends(self) -> Integers:
-        """When each step ends: where the next one begins, or at its last value before a gap."""
+        """When each step ends: where the next one begins, or before a gap, at its last value."""
         return np.where(self.is_followed, self._following, self.steps.last_at)
 
     @cached_property
     def busy_parts(self) -> Floats:
-        """The share of each step that was busy, of what was watched; NaN where nothing was."""
+        """The busy share of the watched part of each step; NaN if nothing was watched."""
         return busy_shares(self.busy, self.steps.first_at, self.ends)
 
     @cached_property
@@ -104,36 +104,36 @@ class FeeTimeline:
 
     @cached_property
     def begins_late(self) -> bool:
-        """Whether nothing was seen for longer than a gap before the first step."""
+        """Whether there is a gap before the first step."""
         unseen = self.steps.first_at[0] - milliseconds_of(self.since)
         return bool(unseen > self.longest_pause_between // _MILLISECOND)
 
     @cached_property
     def unseen_edges(self) -> Integers:
-        """When nothing was seen: before the first step, if that is long, and in each gap."""
+        """The edges of times without a fee: before the first step, if that is long, and gaps."""
         return pause_edges(self.steps, self.longest_pause_between, self.since, self.until)
 
     def gaps(self) -> list[Stretch]:
-        """Return the times since the first step of which nothing is known, oldest first."""
+        """Return the gaps since the first step, oldest first."""
         edges = self.unseen_edges[int(self.begins_late) :]
         return [(moment_of(begins), moment_of(ends)) for begins, ends in edges.tolist()]
 
     def pauses_inside(self) -> list[FeeStep]:
-        """Return the steps within which nothing was seen for longer than usual, oldest first.
+        """Return the steps with an unusually long pause inside, oldest first.
 
-        A pause that the first value of a step ended lies before it.
+        A pause that the first value of a step ended lies before the step.
         """
         gaps, lasted = self.steps.longest_gaps, self.steps.last_at - self.steps.first_at
         is_pause = (self.longest_pause_within // _MILLISECOND < gaps) & (gaps <= lasted)
         return [self.steps[place] for place in np.flatnonzero(is_pause).tolist()]
 
     def can_be_read(self, level: Integers) -> bool:
-        """Whether a level can be read as a line, or moves up and down too often for that."""
+        """Whether a level is readable as a line, or moves up and down too often."""
         travelled = float(np.abs(np.diff(level)).sum(dtype=float))
         return travelled <= _MOST_HEIGHTS * max(self.highest, 1)
 
     def block_share(self) -> float | None:
-        """Return the share of blocks that was seen, gaps aside; None where no pace is known."""
+        """Return the share of blocks that was seen, gaps aside; None without a block time."""
         if self.value_time is None:
             return None
         known = int((self.ends - self.steps.first_at).sum())
@@ -147,7 +147,7 @@ class FeeTimeline:
 
 
 def busy_in_words(timeline: FeeTimeline) -> str | None:
-    """Say how long it was busy, None where no threshold is known."""
+    """Say how long it was busy; None if no threshold is known."""
     if timeline.threshold is None:
         return None
     watched, part = timeline.busy.watched, timeline.busy.share
@@ -163,7 +163,7 @@ def busy_in_words(timeline: FeeTimeline) -> str | None:
 
 
 def busy_shares(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
-    """Return the share of each time (milliseconds) that was busy; NaN where nobody watched."""
+    """Return the busy share of each time (milliseconds); NaN if nobody watched."""
     parts = np.full(len(begins), np.nan)
     if busy.watched is None:
         return parts
@@ -177,7 +177,7 @@ def busy_shares(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
 
 
 def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Integers) -> Integers:
-    """Return how much of each time lies in stretches, which come in order and apart."""
+    """Return how much of each time the stretches cover, which are sorted and disjoint."""
     if not stretches:
         return np.zeros_like(begins)
     edges = np.array([[milliseconds_of(edge) for edge in each] for each in stretches], np.int64)
@@ -193,14 +193,14 @@ def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Intege
 
 
 def _share_or_less(part: float) -> str:
-    """Print a share; 0% only where it is none at all."""
+    """Format a share; it is 0% only if it is exactly zero."""
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
 def pause_edges(
     steps: FeeSteps | FeeMeans, longest_pause: timedelta, since: datetime, until: datetime
 ) -> Integers:
-    """Return when each pause that is longer begins and ends, oldest first, in rows of two."""
+    """Return the begin and end of each pause longer than `longest_pause`, oldest first, as rows."""
     edges = np.stack(
         [
             np.append(milliseconds_of(since), steps.last_at),
@@ -213,9 +213,9 @@ def pause_edges(
 
 
 def longest_usual_pause(steps: FeeSteps | FeeMeans, period: timedelta) -> timedelta:
-    """Return the longest pause that is usual, where values are asked for every `period`.
+    """Return the longest pause that is still usual if values are polled every `period`.
 
-    It follows from what was seen, since another period may have been configured then.
+    It also considers the pauses that were seen, since another period may have been configured then.
     """
     pauses = np.sort(steps.first_at[1:] - steps.last_at[:-1])
     usual = int(pauses[len(pauses) // 2]) * _MILLISECOND if len(pauses) else period
@@ -223,11 +223,11 @@ def longest_usual_pause(steps: FeeSteps | FeeMeans, period: timedelta) -> timede
 
 
 Counts: TypeAlias = Sequence[tuple[datetime, int]]
-"""How many there were, and from when on."""
+"""Counts, each with the beginning of its time."""
 
 
 class FeeMarks(NamedTuple):
-    """What happened while a fee moved: rejections that arrived, incidents that opened."""
+    """What happened while a fee moved: rejections that arrived, and incidents that opened."""
 
     arrivals: Counts = ()
     incidents: Counts = ()

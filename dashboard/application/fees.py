@@ -1,4 +1,4 @@
-"""What the page Fees asks."""
+"""The questions of the page Fees."""
 
 from __future__ import annotations
 
@@ -47,20 +47,21 @@ from dashboard.store.fees.series import (
 from dashboard.store.rejections.counts import Grouping, count_over_time
 
 _SHARED_FOR: Final = timedelta(seconds=12)
-"""How long all viewers share one figure. A new figure would remove the label at the pointer."""
+"""How long all viewers share one figure. Replacing it more often would remove the label at the
+pointer."""
 
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
 _LEAST_BESIDE: Final = timedelta(minutes=10)
 _SECOND: Final = timedelta(seconds=1)
 _TICKS: Final = 240
-"""Ticks of rejections that lie side by side at most."""
+"""The most ticks of rejections side by side."""
 
 _LINE_STEPS: Final = 240
-"""Steps of a network among others."""
+"""The most steps of a line if several networks are drawn."""
 
 _MOST_HOURS: Final = 20_000
-"""Hours that are read for all networks side by side."""
+"""The most hours that are read for all networks together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ class FeeView:
 class NetworkLine(NamedTuple):
     """The fee of one network during a time range.
 
-    `of` says which fee that is, `place` which of all networks it is, whoever else is drawn.
-    `usual` is what it usually is at this hour or, unless `is_usual_known`, the median of that time.
-    `unseen` are the edges [ms] of the times without a fee.
+    `of` says which fee it is, `place` is the network's index among all networks, even if not all
+    are drawn. `usual` is the usual fee at this hour or, unless `is_usual_known`, the median of the
+    range. `unseen` are the edges [ms] of the times without a fee.
     """
 
     network_id: NetworkId
@@ -100,7 +101,7 @@ class NetworkLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FeeLines:
-    """The fees of several networks during a time; of those `without` a line nothing was seen."""
+    """The fees of several networks during a time; networks in `without` had no fee."""
 
     lines: Sequence[NetworkLine]
     since: datetime
@@ -110,7 +111,7 @@ class FeeLines:
 
 @dataclass(frozen=True, slots=True)
 class CurrentFees:
-    """The present figures of one network; `suggested` is None where there never were any."""
+    """The current figures of one network; `suggested` is None if there have never been any."""
 
     status: NetworkStatus
     suggested: SuggestedGasFees | None
@@ -119,12 +120,12 @@ class CurrentFees:
 class Fees(ApplicationSubject):
     """The fees of networks as pages, commands and the API show them.
 
-    An answer is shared by all viewers: for a moment, or for minutes if its time range is long.
+    All viewers share an answer: for some seconds, or for minutes if its time range is long.
     """
 
     @shared_for(_LONG_SHARED_FOR)
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
-        """Return the lengths of time that show something of one of the networks."""
+        """Return the lengths of time for which any of the networks has data."""
         with self._context.store.read_recent() as connection:
             seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
         first = min((at for at in seen if at is not None), default=None)
@@ -133,10 +134,10 @@ class Fees(ApplicationSubject):
     def view(
         self, status: NetworkStatus, time_range: TimeRange, zoom: Zoom | None = None
     ) -> FeeView | None:
-        """Return the fee that decides busyness, during a range until now; None if none was seen.
+        """Return the fee that decides busyness, for a range up to now; None if there is none.
 
-        It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
-        shown during that time instead. A shared answer without fees ends when the first fee comes.
+        It is the base fee, or the priority fee if the base fee never moves. `zoom` selects another
+        time instead. A cached answer without fees expires when the first fee comes.
         """
         shown = zoom or time_range
         newest, since = status.figures.base_fee, _between(shown, self._context.now()).since
@@ -155,7 +156,7 @@ class Fees(ApplicationSubject):
     def timelines(
         self, statuses: Sequence[NetworkStatus], since: datetime, until: datetime, step: timedelta
     ) -> list[FeeTimeline | None]:
-        """Return what the base fee of each network did; None where none was seen."""
+        """Return the base fee of each network over time; None if there is none."""
         between, series = ChartRange(since, until, step), FeeSeries.ESTIMATED_BASE_FEE
         with self._context.store.read_recent() as connection:
             return [
@@ -163,7 +164,7 @@ class Fees(ApplicationSubject):
             ]
 
     def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
-        """Return what the fee that decides busyness usually is through the week, in a zone."""
+        """Return the usual course of the fee that decides busyness through the week, in a zone."""
         hour = self._context.now().replace(minute=0, second=0, microsecond=0)
         return self._usual_week(status.profile.network_id, status.figures.signal, hour, zone)
 
@@ -178,9 +179,9 @@ class Fees(ApplicationSubject):
     def lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
-        """Return the fees that decide busyness, of several networks, during a range until now.
+        """Return the fees that decide busyness, for several networks, for a range up to now.
 
-        `places` are theirs among all networks, whichever are drawn.
+        `places` are the indexes of the networks among all networks.
         """
         signals = ((each.profile.network_id, each.figures.signal) for each in statuses)
         key = (shown, *zip(signals, places, strict=True))
@@ -190,15 +191,15 @@ class Fees(ApplicationSubject):
         return found
 
     def _cache(self, question: str, shown: TimeRange | Zoom) -> TtlCache[Any]:
-        """Return where answers are kept: those of long ranges for longer, as their steps are."""
+        """Return the cache for a range, which keeps answers of long ranges for longer."""
         is_long = isinstance(shown, TimeRange) and shown.length > _LONG
         lifetime = _LONG_SHARED_FOR if is_long else _SHARED_FOR
         return self._context.shared((Fees, question, is_long), lifetime)
 
     def around(self, network_id: NetworkId, since: datetime, until: datetime) -> FeeView | None:
-        """Return the fee that decides busyness while something lasted, and a part of that around.
+        """Return the fee that decides busyness during a time, and for a while before and after it.
 
-        None for a network that is not watched now, or where no fee was seen.
+        None if the network is not configured now, or if there is no fee.
         """
         profile = self._context.profile(network_id)
         if profile is None:
@@ -268,9 +269,9 @@ def _line(
 
 
 def _beside_others(between: ChartRange, many: int) -> ChartRange:
-    """Return the range in as few steps as a line among so `many` has: `_LINE_STEPS` at most.
+    """Return the range with fewer steps, at most `_LINE_STEPS` for each of `many` lines.
 
-    Where all lines have more than `_MOST_HOURS`, they are read by days.
+    If all lines together have more than `_MOST_HOURS`, they are read by days.
     """
     length, step = between.until - between.since, between.step
     if many * length > _MOST_HOURS * timedelta(hours=1):
@@ -287,7 +288,7 @@ def _between(shown: TimeRange | Zoom, now: datetime) -> ChartRange:
 def _incidents(
     connection: Connection, network_id: NetworkId, between: ChartRange
 ) -> list[tuple[datetime, int]]:
-    """Count the incidents of a network that opened, by ticks."""
+    """Count the incidents of a network that opened, by tick."""
     width = max((between.until - between.since) / _TICKS, _SECOND)
     counted = Counter(
         between.since + (at - between.since) // width * width
@@ -299,7 +300,7 @@ def _incidents(
 def _arrivals(
     connection: Connection, profile: NetworkProfile, between: ChartRange
 ) -> list[tuple[datetime, int]]:
-    """Count the rejections that arrived, by ticks; none for a time with too many to tell apart."""
+    """Count the rejections that arrived, by tick; empty for a time with too many to distinguish."""
     length = between.until - between.since
     if not profile.has_exclusion or length > _LONG:
         return []
@@ -314,7 +315,7 @@ def _arrivals(
 def read_fee_timeline(
     connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
 ) -> FeeTimeline | None:
-    """Read what a fee of a network did, None where none was seen."""
+    """Read a fee of a network over time; None if there is none."""
     profile = figures.profile
     steps = fee_steps(connection, profile.network_id, kind, between)
     if not len(steps):
@@ -337,7 +338,7 @@ def read_fee_timeline(
 def _levels(
     connection: Connection, figures: NetworkFigures, between: ChartRange, moments: Integers
 ) -> tuple[Integers | None, Integers | None]:
-    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
+    """Return the usual and the busy level at moments; for a priority fee, the current level."""
     if figures.priority is not None:
         return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (

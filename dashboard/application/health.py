@@ -50,11 +50,11 @@ from dashboard.store.monitoring.upkeep import (
 from dashboard.store.tracking.search import count_by_age
 
 MOST_GAPS: Final = 500
-"""Gaps that are read, the latest."""
+"""The most gaps that are read, the latest."""
 
 GAPS_SHOWN_FOR: Final = timedelta(days=30)
 QUARTERS: Final = 96
-"""Quarters of an hour in the strip of a question: a day."""
+"""The quarters of an hour in the strip of a question: one day."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _RECORDS_SHARED_FOR: Final = timedelta(seconds=10)
@@ -66,15 +66,15 @@ SOURCES: Final = "Sources"
 WORKER: Final = "The worker"
 NOTIFICATIONS: Final = "Notifications"
 STORAGE: Final = "Storage"
-"""The parts of Health, as a sentence begins with them."""
+"""The parts of Health, named as at the beginning of a sentence."""
 
 SourceRecords: TypeAlias = Mapping[tuple[NetworkId, Operation], SourceRecord]
 
 DISK_SHORT_WITHIN: Final = timedelta(days=14)
-"""How long the disk should suffice at least."""
+"""The disk is short if it will be full within this time."""
 
 LATE_AFTER: Final = timedelta(minutes=2)
-"""How long a notification may be pending before that needs attention."""
+"""After this long in delivery, a notification needs attention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,16 @@ class Coverage:
     began: Mapping[Watched, Mapping[NetworkId, datetime]]
 
     def began_at(self, network_id: NetworkId) -> datetime | None:
-        """Return since when all that is watched of a network is; None if it never was."""
+        """Return since when everything on a network is watched; None if nothing ever was."""
         began = (each.get(network_id) for each in self.began.values())
         return max((at for at in began if at is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerHealth:
-    """Who holds the leases, by name, and what the worker did last.
+    """Who holds the leases, by name, and what the worker last did.
 
-    `heartbeat` is None where none is to be sent.
+    `heartbeat` is None if none is configured.
     """
 
     holders: Mapping[str, Holder]
@@ -105,9 +105,9 @@ class WorkerHealth:
 
 @dataclass(frozen=True, slots=True)
 class NotificationHealth:
-    """What becomes of notifications; `unreached` are rules that reach nobody.
+    """The state of notifications; `unreached` are rules that reach nobody.
 
-    `recipients` counts them by status; from `suspects` a message came back.
+    `recipients` counts recipients by status; mails to `suspects` bounced once.
     """
 
     mail: MailState
@@ -118,9 +118,9 @@ class NotificationHealth:
 
 @dataclass(frozen=True, slots=True)
 class StorageHealth:
-    """Whether the store has room; `low_space` is how many bytes its disk should have free.
+    """The space of the store; `low_space` is how many bytes should be free on its disk.
 
-    `replica` is None where none is configured.
+    `replica` is None if none is configured.
     """
 
     space: StoreSpace
@@ -129,16 +129,16 @@ class StorageHealth:
 
     @property
     def is_space_low(self) -> bool:
-        """Whether the disk of the store has too little room now."""
+        """Whether the disk of the store has too little space now."""
         return is_space_low(self.space.free_on_disk, self.low_space)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """All that shows whether Linewatch is well, read part by part.
+    """Everything that shows whether Linewatch is well, read part by part.
 
-    A part is None where it could not be read; `unread` says why, by its name in words.
-    `failing_roles` keep dying on this machine, under `linewatch up`.
+    A part is None if it could not be read; `unread` says why, by the part's name. `failing_roles`
+    keep crashing on this machine, under `linewatch up`.
     """
 
     networks: Sequence[NetworkHealth] | None
@@ -150,7 +150,7 @@ class Health:
     budgets: Sequence[BudgetState] = ()
 
     def shortages(self, now: datetime) -> Iterator[tuple[str, str]]:
-        """Name the budgets for which polls stretch; say how far, and what helps."""
+        """Yield the budgets for which polls stretch: a headline, and a text with the remedy."""
         for each in self.budgets:
             if each.is_short():
                 advice = (
@@ -168,7 +168,7 @@ FREE_SPACE_ADVICE: Final = (
 
 
 def is_space_low(free: int | None, least: int) -> bool:
-    """Whether fewer bytes are free on a disk than should be; not where that is unknown."""
+    """Whether fewer bytes are free on a disk than should be; false if that is unknown."""
     return free is not None and free < least
 
 
@@ -177,19 +177,22 @@ def is_disk_short(measured: StoreSize) -> bool:
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
-    """Whether a notification has been in delivery for longer than handing it over takes.
+    """Whether a notification has been in delivery for longer than delivery takes.
 
-    What waits for the cap of an hour, for quiet hours or for a worker is not late.
+    A notification that waits for the hourly cap, quiet hours or a worker is not late.
     """
     oldest = mail.counts.in_delivery_since
     return oldest is not None and now - oldest > LATE_AFTER
 
 
 class InstallationHealth(ApplicationSubject):
-    """Each part of it is read by itself, so that one that is damaged leaves the others."""
+    """The questions about Linewatch itself.
+
+    Each part is read separately, so that damage in one does not hide the others.
+    """
 
     def health(self) -> Health:
-        """Return every part that can be read; StoreError where none can."""
+        """Return every part that can be read; StoreError if none can."""
         unread: dict[str, StoreError] = {}
 
         def part(name: str, read: Callable[[], T]) -> T | None:
@@ -212,14 +215,14 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
-        """Return how each network answers, and what its fees took today."""
+        """Return how each network answers, and what its fees cost today."""
         context, limits = self._context, LineLimitEnds(self._context).limits()
         with context.store.read_recent() as connection:
             return read_networks(connection, context.networks, limits, context.now())
 
     @shared_for(_SHARED_FOR)
     def budgets(self) -> Sequence[BudgetState]:
-        """Return what is spent of each budget, and how far polls stretch for it."""
+        """Return how much of each budget is spent, and how far polls stretch for it."""
         given, now = self._context.settings.budgets, self._context.now()
         if not given:
             return ()
@@ -267,13 +270,13 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_RECORDS_SHARED_FOR)
     def spending(self) -> Mapping[NetworkId, Spending]:
-        """Return what each network has cost that was asked this month."""
+        """Return this month's calls and credits for each network that was asked."""
         with self._context.store.read_recent() as connection:
             return spending(connection, self._context.now())
 
     @shared_for(_PLAN_SHARED_FOR)
     def plan(self) -> PollingPlan:
-        """Return what asking takes a day with the budgets in force, at this and other settings."""
+        """Return the daily cost of polling at this cadence and others, within the budgets."""
         now, networks = self._context.now(), LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
             load = count_by_age(connection, now - WINDOW)
@@ -281,18 +284,18 @@ class InstallationHealth(ApplicationSubject):
 
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:
-        """Return what became of each question of each network in the last 24 h."""
+        """Return the results of each question to each network in the last 24 h."""
         return self.records_until(self._context.now())
 
     def records_until(self, until: datetime) -> SourceRecords:
-        """Return the same of the 24 h before a moment."""
+        """Return the same for the 24 h before a moment."""
         with self._context.store.read_recent() as connection:
             return source_records(connection, until, QUARTERS)
 
     def free_space_by_day(self, until: datetime) -> list[tuple[datetime, int]]:
-        """Return how many bytes were free on the disk of the store, oldest first.
+        """Return the free bytes on the disk of the store, oldest first.
 
-        That is measured once a day, of 30 days; the last is free now, if `until` is not past.
+        They are measured once a day, for 30 days; the last value is current unless `until` is past.
         """
         with self._context.store.read() as connection:
             found = free_space_by_day(connection, until)
@@ -316,18 +319,18 @@ _TEN_YEARS: Final = timedelta(days=3650)
 
 
 def measure_store(context: ApplicationContext) -> StoreSize:
-    """Measure the store now. StoreError where it cannot be read."""
+    """Measure the store now; StoreError if it cannot be read."""
     with context.store.read() as connection:
         return measure(connection, context.now())
 
 
 def until_full(length: timedelta) -> str:
-    """Say how long the disk suffices, as far as that can be known."""
+    """Format how long until the disk is full, at most "over ten years"."""
     return "over ten years" if length > _TEN_YEARS else span(length)
 
 
 def growth(of_day: float) -> str:
-    """Say how many bytes a day something grows."""
+    """Format a growth in bytes a day."""
     sign = "-" if of_day < 0 else "+"
     return f"{sign}{size(round(abs(of_day)))} a day"
 
@@ -345,7 +348,7 @@ def size_form(measured: StoreSize) -> dict[str, Json]:
 
 
 def size_sentences(measured: StoreSize) -> list[str]:
-    """Say how large it is, how it grows, and until when its disk suffices."""
+    """Describe the size of the store, its growth, and when its disk will be full."""
     free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
     lines = [f"The store takes {size(measured.bytes)}; {free}."]
     if measured.growth is None:

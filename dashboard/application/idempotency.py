@@ -1,4 +1,4 @@
-"""Requests that may be sent twice: one with a known Idempotency-Key gets the answer of before."""
+"""Requests that may be sent twice: a known Idempotency-Key returns the earlier answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.store.access.tokens import Token
 
 
 class KeyReused(InputError):
-    """An Idempotency-Key came with another request than before."""
+    """An Idempotency-Key was used before, with another request."""
 
 
 def act_once(
@@ -22,10 +22,10 @@ def act_once(
     request: str,
     act: Callable[[], tuple[int, str]],
 ) -> tuple[int, str, bool]:
-    """Act in one transaction with the record of its answer, unless that was done before.
+    """Act and save the answer in one transaction, unless that was done before.
 
-    Returns status, body, and whether they are the answer of then. `request` is everything that
-    was asked for; KeyReused where the key came with another one.
+    Returns status, body, and whether they are the earlier answer. `request` is the whole request;
+    KeyReused if the key was used with another one.
     """
     digested = digest(request)
     with context.store.write_together() as connection:

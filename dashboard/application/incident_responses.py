@@ -1,4 +1,4 @@
-"""What people do about incidents: changed in one transaction, on record, and told to all others."""
+"""What people do about incidents: changed in one transaction, on record, and reported to others."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def respond_to(
     action: Action,
     recipient: Recipient | None = None,
 ) -> tuple[IncidentResponse, ...]:
-    """Change incidents, and those within them likewise; return of each what became of it.
+    """Change incidents, and those that are part of them; return the result of each.
 
-    InputError where one cannot be changed so: then none is. The `recipient` by whose link it is
-    done is not notified.
+    InputError if one cannot be changed like this; then none is. The `recipient` who used a link is
+    not notified.
     """
     by.require(action)
     asked = tuple(dict.fromkeys(incident_ids))
@@ -75,7 +75,7 @@ def _answer(
     change: Callable[[Incident], IncidentResponse],
     asked: Sequence[UUID],
 ) -> list[IncidentResponse]:
-    """Change an incident, and those within it likewise unless they are `asked` for themselves."""
+    """Change an incident, and those that are part of it unless they are among `asked` too."""
     stored = incidents_by_id(connection, {incident_id}).get(incident_id)
     within = [] if stored is None else incidents_within(connection, stored)
     response = respond(connection, incident_id, change)
@@ -97,11 +97,11 @@ def _report(
     action: Action,
     recipient: Recipient | None,
 ) -> None:
-    """Notify of what a person did everybody else who was notified of the incidents before.
+    """Report an act to everybody else who was notified of the incidents before.
 
-    In quiet hours of its rule or of the recipient that waits. People get one mail about all that
-    may go at one time, programs a message about each incident; who hears of one hears nothing of
-    those `within` it.
+    During quiet hours of the rule or the recipient, the report waits. People get one mail about
+    everything that may be sent at the same time, programs one message for each incident; whoever
+    hears of an incident hears nothing of those `within` it.
     """
     settings, rules = context.settings, rules_in_force(connection)
     directory = read_directory(connection, settings.recipients)
@@ -135,9 +135,9 @@ def _others(
     directory: RecipientDirectory,
     rules: Sequence[Rule],
 ) -> dict[Recipient, Recipient]:
-    """Return who was notified of an incident before, and who owns it now, but who did it.
+    """Return everybody notified of an incident before, and its new owner, except who acted.
 
-    Each by its mailbox.
+    The result is by mailbox.
     """
     found = {mailbox_of(each): each for each in notified_of(connection, response.incident)}
     owner = "" if response.event is None else response.event.owner

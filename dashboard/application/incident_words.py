@@ -1,4 +1,4 @@
-"""The story of an incident in words, alike on the page and in commands, and how they list it."""
+"""The story of an incident in words, for the page and for commands, and the list of incidents."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _SEVERITIES: Final = {
 
 
 def severity_style(severity: str) -> tuple[str, str, str]:
-    """Return how urgency is shown: the kind of its badge, its sign and its word."""
+    """Return how a severity is shown: the kind of its badge, its sign and its word."""
     return _SEVERITIES.get(severity, ("mute", "·", severity))
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """What happened at a moment, and to whom it went; both hold foreign text, made visible."""
+    """What happened at a moment, and who was notified; both hold foreign text, made visible."""
 
     at: datetime
     what: str
@@ -69,9 +69,9 @@ _TOGETHER: Final = timedelta(minutes=1)
 def timeline_of(
     events: Sequence[IncidentEvent], sent: Sequence[IncidentNotification]
 ) -> list[TimelineEntry]:
-    """Return events and notifications as one list, the latest first.
+    """Merge events and notifications into one list, the latest first.
 
-    What went to several recipients for one reason within a minute is one entry.
+    Notifications to several recipients for the same reason within a minute are one entry.
     """
     entries = [TimelineEntry(each.at, event_words(each)) for each in events]
     together: list[tuple[IncidentNotification, list[str]]] = []
@@ -85,7 +85,7 @@ def timeline_of(
     entries += [
         TimelineEntry(first.at, _sent_words(first), tuple(sorted(whom))) for first, whom in together
     ]
-    entries.reverse()  # of one moment, what happened last comes first
+    entries.reverse()  # at the same moment, the last event comes first
     return sorted(entries, key=lambda each: each.at, reverse=True)
 
 
@@ -95,13 +95,13 @@ def _is_beside(last: IncidentNotification, each: IncidentNotification) -> bool:
 
 
 def _sent_words(each: IncidentNotification) -> str:
-    """Say what became of a notification, and why it was made unless something changed."""
+    """Say what became of a notification, and unless it reports a change, why it was made."""
     why = "" if each.kind is NotificationKind.CHANGE else f" ({each.kind})"
     return f"{_SENT[each.state]}{why}"
 
 
 def event_words(event: IncidentEvent) -> str:
-    """Say what happened, and who did it with which words."""
+    """Say what happened, who did it, and the note."""
     by = f" by {visible(event.actor, LONGEST_NAME)}" if event.actor else ""
     to = f" to {visible(event.owner, LONGEST_NAME)}" if event.owner else ""
     note = f": {visible(event.note, LONGEST_NOTE)}" if event.note else ""
@@ -115,7 +115,7 @@ def _by_how_many(event: IncidentEvent) -> str:
 
 
 def state_remarks(story: IncidentStory) -> Iterator[str]:
-    """Say what is not known of an incident, what waits for it, and what it keeps from being known.
+    """Yield remarks: pending until when, why there is no data, and which rules this inhibits.
 
     Foreign text is made visible.
     """
@@ -130,7 +130,7 @@ def state_remarks(story: IncidentStory) -> Iterator[str]:
 
 
 def notified_words(story: IncidentStory) -> list[str]:
-    """Say of each recipient what was sent to them, what was not, and why."""
+    """Say for each recipient what was sent, what was not, and why."""
     words = []
     for each in story.notified:
         counts = ", ".join(f"{many:,} {state}" for state, many in each.states.items())
@@ -140,7 +140,7 @@ def notified_words(story: IncidentStory) -> list[str]:
 
 
 def withheld_words(withheld: WithheldChanges) -> str:
-    """Say of how many changes somebody was not notified, and why."""
+    """Say how many changes a recipient was not notified of, and why."""
     many = counted(withheld.changes, "change")
     address = visible(withheld.recipient.address, _LONGEST_ADDRESS)
     return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"
@@ -172,7 +172,7 @@ def reach_words(story: IncidentStory) -> str:
 
 
 def upcoming_words(story: IncidentStory, now: datetime) -> str:
-    """Say when people are notified of an open incident next, empty where they are not."""
+    """Say when people are next notified of an open incident; empty if they are not."""
     if story.silence is not None:
         return f"silent until {moment_near(story.silence.over_at, now)}"
     if story.state is IncidentState.PENDING and story.incident.next_at is not None:
@@ -192,13 +192,13 @@ def owner_words(incident: Incident) -> str:
 
 
 def size_words(incident: Incident) -> str:
-    """Say how far an incident grew; empty where its title says that, or where it did not."""
+    """Say how many changes an incident has; empty for one, or if its title counts them."""
     is_counted = not KINDS[RuleKind(incident.kind)].is_lasting
     return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"
 
 
 def incident_form(incident: Incident, title: str) -> dict[str, Json]:
-    """Write an incident for programs, without its story."""
+    """Format an incident for programs, without its story."""
     is_pending = incident.state is IncidentState.PENDING
     return {
         "incidentId": str(incident.incident_id),
@@ -219,7 +219,7 @@ def incident_form(incident: Incident, title: str) -> dict[str, Json]:
 def response_form(
     response: IncidentResponse, title_of: Callable[[Incident], str]
 ) -> dict[str, Json]:
-    """Write for programs what a person did about an incident, and what it left of others."""
+    """Format for programs an incident after a person's act, and the others that changed with it."""
     return {
         **incident_form(response.incident, title_of(response.incident)),
         "isChanged": response.event is not None,
@@ -228,7 +228,7 @@ def response_form(
 
 
 def incident_listing(title_of: Callable[[Incident], str]) -> Listing[IncidentStory]:
-    """Return how incidents are listed; programs get the whole story."""
+    """Return the columns of incidents; programs get the whole story."""
     return Listing(
         "incidents",
         (

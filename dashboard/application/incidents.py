@@ -1,4 +1,4 @@
-"""What page, commands and links ask of incidents: their stories, and what people do about them."""
+"""Questions about incidents and acts on them, for the page, commands and links."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ from dashboard.store.evidence.evidence import with_labels
 
 MOST_OPEN: Final = 50
 MOST_FINISHED: Final = 20
-"""Incidents on the page; a command may ask for more."""
+"""Resolved incidents on the page; a command may request more."""
 
 _MOST_NOTIFICATIONS: Final = 500
 MOST_CHANGES: Final = 10_000
-"""Changes of one incident that are counted by time, the latest."""
+"""The most changes of one incident that are counted by time, the latest."""
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
@@ -84,25 +84,25 @@ class Incidents(ApplicationSubject):
     def open(
         self, network_id: NetworkId | None = None, limit: int = MOST_OPEN, offset: int = 0
     ) -> tuple[IncidentStory, ...]:
-        """Return the incidents of a network, or of all, that are not over, most urgent first."""
+        """Return the open incidents of one network or all, the most urgent first."""
         with self._context.store.read() as connection:
             found = open_incident_stories(connection, limit, network_id, offset)
             return self._as_now(connection, found)
 
     def open_counts(self, network_id: NetworkId | None = None) -> OpenCounts:
-        """Count them, and those that nobody acknowledged."""
+        """Count the open incidents, and those that nobody acknowledged."""
         with self._context.store.read() as connection:
             return open_counts(connection, network_id)
 
     @shared_for(_SHARED_FOR, until_write=True)
     def count_open(self, network_id: NetworkId) -> int:
-        """Count the incidents of a network that are not over, and those of no network."""
+        """Count the open incidents of a network, and those of the installation."""
         with self._context.store.read() as connection:
             return count_open_incidents(connection, network_id)
 
     @shared_for(_SHARED_FOR, until_write=True)
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
-        """Return the firing incidents that need somebody and that no silence covers."""
+        """Return the firing incidents that need a person and are not silenced."""
         now = self._context.now()
         with self._context.store.read() as connection:
             silences = unfinished_silences(connection, now)
@@ -119,18 +119,18 @@ class Incidents(ApplicationSubject):
         wanted: FinishedFilter = ANY_FINISHED,
         offset: int = 0,
     ) -> tuple[IncidentStory, ...]:
-        """Return the latest that are resolved, likewise, the latest to end first."""
+        """Return the resolved incidents of one network or all, the last to end first."""
         with self._context.store.read_recent() as connection:
             here = replace(wanted, network_id=network_id)
             return tuple(finished_incident_stories(connection, limit, here, offset))
 
     def count_finished(self, network_id: NetworkId | None, wanted: FinishedFilter) -> int:
-        """Count those that are resolved, likewise."""
+        """Count the resolved incidents that match."""
         with self._context.store.read_recent() as connection:
             return count_finished_incidents(connection, replace(wanted, network_id=network_id))
 
     def story(self, incident_id: UUID) -> IncidentStory | None:
-        """Return one incident, open or over, with its story; None where it is not stored."""
+        """Return one incident, open or resolved, with its story; None if it is not stored."""
         with self._context.store.read() as connection:
             found = incident_story(connection, incident_id)
             return None if found is None else self._as_now(connection, [found])[0]
@@ -141,7 +141,7 @@ class Incidents(ApplicationSubject):
             return change_times(connection, incident_id, MOST_CHANGES)
 
     def timeline(self, story: IncidentStory) -> list[TimelineEntry]:
-        """Return what happened to an incident and who was notified, the latest first."""
+        """Return an incident's events and notifications, the latest first."""
         with self._context.store.read() as connection:
             sent = notifications_of(connection, story.incident.incident_id, _MOST_NOTIFICATIONS)
         return timeline_of(story.events, sent)
@@ -149,7 +149,7 @@ class Incidents(ApplicationSubject):
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]
     ) -> tuple[IncidentStory, ...]:
-        """Add which silence holds now, what is not known, and when people are notified next."""
+        """Add the current silence, what is unknown now, and when people are next notified."""
         now = self._context.now()
         silences = unfinished_silences(connection, now)
         rules = {each.name: each for each in rules_in_force(connection)}
@@ -167,7 +167,7 @@ class Incidents(ApplicationSubject):
     def _upcoming(
         self, connection: Connection, story: IncidentStory, rule: Rule | None
     ) -> Upcoming | None:
-        """Return when people are notified next; a reminder not before the cap lets one go."""
+        """Return when people are next notified; the hourly cap may delay a reminder."""
         found, now = upcoming(story.incident, timers_of(rule)), self._context.now()
         if found is None or found.kind is not IncidentEventKind.REMINDED or not story.notified:
             return found
@@ -181,7 +181,7 @@ class Incidents(ApplicationSubject):
         return found if opens_at <= due_at else Upcoming(opens_at, found.kind, is_capped=True)
 
     def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
-        """Return why somebody was not notified of a transaction."""
+        """Return who was not notified of a transaction, and why."""
         with self._context.store.read_recent() as connection:
             return tuple(withheld_about(connection, tx_hash))
 
@@ -190,7 +190,7 @@ class Incidents(ApplicationSubject):
             return incidents_by_id(connection, {incident_id}).get(incident_id)
 
     def named(self, text: str) -> Incident:
-        """Return the incident whose id begins so; InputError where none or several do."""
+        """Return the incident whose id begins like this; InputError if several do, or none."""
         digits = text.lower().replace("-", "")
         found: list[Incident] = []
         if _ID.fullmatch(digits):
@@ -205,16 +205,16 @@ class Incidents(ApplicationSubject):
     def acknowledge(
         self, incident_id: UUID, by: Actor, note: str = "", recipient: Recipient | None = None
     ) -> IncidentResponse:
-        """Make a person its owner, on record; InputError where it is resolved or not stored.
+        """Make a person the owner, on record; InputError if it is resolved, NotFound if not stored.
 
-        The `recipient` who did so by link is not notified of it, however they call themselves.
+        The `recipient` who used a link is not notified of it, whatever name they give.
         """
         return self._respond(
             incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE, recipient
         )
 
     def unacknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Leave it without an owner, likewise."""
+        """Remove the owner, on record."""
         return self._respond(
             incident_id, lambda each: unacknowledge(each, by, note), by, Action.UNACKNOWLEDGE
         )
@@ -222,9 +222,10 @@ class Incidents(ApplicationSubject):
     def acknowledge_all(
         self, incident_ids: Sequence[UUID], by: Actor, note: str = ""
     ) -> tuple[IncidentResponse, ...]:
-        """Make a person the owner of several, all or none; return what became of each.
+        """Make a person the owner of several incidents, all or none; return the result of each.
 
-        One that is resolved, or has an owner, stays as it is, and among others one that is pending.
+        Incidents that are resolved or have an owner stay as they are; if there are several, so do
+        pending ones.
         """
         kept = {IncidentState.RESOLVED}
         if len(incident_ids) > 1:
@@ -239,7 +240,7 @@ class Incidents(ApplicationSubject):
     def unacknowledge_all(
         self, incident_ids: Sequence[UUID], by: Actor, note: str = ""
     ) -> tuple[IncidentResponse, ...]:
-        """Leave several without an owner, likewise."""
+        """Remove the owner of several incidents, all or none."""
 
         def change(each: Incident) -> IncidentResponse:
             return unacknowledge(each, by, note) if each.is_open else IncidentResponse(each)
@@ -249,10 +250,10 @@ class Incidents(ApplicationSubject):
     def take_back(
         self, done: Sequence[IncidentResponse], owner: str, by: Actor
     ) -> tuple[IncidentResponse, ...]:
-        """Give incidents the owner again whom they had before somebody acted, empty for none.
+        """Restore the owner whom incidents had before somebody acted; empty for none.
 
-        All or none: InputError where one has got another owner since. One that is over stays so,
-        and so does what was not changed then.
+        All or none: InputError if one has a new owner since. Resolved incidents, and those that
+        were not changed then, stay as they are.
         """
         known = {each.incident.owner for each in done}
         ids = [one.incident_id for each in done for one in (each.incident, *each.others)]
@@ -269,7 +270,7 @@ class Incidents(ApplicationSubject):
         return respond_to(self._context, ids, change, by, action)
 
     def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
-        """Make another person its owner, likewise."""
+        """Make another person the owner, on record."""
         return self._respond(
             incident_id, lambda each: hand_over(each, to, by, note), by, Action.HAND_OVER
         )
@@ -291,10 +292,10 @@ class Incidents(ApplicationSubject):
         return response
 
     def last_transaction(self, incident: Incident) -> str:
-        """Say of the last transaction of an incident which it is and why it was rejected.
+        """Name the last transaction of an incident, and say why it was rejected.
 
-        By its label, else its short hash; empty where the incident is about none. It holds foreign
-        text.
+        It is named by its label and short hash; empty if the incident is not about transactions.
+        The text holds foreign text.
         """
         with self._context.store.read() as connection:
             known = with_labels(connection, last_changes_of(connection, [incident]))
@@ -307,17 +308,17 @@ class Incidents(ApplicationSubject):
         return f"{name}. {explain(self._context.reason_of(change.rejection))}"
 
     def within(self, incident: Incident) -> tuple[Incident, ...]:
-        """Return the incidents that change with this one, since every change of theirs is in it."""
+        """Return the incidents whose every change is also in this one: acts apply to them too."""
         with self._context.store.read() as connection:
             return tuple(incidents_within(connection, incident))
 
     def with_it(self, others: Sequence[Incident]) -> str:
-        """Say which incidents changed with another, or will; nothing where none does."""
+        """Name the incidents that change with another; empty for none."""
         named = ", ".join(f"“{self.title_of(each)}” of the rule {each.rule}" for each in others)
         return f"With it: {named}, whose every change is in it as well." if named else ""
 
     def owner_notified(self, response: IncidentResponse) -> str:
-        """Say whether the person is notified to whom an incident was handed over by another."""
+        """Say whether the new owner is notified of a handover by somebody else, else nothing."""
         event = response.event
         if event is None or event.owner in {"", event.actor}:
             return ""
@@ -331,14 +332,14 @@ class Incidents(ApplicationSubject):
         return f"{event.owner} is{is_not or ' notified'}."
 
     def title_of(self, incident: Incident) -> str:
-        """Return what an incident is called; it holds foreign text."""
+        """Return the title of an incident; it holds foreign text."""
         return incident_title(incident, self._context.network_name)
 
 
 def _with_silent(
     story: IncidentStory, rules: Mapping[str, Rule], sources: Sequence[SourceOutage]
 ) -> IncidentStory:
-    """Add why nobody knows whether it lasts, or what cannot be judged while it does."""
+    """Add why nobody knows whether an incident lasts, or which rules it inhibits."""
     incident = story.incident
     rule = rules.get(incident.rule)
     if rule is None or not incident.is_open or not incident.troubled:

@@ -1,4 +1,4 @@
-"""API keys: who may call our own APIs; made, limited, renamed, renewed and revoked, on record."""
+"""API keys, which open our own APIs: created, limited, renamed, rotated and revoked, on record."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ _SECRET_BYTES: Final = 32
 _AT_ONCE: Final = timedelta(0)
 
 NEW_LIMITS: Final = KeyLimits(may_report=False)
-"""What a new key may do where nothing is said: ask everything and report nothing."""
+"""The default limits of a new key: it may ask everything and report nothing."""
 
 Uses = Mapping[bytes, KeyUse]
-"""What was done with each credential, by the digest of its key."""
+"""The use of each credential, by the digest of its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """One key; `key` has its limits as they are in force.
+    """One key; `key` has the limits in force.
 
-    `stored` is None for a key of the settings. `uses` are those of its credentials.
+    `stored` is None for a key in the settings. `uses` belong to its credentials.
     """
 
     key: ApiKey
@@ -81,7 +81,7 @@ class ListedKey:
 
     @property
     def created_at(self) -> datetime | None:
-        """When it was made; None for a key of the settings."""
+        """When it was created; None for a key in the settings."""
         return None if self.stored is None else self.stored.created_at
 
     @property
@@ -90,7 +90,7 @@ class ListedKey:
 
     @property
     def last_used_at(self) -> datetime | None:
-        """When it was last presented, as far as serve has saved it."""
+        """When it was last used, as far as serve has saved that."""
         return max((use.last_used_at for use in self.uses.values()), default=None)
 
     @property
@@ -104,7 +104,7 @@ class ListedKey:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A new key and its secret, which are shown once, and the digests that are stored."""
+    """A new key and its secret, which are shown once, and the digests to store."""
 
     key: Secret
     secret: Secret
@@ -112,7 +112,7 @@ class NewKey:
 
     @classmethod
     def drawn(cls, at: datetime) -> NewKey:
-        """Draw 192 bits for the key and 256 for the secret."""
+        """Draw 192 random bits for the key and 256 for the secret."""
         key = KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
         secret = SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         return cls(Secret(key), Secret(secret), Credential(digest(key), digest(secret), at))
@@ -124,7 +124,7 @@ class Keys(ApplicationSubject):
         self._configured = context.settings.keys
 
     def all(self) -> tuple[ListedKey, ...]:
-        """Return all keys: those in use by name, then those that were revoked."""
+        """Return all keys: active ones by name, then revoked ones."""
         with self._context.store.read() as connection:
             stored, uses = all_keys(connection), key_uses(connection)
         found = [
@@ -176,7 +176,7 @@ class Keys(ApplicationSubject):
             note_action(connection, by, Action.REVOKE_KEY, name)
 
     def rotate(self, name: str, grace: timedelta | None, by: Actor) -> NewKey:
-        """Make a new key under the same name; the old one works during `grace`, by default no more.
+        """Create a new key under the same name; the old one still works for `grace`, if given.
 
         The limits stay.
         """
@@ -227,7 +227,7 @@ class Keys(ApplicationSubject):
         return found
 
     def _found(self, connection: Connection, name: str) -> StoredKey:
-        """Return the key in use of this name; InputError says where else it may be."""
+        """Return the active key of this name; NotFound gives a hint."""
         self._refuse_configured(name, f"change [serve.keys.{name}] there")
         found = find_key(connection, name)
         if found is not None:
@@ -240,7 +240,7 @@ class Keys(ApplicationSubject):
         raise NotFound(f"no key is called {shorten(name)}: {hint}")
 
     def _refuse_configured(self, name: str, remedy: str) -> None:
-        """Raise InputError for the name of a key that the settings hold."""
+        """Raise InputError for the name of a key in the settings."""
         if name in {key.name for key in self._configured.keys}:
             if self._configured.is_for_trial:
                 remedy = "it is off as soon as a key or network of your own is configured"
@@ -250,14 +250,14 @@ class Keys(ApplicationSubject):
 
 
 def _refuse_mistake(limits: KeyLimits) -> None:
-    """Raise InputError where the methods of a key contradict what else it may do."""
+    """Raise InputError if the methods of a key contradict its other limits."""
     mistake = method_mistake(limits.methods, may_report=limits.may_report)
     if mistake is not None:
         raise InputError(f"the list of methods {mistake}")
 
 
 def _details(limits: KeyLimits) -> Mapping[str, Detail]:
-    """Write the limits of a key for the audit log; None is all, or as configured."""
+    """Format the limits of a key for the audit log; None is all, or as configured."""
     networks, methods = limits.network_ids, limits.methods
     return {
         "networks": None if networks is None else sorted(networks),

@@ -20,7 +20,7 @@ _SHARED_FOR: Final = timedelta(seconds=5)
 def without_expected_outage(
     figures: NetworkFigures, ended: Collection[NetworkId]
 ) -> NetworkFigures:
-    """Return the figures without failures of an exclusion API that need not answer any more."""
+    """Return the figures without failures of an exclusion API that need not answer any longer."""
     if figures.profile.network_id not in ended:
         return figures
     asked = Operation.EXCLUSION_STATUS
@@ -31,31 +31,31 @@ def without_expected_outage(
 class LineLimitEnds(ApplicationSubject):
     @shared_for(_SHARED_FOR)
     def limits(self) -> Mapping[NetworkId, LineLimits]:
-        """Return the line limits of each network, with their ends as they are known."""
+        """Return the line limits of each network, with their ends as far as they are known."""
         configured = {each.network_id: each.line_limits for each in self._context.networks}
         with self._context.store.read_recent() as connection:
             return known_limits(connection, configured)
 
     def networks(self) -> tuple[NetworkProfile, ...]:
-        """Return the networks, each with the end of its line limits as it is known."""
+        """Return the networks, each with the end of its line limits as far as it is known."""
         limits = self.limits()
         return tuple(
             replace(each, line_limits=limits[each.network_id]) for each in self._context.networks
         )
 
     def ended(self) -> dict[NetworkId, datetime]:
-        """Return since when networks have no line limits, those that have some left out."""
+        """Return when the line limits of networks ended; other networks are missing."""
         now = self._context.now()
         found = ((key, each.ended_at(now)) for key, each in self.limits().items())
         return {key: ended_at for key, ended_at in found if ended_at is not None}
 
     def have_ended(self, profiles: Sequence[NetworkProfile]) -> bool:
-        """Whether none of those networks that can be asked has line limits any more."""
+        """Whether line limits have ended on all of those networks that can be asked."""
         asked = {each.network_id for each in profiles if each.has_exclusion}
         return bool(asked) and asked <= self.ended().keys()
 
     def sentences(self, profiles: Sequence[NetworkProfile]) -> tuple[str, ...]:
-        """Say of each network, if there are several by name, that line limits ended or will."""
+        """Say for each network that line limits ended or will end; by name if there are several."""
         now, limits = self._context.now(), self.limits()
         found = []
         for each in profiles:

@@ -14,27 +14,27 @@ from dashboard.domain.tables import write_csv
 from dashboard.wire.decoding import format_timestamp
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
-"""What JSON can say."""
+"""The values that JSON can express."""
 
 Cell: TypeAlias = str | int | None
-"""What a cell of a table can hold; None is an empty one."""
+"""The value of a table cell; None is empty."""
 
 Item = TypeVar("Item")
 T = TypeVar("T", str, NetworkId)
 
 
 def instant(at: datetime | None) -> str | None:
-    """Write a moment for programs, as both APIs do."""
+    """Format a moment for programs, as both APIs do."""
     return None if at is None else format_timestamp(at)
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Item]):
-    """One thing that a listing says of each item.
+    """One column of a listing.
 
-    People and CSV read `text` under `name`, which ends with the `unit` of its numbers if they have
-    one; without `text` only programs get the column. Programs read `json` under `key`, by default
-    the text; without `key` only people get it. Pages put numbers at the right of their column.
+    People and CSV get `text` under `name`, followed by the `unit` if there is one; without `text`
+    only programs get the column. Programs get `json` under `key`, by default the text; without
+    `key` only people get it. Pages align numbers right.
     """
 
     name: str = ""
@@ -54,19 +54,19 @@ class Column(Generic[Item]):
 
 
 def for_programs(key: str, json: Callable[[Item], Json]) -> Column[Item]:
-    """Return a column that JSON alone has."""
+    """Return a column for JSON only."""
     return Column(key=key, json=json)
 
 
 def time_for_programs(key: str, at: Callable[[Item], datetime | None]) -> Column[Item]:
-    """Return a moment that JSON alone has."""
+    """Return a column with a moment, for JSON only."""
     return Column(key=key, json=lambda each: instant(at(each)))
 
 
 def time_column(
     name: str, key: str, at: Callable[[Item], datetime | None], never: str = ""
 ) -> Column[Item]:
-    """Return a moment, in words for people; `never` is what they read where there is none."""
+    """Return a column with a moment; people read `never` if there is none."""
 
     def text(item: Item) -> str:
         found = at(item)
@@ -78,7 +78,7 @@ def time_column(
 def limit_column(
     name: str, key: str, allowed: Callable[[Item], Collection[T] | None], word: Callable[[T], str]
 ) -> Column[Item]:
-    """Return a column of what alone is allowed, in order; None allows all."""
+    """Return a column with the only values allowed, sorted; None allows all."""
 
     def text(item: Item) -> str:
         found = allowed(item)
@@ -93,9 +93,9 @@ def limit_column(
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Item]):
-    """The columns of a subject. `key` holds the items in JSON, `nothing` is said without any.
+    """The columns of a subject. `key` holds the items in JSON, `nothing` is said if there are none.
 
-    `fields` writes further keys of an item, where a codec writes several at once.
+    `fields` returns further keys of an item, if a codec writes several at once.
     """
 
     key: str
@@ -107,7 +107,7 @@ class Listing(Generic[Item]):
         return tuple(each.head for each in self.columns if each.text is not None)
 
     def rows(self, items: Iterable[Item]) -> list[tuple[Cell, ...]]:
-        """Return the cells of each item under these heads."""
+        """Return the cells of each item."""
         written = [each.text for each in self.columns if each.text is not None]
         return [tuple(text(item) for text in written) for item in items]
 
@@ -119,12 +119,12 @@ class Listing(Generic[Item]):
         return [self.form(each) for each in items]
 
     def csv(self, items: Iterable[Item]) -> str:
-        """Return the items as CSV (RFC 4180), without cells that a spreadsheet would compute."""
+        """Return the items as CSV (RFC 4180), without cells that a spreadsheet would evaluate."""
         return write_csv(self.names(), self.rows(items))
 
     def json(self, items: Iterable[Item]) -> str:
         return json.dumps({self.key: self.forms(items)}, indent=2)
 
     def table(self, items: Iterable[Item]) -> list[Sequence[str]]:
-        """Return the cells as texts, empty where there is nothing."""
+        """Return the cells as text, empty for None."""
         return [["" if cell is None else str(cell) for cell in row] for row in self.rows(items)]

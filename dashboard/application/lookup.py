@@ -1,4 +1,4 @@
-"""Look-ups: what a paste stands for, saved look-ups, and their answers as files."""
+"""Look-ups: what a paste refers to, saved look-ups, and their answers as files."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ from dashboard.store.tracking.saved import save_lookup, saved_lookup
 from dashboard.store.tracking.search import TrackedFilter, search_tracked
 
 MOST_FOUND: Final = 25
-"""At most so many transactions stand for words, and so many pieces of a paste are searched."""
+"""The most transactions that words may find, and the most pieces of a paste that are searched."""
 
 
 class Lookups(ApplicationSubject):
     def save(self, hashes: Sequence[TxHash], by: Actor) -> str:
-        """Save the hashes for a link to pass on; return the id that the link names."""
+        """Save the hashes for a link to pass on; return the id in the link."""
         with self._context.store.write() as connection:
             return save_lookup(connection, hashes, by.at)
 
     def saved(self, lookup_id: str) -> tuple[TxHash, ...] | None:
-        """Return the hashes of a look-up; None where it is not kept, or not any more."""
+        """Return the hashes of a saved look-up; None if it does not exist, or no longer."""
         with self._context.store.read() as connection:
             return saved_lookup(connection, lookup_id)
 
     def find(self, paste: Paste) -> Paste:
-        """Replace what is no hash by the rejected or tracked transactions that it stands for.
+        """Replace text that is not a hash by the known transactions that it refers to.
 
-        A part of a hash stands for the one that is known with it; a text that was pasted alone
-        stands for all that a search finds.
+        Part of a hash refers to the only rejected or tracked transaction that has it; a text that
+        was pasted alone refers to everything that a search finds.
         """
         hashes, wrong = list(paste.hashes), list[WrongText]()
         is_alone = not hashes and len(paste.wrong) == 1
@@ -98,7 +98,7 @@ class Lookups(ApplicationSubject):
     ) -> LookupAnswer:
         """Ask as the pages do, store the answers, and return what is known then.
 
-        Where the store takes nothing, no further portion is asked: its answers would be lost too.
+        If the store accepts nothing, no further portion is asked: its answers would be lost too.
         """
         unsaved: Sequence[UnsavedAnswers] = ()
         try:
@@ -112,14 +112,14 @@ class Lookups(ApplicationSubject):
 
 @dataclass(frozen=True, slots=True)
 class LookupAnswer:
-    """What is known of transactions; `unsaved` says why answers to us could not be stored."""
+    """What is known of transactions; `unsaved` says why new answers could not be stored."""
 
     summaries: Sequence[TransactionSummary]
     unsaved: tuple[str, ...] = ()
 
 
 def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
-    """Return the hashes that a text stands for, the latest first; words count where `is_alone`."""
+    """Return the known hashes that a text refers to; it is searched for words if `is_alone`."""
     found = parse_search(text)
     hashes = found.tx_hashes or found.beginning or bare_beginning(text)
     if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
@@ -136,19 +136,17 @@ def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> li
 
 
 LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
-"""Ask upstream about hashes now, on one network or all, and store the answers.
-
-It has a deadline of its own and raises nothing for upstream trouble.
-"""
+"""Asks upstream about hashes now, on one network or all, and stores the answers. It has its own
+deadline and raises nothing for upstream trouble."""
 
 AT_ONCE: Final = 500
-"""Hashes of one question: what a gateway answers within its deadline, also in small batches."""
+"""Hashes of one question: a gateway answers them within its deadline, even in small batches."""
 
 
 def ask_in_portions(
     look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None = None
 ) -> Iterator[int]:
-    """Ask about many hashes, each portion within a deadline of its own; yield how many are done."""
+    """Ask about many hashes, each portion within its own deadline; yield how many are done."""
     for begin in range(0, len(hashes), AT_ONCE):
         some = tuple(hashes[begin : begin + AT_ONCE])
         look_up(some, network_id)
@@ -156,7 +154,7 @@ def ask_in_portions(
 
 
 def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
-    """Say what it costs to ask once about so many transactions; empty where it costs nothing."""
+    """Say what it costs to ask once about so many transactions; empty if it is free."""
     costs = {each.name: each.cost.of_question.credits for each in networks if each.has_exclusion}
     charged = {name: credits_ for name, credits_ in costs.items() if credits_}
     if not charged:
@@ -187,18 +185,18 @@ class LookedUp(NamedTuple):
 
 
 def lookup_form(summaries: Sequence[TransactionSummary], context: AnswerContext) -> dict[str, Any]:
-    """Return all that is known of the transactions, with both texts, as plain values."""
+    """Return all that is known of the transactions, with both texts, for programs."""
     forms = [_form(each, context) for each in summaries]
     return {"asOf": instant(context.now), "transactions": forms}
 
 
 def lookup_json(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
-    """Write the same as indented ASCII, which holds neither control nor direction codes."""
+    """Format the same as indented ASCII, which contains no control or bidirectional characters."""
     return json.dumps(lookup_form(summaries, context), indent=2, ensure_ascii=True)
 
 
 def lookup_csv(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
-    """Write one line for each transaction, with the text for its customer on one line."""
+    """Format one line for each transaction, with its text for the customer."""
     return lookup_file(context).csv(map(LookedUp.of, summaries))
 
 
@@ -232,7 +230,7 @@ def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
 
 
 def _record_column(name: str, say: Callable[[StoredRejection, Reason], Cell]) -> Column[LookedUp]:
-    """Return a column about the newest record; empty where there is none."""
+    """Return a column about the newest record; empty if there is none."""
 
     def text(group: FindingGroup) -> Cell:
         if group.newest is None or group.reason is None:
@@ -243,7 +241,7 @@ def _record_column(name: str, say: Callable[[StoredRejection, Reason], Cell]) ->
 
 
 def _of_each(looked_up: LookedUp, say: Callable[[FindingGroup], Cell]) -> Cell:
-    """Return what all networks have in common, else what each has, in their order."""
+    """Return the value that all networks share, or else the value of each, in order."""
     said = [say(each) for each in looked_up.groups]
     if len(set(said)) < 2:  # noqa: PLR2004 - nothing, or one for all
         return said[0] if said else None

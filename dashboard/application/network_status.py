@@ -1,4 +1,4 @@
-"""The status of a network: its figures, each with its age, whether it is busy, and a summary."""
+"""The status of a network: its figures with their ages, and whether it is busy."""
 
 from __future__ import annotations
 
@@ -39,20 +39,21 @@ from dashboard.store.monitoring.answer_counts import StandingFailure
 T = TypeVar("T")
 
 _LARGEST_LEAD: Final = timedelta(seconds=5)
-"""How far the clock of another process may be ahead of ours; more means that one was set."""
+"""How far the clock of another process may be ahead of ours; more means that a clock was set."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkProfile:
-    """What is configured of one network, as far as pages and commands show it.
+    """The configuration of one network, as far as pages and commands show it.
 
-    `gas_source` is asked first for fees, each `gas_period`: for percentile and threshold each
-    `threshold_period`, for base fees of past blocks each `history_period`. `line_limits` are those
-    that reasons leave out, and their end. `sees_all_reports`: nodes report to our own serve, so
-    that rejections cover more than tracked hashes. `cost` is what asking takes, `cadence` how often
-    a hash is asked about. `exclusion_endpoints` are asked about rejections, in order or all of them
-    (`asks_all`); one that is alone has an empty name. `block_time` is the usual one, where known.
-    `rules` say how long a change must last. Fees are paid in `coin`, priced by `price_setting`.
+    `gas_source` is the first source asked for fees, each `gas_period`: for percentile and threshold
+    each `threshold_period`, for base fees of past blocks each `history_period`. `line_limits` are
+    the limits that reasons do not state, and their end. `sees_all_reports`: nodes report to our own
+    serve, so that rejections cover more than tracked hashes. `cost` is the cost of polling,
+    `cadence` how often a hash is asked about. `exclusion_endpoints` are asked about rejections, in
+    order or all at once (`asks_all`); a single endpoint has an empty name. `block_time` is the
+    usual one, if known. `rules` say how long a change must last. Fees are paid in `coin`, priced by
+    `price_setting`.
     """
 
     network_id: NetworkId
@@ -77,12 +78,12 @@ class NetworkProfile:
     price_setting: str = ""
 
     def form(self) -> dict[str, Json]:
-        """Name it for programs."""
+        """Return its name for programs."""
         names: dict[str, Json] = {"networkId": self.network_id, "network": self.name}
         return names | {"isSimulated": self.is_simulated}
 
     def source_of(self, operation: Operation) -> str:
-        """Name who is asked, within a sentence."""
+        """Name the source of an operation, as within a sentence."""
         if operation is Operation.EXCLUSION_STATUS:
             return "the exclusion API"
         is_node = operation is Operation.TRANSACTION_RECEIPT
@@ -90,13 +91,13 @@ class NetworkProfile:
 
     @property
     def value_time(self) -> timedelta | None:
-        """How far apart base fees are where each block is seen; None where no pace is known."""
+        """The time between base fees if each block is seen; None if the block time is unknown."""
         return None if self.block_time is None else min(self.block_time, self.gas_period)
 
 
 @dataclass(frozen=True, slots=True)
 class PolledValue(Generic[T]):
-    """One value with the moment it was asked for and the period in which it is asked again."""
+    """One value, when it was asked for, and how often it is polled."""
 
     value: T
     asked_at: datetime
@@ -124,12 +125,12 @@ class Activity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NetworkFigures:
-    """The latest value of each figure of a network; what was never seen is None.
+    """The latest value of each figure of a network; None if it was never seen.
 
     `recent` are the bounds of the base fees of the last hour. `failures` are the operations that
-    fail now; their messages are safe to show. `gas_source` is who reported the latest base fee.
-    `priority` is the priority fee beside its usual highest, which decides busyness where the base
-    fee never moves. `busyness` is the condition that alerts use, if one was concluded.
+    fail now; their messages are safe to show. `gas_source` reported the latest base fee. `priority`
+    is the priority fee and its usual highest, which decide busyness if the base fee never moves.
+    `busyness` is the condition that alerts use, if one was concluded.
     """
 
     profile: NetworkProfile
@@ -151,18 +152,18 @@ class NetworkFigures:
 
     @property
     def signal(self) -> Signal:
-        """Which fee decides whether the network is busy."""
+        """The fee that decides whether the network is busy."""
         return Signal.BASE_FEE if self.priority is None else Signal.PRIORITY_FEE
 
     @property
     def judged_fee(self) -> Wei | None:
-        """The fee of now that decides it; None where none was ever seen."""
+        """The current value of that fee; None if it was never seen."""
         if self.priority is not None:
             return self.priority.fee
         return None if self.base_fee is None else self.base_fee.value
 
     def grounds(self) -> FeeGrounds | None:
-        """Return the fee that decides busyness beside its threshold, None where one is unknown."""
+        """Return the fee that decides busyness and its threshold, None if one is unknown."""
         if self.has_flat_fee:
             return self.priority
         if self.base_fee is None or self.busy_threshold is None:
@@ -170,7 +171,7 @@ class NetworkFigures:
         return FeeGrounds(Signal.BASE_FEE, self.base_fee.value, self.busy_threshold.value)
 
     def gas_source_name(self) -> str:
-        """Name who reported the latest base fee."""
+        """Name the source of the latest base fee."""
         match self.gas_source:
             case GasSource.GAS_API:
                 return self.profile.gas_source
@@ -182,12 +183,12 @@ class NetworkFigures:
                 return "linewatch demo-history, which makes them up"
 
     def failing_sources(self) -> tuple[str, ...]:
-        """Name each source that does not answer now, the longest silence first."""
+        """Name the sources that do not answer now, the longest silence first."""
         asked = (each.operation for each in self.failures)
         return tuple(dict.fromkeys(map(self.profile.source_of, asked)))
 
     def gas_failure(self) -> StandingFailure | None:
-        """Return the gas operation that has failed for the longest time."""
+        """Return the fee operation that has failed for the longest time."""
         return self._longest(FEE_OPERATIONS)
 
     def exclusion_failure(self) -> StandingFailure | None:
@@ -200,9 +201,9 @@ class NetworkFigures:
 
 @dataclass(frozen=True, slots=True)
 class NetworkStatus:
-    """The figures of a network with what follows from them at one moment.
+    """The figures of a network, and what follows from them at one moment.
 
-    `activity_reason` says in one sentence what the activity rests on, or why there is none.
+    `activity_reason` says in one sentence what the activity rests on, or why it is unknown.
     """
 
     figures: NetworkFigures
@@ -221,14 +222,14 @@ class NetworkStatus:
 def read_network_figures(
     connection: Connection, profile: NetworkProfile, now: datetime
 ) -> NetworkFigures:
-    """Read the latest figures of a network and the hour of base fees that led to them."""
+    """Read the latest figures of a network, and the base fees of the last hour."""
     return read_all_figures(connection, [profile], now)[0]
 
 
 def read_all_figures(
     connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
 ) -> list[NetworkFigures]:
-    """Read the same of several networks."""
+    """Read the same for several networks."""
     ids = [each.network_id for each in profiles]
     if not ids:
         return []
@@ -280,7 +281,7 @@ def _figures(
 def _priority(
     connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
 ) -> FeeGrounds | None:
-    """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
+    """Measure the medium priority fee, if the base fee never moves and enough fees are stored."""
     if not figures.has_flat_fee:
         return None
     network_id, until = figures.profile.network_id, fees.asked_at
@@ -296,7 +297,7 @@ def _polled_value(dated: Dated[T] | None, period: timedelta) -> PolledValue[T] |
 
 
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
-    """Conclude whether a network is busy, or why that is not known."""
+    """Conclude whether a network is busy, or why that is unknown."""
     return NetworkStatus(figures, *_activity(figures, now))
 
 
@@ -320,7 +321,7 @@ def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
 def _judged_activity(
     figures: NetworkFigures, grounds: FeeGrounds, now: datetime
 ) -> tuple[Activity, str]:
-    """Return the condition that alerts use, and on which side of the threshold the fee is now."""
+    """Return the condition that alerts use, and say on which side of its threshold the fee is."""
     held, side = figures.busyness, _fee_side(grounds, figures)
     if held is None:
         return Activity.BUSY if grounds.is_busy else Activity.CALM, side
@@ -330,7 +331,7 @@ def _judged_activity(
 def _unjudged_activity(
     figures: NetworkFigures, base_fee: Wei, now: datetime
 ) -> tuple[Activity, str]:
-    """Say why busyness cannot be judged now; a network that was busy stays so until then."""
+    """Say why busyness cannot be judged now; until it can, a busy network stays busy."""
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = (
@@ -359,7 +360,7 @@ def _was_busy(figures: NetworkFigures, now: datetime) -> str:
 
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
-    """Say that a figure was never seen, and which failure keeps it from coming."""
+    """Say that a figure was never seen, and which failure prevents it."""
     sentence_start = f"The {name} was not seen yet"
     failed = next((each for each in figures.failures if each.operation is operation), None)
     if failed is None:
@@ -373,7 +374,7 @@ def _flat_fee(base_fee: Wei) -> str:
 
 
 def _fee_side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
-    """Say on which side of its threshold the fee is that decides busyness."""
+    """Say on which side of its threshold the deciding fee is."""
     if grounds.signal is Signal.BASE_FEE or figures.base_fee is None:
         side = "above" if grounds.is_busy else "at or below"
         return f"The base fee is {side} the busy threshold."

@@ -1,4 +1,4 @@
-"""What the page Overview asks: each network's state, what is usual, a day's lines, rejections."""
+"""The questions of the page Overview: states of networks, usual values, day lines, rejections."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _LONGEST_TITLE: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class UsualNow:
-    """What is usual of a network at this hour; None where too little is known."""
+    """The usual fee and spells of a network at this hour; None if too little is known."""
 
     fee: UsualFee | None = None
     spells: UsualSpells | None = None
@@ -78,9 +78,9 @@ class UsualNow:
 class DayLine:
     """The fee that decides busyness during the last day, in steps of a quarter of an hour.
 
-    `fees` [wei] and `busy_parts` (0 to 1 of what was watched) have an element for each step, oldest
-    first; a fee of which nothing was seen is None. `busy_share` is that of the whole day, None
-    where nobody watched.
+    `fees` [wei] and `busy_parts` (0 to 1 of the watched time) have an element for each step, oldest
+    first; a fee is None if nothing was seen. `busy_share` is that of the whole day, None if nobody
+    watched.
     """
 
     fees: tuple[float | None, ...]
@@ -90,9 +90,9 @@ class DayLine:
 
 @dataclass(frozen=True, slots=True)
 class HourlyRejections:
-    """The rejections of the last hour, and what was watched of it.
+    """The rejections of the last hour, and how much of it was watched.
 
-    `ended_at` is since when there are no line limits.
+    `ended_at` is when line limits ended.
     """
 
     count: int
@@ -102,7 +102,7 @@ class HourlyRejections:
 
 @dataclass(frozen=True, slots=True)
 class RejectedAgain:
-    """The latest version of a rejection, and how many versions its transaction has in all."""
+    """The latest version of a rejection, and how many versions its transaction has in total."""
 
     latest: StoredRejection
     versions: int
@@ -110,7 +110,7 @@ class RejectedAgain:
 
 @dataclass(frozen=True, slots=True)
 class ChangesSince:
-    """How much happened since a moment; `networks` are named whose state changed."""
+    """How much happened since a moment; `networks` are the names of those that changed state."""
 
     incidents: int
     rejections: int
@@ -136,14 +136,14 @@ class ChangesSince:
 
 
 def above_usual(figures: NetworkFigures, usual: UsualNow) -> float | None:
-    """Return how far that fee lies from what is usual at this hour: 0.5 is half as much again."""
+    """Return how far the deciding fee is from its usual value: 0.5 is half as much again."""
     fee = figures.judged_fee
     return None if fee is None or usual.fee is None else usual.fee.difference(fee)
 
 
 class Overview(ApplicationSubject):
     def usual(self, status: NetworkStatus) -> UsualNow:
-        """Return what is usual at this hour; while it is busy, of spells that began as this one."""
+        """Return the usual values at this hour; for a busy network, at the hour when that began."""
         network_id, signal = status.profile.network_id, status.figures.signal
         held = status.figures.busyness
         began = held.since if held is not None and held.state is State.BUSY else None
@@ -162,7 +162,7 @@ class Overview(ApplicationSubject):
             )
 
     def day_line(self, status: NetworkStatus) -> DayLine:
-        """Return how the fee went that decides busyness, during the last day."""
+        """Return the fee that decides busyness during the last day."""
         return self._day_line(status.profile.network_id, status.figures.signal)
 
     @shared_for(_LINES_SHARED_FOR)
@@ -182,7 +182,7 @@ class Overview(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def hourly(self) -> dict[NetworkId, HourlyRejections]:
-        """Count the rejections of the last hour of each network that is asked for them."""
+        """Count the rejections of the last hour for each network that is asked for them."""
         now = self._context.now()
         since = now - _HOUR
         asked = [each.network_id for each in self._context.networks if each.has_exclusion]
@@ -199,9 +199,9 @@ class Overview(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def newest(self, limit: int, network_id: NetworkId | None = None) -> tuple[RejectedAgain, ...]:
-        """Return the transactions of which a version arrived last, the latest first.
+        """Return the transactions with the latest new versions, the latest first.
 
-        Of one network or all; each transaction of a network comes once.
+        Of one network or all; each transaction of a network is listed once.
         """
         wanted = RejectionFilter(network_id=network_id)
         latest: dict[tuple[NetworkId, TxHash], StoredRejection] = {}
@@ -218,7 +218,7 @@ class Overview(ApplicationSubject):
 
     @shared_for(_CHANGES_SHARED_FOR)
     def changes_since(self, since: datetime) -> ChangesSince:
-        """Count what happened since a moment, which lies a few days back at most."""
+        """Count what happened since a moment, at most a few days ago."""
         now = self._context.now()
         with self._context.store.read_recent() as connection:
             incidents = count_opened(connection, since)
@@ -233,14 +233,14 @@ class Overview(ApplicationSubject):
 def _by_step(
     connection: Connection, key: SeriesKey, between: tuple[int, int, int]
 ) -> dict[int, float]:
-    """Return the mean of a fee by the number of the step."""
+    """Return the mean fee by index of the step."""
     return {int(step): float(mean) for step, mean in line_between(connection, key, *between)}
 
 
 def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
-    """Say which networks need attention, the worst by its name, or that none does.
+    """Say which networks need attention, the worst one by name, or that none does.
 
-    Of several, one whose fees fail is not counted again as stale, which follows from that.
+    If there are several networks, one whose fees fail is not also counted as stale.
     """
     if not statuses:
         return "No network is configured."
@@ -291,9 +291,9 @@ def needed_attention(
 ) -> list[Attention]:
     """Return what needs attention on some networks, the most urgent first.
 
-    `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
-    Linewatch itself. Several incidents of rejections on a network are one line. What the verdict
-    of a single network says already is not said again.
+    `titled` are the incidents without an owner, with their titles; `troubles` is what is wrong with
+    Linewatch itself. Several incidents about rejections on one network become one line. What the
+    verdict of a single network already says is not repeated.
     """
     profiles = {each.profile.network_id: each.profile for each in statuses}
     said = statuses[0].activity_reason if len(statuses) == 1 else ""
@@ -318,7 +318,7 @@ def _unassigned(
     profiles: Mapping[NetworkId, NetworkProfile],
     now: datetime,
 ) -> Attention:
-    """Say of one incident what it is; of several of rejections, how many by how many modules."""
+    """Describe one incident, or count the rejections and modules of several."""
     incident, title = group[0]
     opened = moment_near(min(each.opened_at for each, _ in group), now)
     network = None if incident.network_id is None else profiles.get(incident.network_id)
@@ -338,7 +338,7 @@ def _unassigned(
 
 
 def severities(needed: Sequence[Attention]) -> dict[NetworkId, str]:
-    """Return how urgent the worst is that needs attention on each network."""
+    """Return the highest severity of what needs attention on each network."""
     ranked = reversed(most_urgent_first(needed))
     return {each.network.network_id: each.severity for each in ranked if each.network is not None}
 
@@ -346,7 +346,7 @@ def severities(needed: Sequence[Attention]) -> dict[NetworkId, str]:
 def verdict_in_words(
     status: NetworkStatus, usual: UsualNow, open_incidents: int, now: datetime
 ) -> str:
-    """Say a network's state, since when, how long that usually lasts, and what is open."""
+    """Say a network's state, since when, how long that usually lasts, and how much is open."""
     sentences = [_state(status, now)]
     if usual.spells is not None and status.is_judged:
         sentences.append(f"{capitalized(usual.spells.in_words())}.")
@@ -364,7 +364,7 @@ def _state(status: NetworkStatus, now: datetime) -> str:
 
 
 def lasting(status: NetworkStatus, now: datetime) -> str:
-    """Say for how long its state has held, empty where that is not known."""
+    """Say how long its state has lasted; empty if that is unknown."""
     held = status.figures.busyness
     if held is None or not status.is_judged:
         return ""
@@ -383,7 +383,7 @@ _RANKS: Final = {
 def worst_first(
     status: NetworkStatus, rejections: int, severity: str = ""
 ) -> tuple[int, int, int, str]:
-    """Return the place of a network in a list: by severity, then first failing, stale, busy."""
+    """Return a sort key: by severity, then failing, stale and busy networks first."""
     rank = 0 if status.figures.failures else _RANKS[status.activity]
     if rank == _RANKS[Activity.CALM] and rejections:
         rank -= 1

@@ -41,7 +41,7 @@ def request_options(site: Site, token: str) -> str:
 
 
 def creation_options(site: Site, token: str, person: Person, known: Sequence[Passkey]) -> str:
-    """Return what a browser needs to make a passkey that says by itself whose it is."""
+    """Return what a browser needs to create a passkey that identifies its owner."""
     options = generate_registration_options(
         rp_id=site.host,
         rp_name="Linewatch",
@@ -70,7 +70,7 @@ class _ClientData(msgspec.Struct):
 
 
 def read_answer(answer: str) -> tuple[bytes, str]:
-    """Return which passkey a browser answers with, and the token that it answers; both unproven."""
+    """Return the passkey and the token in a browser's answer; neither is verified."""
     with _refusing():
         given = msgspec.json.decode(answer, type=_Answer)
         client = base64url_to_bytes(given.response.client_data_json)
@@ -79,7 +79,7 @@ def read_answer(answer: str) -> tuple[bytes, str]:
 
 
 def new_passkey(site: Site, token: str, answer: str, name: str, at: datetime) -> Passkey:
-    """Return the passkey, which has no id yet, that was made for this site and this token."""
+    """Verify that a passkey was created for this site and token; return it without an id."""
     with _refusing():
         made = verify_registration_response(
             credential=answer,
@@ -93,7 +93,7 @@ def new_passkey(site: Site, token: str, answer: str, name: str, at: datetime) ->
 
 
 def count_use(site: Site, token: str, answer: str, passkey: Passkey) -> int:
-    """Return how often a passkey was used, which signed this token for this site."""
+    """Verify that a passkey signed this token for this site; return its number of uses."""
     with _refusing():
         return verify_authentication_response(
             credential=answer,
@@ -108,7 +108,7 @@ def count_use(site: Site, token: str, answer: str, passkey: Passkey) -> int:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Refuse whatever the libraries stumble over: the text comes from anybody."""
+    """Turn every error of the libraries into InputError: anybody can send such text."""
     try:
         yield
     except (WebAuthnException, ValueError, RecursionError):

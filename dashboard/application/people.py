@@ -44,15 +44,15 @@ class People(Sessions, Accounts):
         self.factors = Factors(context, self)
 
     def invited(self, token: str) -> Person | None:
-        """Return whom a link invites; None where it is used, over or was never made."""
+        """Return the person whom a link invites; None if it was used, is over or never existed."""
         with self._context.store.read() as connection:
             return invited_person(connection, digest(token), self._context.now())
 
     def accept(self, token: str, password: Secret, device: Device) -> NewSession:
         """Set the password of an invited person and sign them in; all other sessions end.
 
-        CodeAsked for who has an authenticator app, PasskeyAsked for whose role takes their passkey:
-        a link replaces the password alone.
+        A link only replaces the password: CodeAsked if the person has an authenticator app,
+        PasskeyAsked if their role requires their passkey.
         """
         person = self.invited(token)
         if person is None:
@@ -72,13 +72,13 @@ class People(Sessions, Accounts):
         return _begun(outcome)
 
     def sign_in(self, name: str, password: Secret, device: Device) -> NewSession:
-        """Begin a session, or raise InputError, which tells not whether there is such a person.
+        """Begin a session, or raise InputError, which does not reveal whether the person exists.
 
-        CodeAsked where the password is right, and takes a code as well; PasskeyAsked where the
-        role takes a passkey instead.
+        CodeAsked if the password is right but a code is needed as well; PasskeyAsked if the role
+        requires a passkey instead.
         """
         name = " ".join(name.split())
-        if len(name) > LONGEST_NAME:  # nobody's: what is remembered of wrong passwords stays small
+        if len(name) > LONGEST_NAME:  # nobody has it: keeps the throttle's memory small
             name = ""
         with self._context.store.read() as connection:
             person = find_person(connection, name)
@@ -95,7 +95,7 @@ class People(Sessions, Accounts):
         return _begun(outcome)
 
     def sign_in_by(self, identity: Identity, device: Device) -> NewSession:
-        """Begin a session of whom an issuer vouches for, with the role that their groups give."""
+        """Begin a session for a person whom an issuer identifies, with the role of their groups."""
         issuer = identity.issuer
         role = issuer.role_of(identity.groups)
         if role is None:
@@ -109,12 +109,12 @@ class People(Sessions, Accounts):
             return self.begin(connection, person, device, issuer.label, identity.sid)
 
     def end_sessions_at(self, issuer: Issuer, subject: str | None, sid: str | None) -> None:
-        """End the sessions that an issuer says are over: of a subject, of one `sid`, or both."""
+        """End the sessions that an issuer ended: of a subject, of one `sid`, or both."""
         with self._context.store.write() as connection:
             end_sessions_at(connection, issuer.url, subject, sid, self._context.now())
 
     def change_password(self, session_id: UUID, old: Secret, new: Secret) -> None:
-        """Give the person of a session another password; their other sessions end."""
+        """Change the password of a session's person; their other sessions end."""
         person, address = self._confirmed(session_id, old)
         self._succeeded(person.name, address)
         refuse_weak_password(new, person.name)
@@ -129,7 +129,7 @@ class People(Sessions, Accounts):
     def confirm(self, session_id: UUID, password: Secret, code: str = "") -> None:
         """Let a person prove again who they are, before they change how they sign in.
 
-        Who has an authenticator app proves it as at a sign-in: with a code as well.
+        With an authenticator app, a code is needed as well, as at a sign-in.
         """
         person, address = self._confirmed(session_id, password)
         if person.has_app:
@@ -145,7 +145,7 @@ class People(Sessions, Accounts):
             throttle.succeeded(person.name, address, by_code=person.has_app)
 
     def _confirmed(self, session_id: UUID, password: Secret) -> tuple[Person, str]:
-        """Return the person of a session and its address, if this is their password."""
+        """Return the person and the address of a session if the password is right."""
         with self._context.store.read() as connection:
             _, session = self.acting_in(connection, session_id)
         person, address = session.person, session.address
@@ -154,7 +154,7 @@ class People(Sessions, Accounts):
         return person, address
 
     def _is_right(self, person: Person | None, password: Secret, name: str, address: str) -> bool:
-        """Whether the password is that of a person; takes as long where there is none."""
+        """Whether the password is right; takes as long if the person does not exist."""
         with self.throttle() as throttle:
             throttle.attempt(name, address, self._context.now())
         stored = None if person is None else person.password_hash
@@ -176,7 +176,7 @@ class People(Sessions, Accounts):
         return self._hasher.hash(secrets.token_urlsafe(SECRET_BYTES))
 
     def _rehash(self, connection: Connection, person: Person, password: Secret) -> None:
-        """Hash a password anew if it was hashed with less effort than is usual now."""
+        """Hash a password again if the stored hash is weaker than the present default."""
         if person.password_hash and self._hasher.check_needs_rehash(person.password_hash):
             save_password(connection, person, self._hash(password))
 
@@ -188,7 +188,7 @@ def _begun(outcome: NewSession | CodeAsked | PasskeyAsked) -> NewSession:
 
 
 def _subject(connection: Connection, identity: Identity, role: Role, now: datetime) -> Person:
-    """Return whom an issuer vouches for; a newcomer whose name is taken gets a number after it."""
+    """Return the person of an identity, created if new, with a number if the name is taken."""
     issuer, subject = identity.issuer.url, identity.subject
     found = find_subject(connection, issuer, subject)
     name, number = " ".join(identity.name.split())[: LONGEST_NAME - 8], 1

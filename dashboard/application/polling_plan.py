@@ -1,4 +1,4 @@
-"""What asking about transactions takes a day, how late rejections are seen, and other settings."""
+"""The daily cost of polling transactions, how late rejections are seen, and other cadences."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ WINDOW: Final = CadencePolicy().last_age
 
 _DAY: Final = timedelta(days=1)
 _OTHERS: Final = (0.5, 1, 2, 4)
-"""Settings that are shown, as multiples of the one in force."""
+"""The cadences to show, as multiples of the one in force."""
 
 _FEWEST, _MOST = 10, 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPolling:
-    """One setting on one network, for the load of the last week and the budgets in force.
+    """One cadence on one network, for the load of the last week and the budgets in force.
 
-    `tracked` is how many transactions are young enough to be asked about; `asked` is what asking
-    about them takes a day from every endpoint, while everything answers: in the last day or in the
-    next one, whichever takes more. Where a budget is short, that is already `stretch` times less
-    than the setting alone would take, and `delay` is that much longer. `fees` come on top. A
-    network without exclusion endpoint has `fees` alone.
+    `tracked` is how many transactions are young enough to be asked about; `asked` is the daily cost
+    of asking all endpoints about them while everything answers, for the last day or the next one,
+    whichever costs more. If a budget is short, that is already `stretch` times less than the
+    cadence alone would cost, and `delay` is longer accordingly. `fees` are additional. A network
+    without exclusion endpoint only has `fees`.
     """
 
     network: str
@@ -57,10 +57,10 @@ class PlannedPolling:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBudget:
-    """What one budget has for polls in a day (UTC), and what they would take of it.
+    """What one budget has for polls in a day (UTC), and what polls would spend of it.
 
-    `fees` and `wanted`, by questions about transactions, are credits of all networks that are
-    charged to it. Where they do not fit, polls stretch.
+    `fees` and `wanted`, for questions about transactions, are credits of all networks charged to
+    it. If they do not fit, polls stretch.
     """
 
     budget: Budget
@@ -81,12 +81,12 @@ class PlannedBudget:
 
 @dataclass(frozen=True, slots=True)
 class PollingPlan:
-    """Every network at its setting and at others, and the budgets that they are charged to."""
+    """Every network at its cadence and at others, and the budgets that they are charged to."""
 
     lines: Sequence[PlannedPolling] = ()
     budgets: Sequence[PlannedBudget] = ()
     verified: Sequence[str] = ()
-    """Networks that are asked seldom, since our own serve gets their reports."""
+    """Networks that are asked rarely, since nodes report to our own serve."""
 
     def of(self, names: Collection[str]) -> PollingPlan:
         return replace(
@@ -96,7 +96,7 @@ class PollingPlan:
         )
 
     def in_words(self) -> Iterator[str]:
-        """Say what the figures rest on."""
+        """Explain the figures."""
         in_force = [each for each in self.lines if each.is_in_force]
         calls = sum(each.asked.calls + each.fees.calls for each in in_force)
         credits_ = sum(each.asked.credits + each.fees.credits for each in in_force)
@@ -127,7 +127,7 @@ def planned_polling(
     budgets: Sequence[BudgetState],
     now: datetime,
 ) -> PollingPlan:
-    """Plan networks at their setting and at others; at their own alone where calls cost nothing."""
+    """Plan each network at its cadence and, unless calls are free, at others."""
     load_of = defaultdict[NetworkId, list[AgeGroup]](list)
     for each in load:
         load_of[each.network_id].append(each)
@@ -155,7 +155,7 @@ class _Planner:
     now: datetime
 
     def line(self, profile: NetworkProfile, calls: int) -> PlannedPolling:
-        """Plan one network at a setting, the others at theirs."""
+        """Plan one network at a cadence, the others at their own."""
         own = [each for each in self.budgets if each.budget.name in profile.cost.question]
         cadence = replace(profile.cadence, calls=calls)
         stretch = max((self.budget(each, profile, cadence).stretch for each in own), default=1.0)
@@ -177,10 +177,10 @@ class _Planner:
         changed: NetworkProfile | None = None,
         cadence: CadencePolicy | None = None,
     ) -> PlannedBudget:
-        """Plan a whole day of a budget, as the worker does for what is left of one.
+        """Plan a whole day of a budget, as the worker plans the rest of one.
 
-        The `changed` network is asked at that `cadence`. Of the month, what was spent before today
-        is gone.
+        The `changed` network is asked at that `cadence`. Credits of the month spent before today
+        are gone.
         """
         name, midnight = state.budget.name, BudgetPeriod.DAY.begin(self.now)
         wanted = fees = 0
@@ -196,7 +196,7 @@ class _Planner:
         return PlannedBudget(state.budget, for_polls, fees, wanted, stretch)
 
     def _questions(self, profile: NetworkProfile, policy: CadencePolicy) -> int:
-        """Return the questions about all transactions of a network in the busier of two days."""
+        """Return the questions about a network's transactions on the busier of two days."""
         load = self.load.get(profile.network_id, ())
         return max(
             sum(each.many * _calls(profile, policy, each, self.now - start) for each in load)
@@ -205,13 +205,13 @@ class _Planner:
 
 
 def _fees_of(profile: NetworkProfile) -> PlannedPolling:
-    """Return a network that is asked for fees alone."""
+    """Return the plan of a network that is only asked for fees."""
     fees = profile.cost.of_fees
     return PlannedPolling(profile.name, 0, is_in_force=True, tracked=0, asked=Spent(), fees=fees)
 
 
 def _settings(profile: NetworkProfile) -> list[int]:
-    """Return the setting in force, with others where calls cost credits."""
+    """Return the cadence in force and, if calls cost credits, others."""
     in_force = profile.cadence.calls
     if profile.cost.of_question.credits:
         return sorted({min(max(_FEWEST, round(in_force * each)), _MOST) for each in _OTHERS})
@@ -219,9 +219,9 @@ def _settings(profile: NetworkProfile) -> list[int]:
 
 
 def _calls(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, since: datetime) -> int:
-    """Return the questions about one transaction in the day from `since`.
+    """Return the number of questions about one transaction in the day from `since`.
 
-    After line limits ended, what is first seen is asked about seldom or never.
+    Transactions first seen after line limits ended are asked about rarely or never.
     """
     ended_at = profile.line_limits.ended_at(since + _DAY)
     if ended_at is not None and load.born_at >= ended_at:
@@ -236,12 +236,12 @@ def _calls(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, since
 
 
 def _rounded(age: timedelta) -> timedelta:
-    """Return the next power of two of seconds, so that few schedules are computed."""
+    """Round up to a power of two seconds, so that few schedules are computed."""
     return timedelta(seconds=1 << int(age.total_seconds()).bit_length())
 
 
 def in_seconds(length: timedelta) -> str:
-    """Say a delay with two digits that matter."""
+    """Format a delay with about two significant digits."""
     seconds = length.total_seconds()
     if seconds < 10:  # noqa: PLR2004 - below, a tenth matters
         return f"{seconds:.1f} s"

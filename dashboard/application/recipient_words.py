@@ -1,4 +1,4 @@
-"""Recipients in words: whether each gets messages and at which hours; and how they are listed."""
+"""Recipients in words: whether they get messages and at which hours; and their listing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_ANSWER: Final = 200
 
 
 def status_words(each: ListedRecipient) -> str:
-    """Say whether a recipient gets messages, and if not, why and what happens about it."""
+    """Say whether a recipient gets messages, and if not, why."""
     if each.off is not None:
         by, note = visible(each.off.by, LONGEST_NAME), visible(each.off.note, _LONGEST_ANSWER)
         why = f": {note}" if note else ""
@@ -27,7 +27,7 @@ def status_words(each: ListedRecipient) -> str:
 
 
 def suspect_words(each: SuspectAddress) -> str:
-    """Say that a message to an address came back, and with which answer."""
+    """Say that a message to an address bounced, and with which answer."""
     why = f": {visible(each.note, _LONGEST_ANSWER)}" if each.note else ""
     return f"suspect since {moment(each.since)}, a message came back{why}"
 

@@ -1,4 +1,4 @@
-"""What page, commands and links ask of recipients: who gets messages, who not and why."""
+"""Questions about recipients and acts on them: who gets messages, who does not, and why."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 
 _ONE_TEST: Final = Lock()
-"""Held while a test message is sent: a server that is slow to answer holds one thread, not all."""
+"""Held while a test message is sent, so that a slow server blocks one thread, not all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedRecipient:
-    """A recipient as people look at them.
+    """A recipient as people see it.
 
-    `named_in` says where: in the settings, or in which rules. `is_fixed`: the settings say what
-    they want. `last_sent` is when a message was last taken for them.
+    `named_in` says where it is named: in the settings, or in which rules. `is_fixed`: its profile
+    is in the settings. `last_sent` is when a message was last accepted for it.
     """
 
     recipient: Recipient
@@ -78,7 +78,7 @@ class ListedRecipient:
 
 @dataclass(frozen=True, slots=True)
 class UnreachedRule:
-    """A rule in force, or its escalation, that reaches nobody: why, by recipient."""
+    """A rule in force, or its escalation, that reaches nobody, with a reason for each recipient."""
 
     place: str
     reasons: tuple[tuple[Recipient, str], ...]
@@ -86,7 +86,7 @@ class UnreachedRule:
 
 @dataclass(frozen=True, slots=True)
 class TriedRecipient:
-    """Whether a test message was taken, and the answer, or why it was not."""
+    """Whether a test message was accepted, with the answer, or why it was not."""
 
     recipient: Recipient
     was_sent: bool
@@ -95,7 +95,7 @@ class TriedRecipient:
 
 class Recipients(ApplicationSubject):
     def all(self) -> tuple[ListedRecipient, ...]:
-        """Return every recipient that is named anywhere or was, in the order of addresses."""
+        """Return every recipient that is or was named anywhere, sorted by address."""
         with self._context.store.read() as connection:
             directory = self._directory(connection)
             named = _named(directory, rules_in_force(connection))
@@ -105,9 +105,9 @@ class Recipients(ApplicationSubject):
             )
 
     def unreached(self) -> tuple[UnreachedRule, ...]:
-        """Return the rules in force that reach nobody, since nothing may be sent to any of theirs.
+        """Return the rules in force of which no recipient may be sent anything.
 
-        A rule whose escalation reaches nobody is one of them.
+        Escalations that reach nobody are included.
         """
         with self._context.store.read() as connection:
             return _unreached(self._directory(connection), rules_in_force(connection))
@@ -117,18 +117,18 @@ class Recipients(ApplicationSubject):
             return tuple(list_addresses_off(connection))
 
     def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
-        """Send nothing to an address any more, on record; False where it is off already."""
+        """Turn an address off, on record; False if it is off already."""
         off = AddressOff(recipient, OffCause.TURNED_OFF, by.at, by.name, note)
         return self.stop(off, by, Action.TURN_OFF)
 
     def unsubscribe(self, recipient: Recipient, by: Actor) -> bool:
-        """Do the same by the link in a message to it."""
+        """Turn an address off by the link in a message to it."""
         note = "by a link in a message"
         off = AddressOff(recipient, OffCause.UNSUBSCRIBED, by.at, by.name, note)
         return self.stop(off, by, Action.UNSUBSCRIBE)
 
     def stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
-        """Send nothing to an address for a reason, on record; False where it is off already."""
+        """Turn an address off for a reason, on record; False if it is off already."""
         by.require(action)
         with self._context.store.write() as connection:
             is_new = turn_off(connection, off)
@@ -152,9 +152,9 @@ class Recipients(ApplicationSubject):
         return was_off or was_suspect
 
     def ask(self, recipient: Recipient, by: Actor) -> None:
-        """Let the worker send a verification mail, on record.
+        """Request a verification mail, which the worker sends, on record.
 
-        InputError where that is not needed or not possible, or where too many were asked for.
+        InputError if it is not needed or not possible, or if there were too many requests.
         """
         by.require(Action.ASK_TO_VERIFY)
         if recipient.channel == MAIL:
@@ -171,9 +171,9 @@ class Recipients(ApplicationSubject):
             _note(connection, by, Action.ASK_TO_VERIFY, recipient)
 
     def enter_code(self, recipient: Recipient, code: str, by: Actor) -> bool:
-        """Verify an address by the code of its mail, on record; False where it was before.
+        """Verify an address by the code in its mail, on record; False if it was verified before.
 
-        InputError for a wrong code, which counts.
+        InputError for a wrong code, which is counted.
         """
         by.require(Action.VERIFY)
         with self._context.store.write() as connection:
@@ -197,9 +197,9 @@ class Recipients(ApplicationSubject):
         return True
 
     def verify(self, recipient: Recipient, by: Actor, way: str = "link") -> bool:
-        """Take an address as verified by the link in its mail, on record; False where it was.
+        """Mark an address as verified by the link in its mail, on record; False if it already was.
 
-        `way` says how else it was found to be theirs.
+        `way` says how else it was verified.
         """
         with self._context.store.write() as connection:
             known = locked_verification(connection, recipient)
@@ -211,15 +211,15 @@ class Recipients(ApplicationSubject):
         return True
 
     def renew_link_key(self, new: bytes, by: Actor) -> None:
-        """Let no link and no code be valid that was sent so far, on record."""
+        """Invalidate all links and codes sent so far, on record."""
         with self._context.store.write() as connection:
             renew_link_key(connection, new)
             note_action(connection, by, Action.RENEW_LINK_KEY, "links in messages")
 
     def try_out(self, recipient: Recipient, send: Callable[[], str], by: Actor) -> TriedRecipient:
-        """Send a test message by `send`, which returns the answer, on record.
+        """Send a test message with `send`, which returns the answer, on record.
 
-        If it is taken, alerts that wait after failures of its channel are tried at once.
+        If it is accepted, alerts that wait after failures of its channel are retried at once.
         """
         by.require(Action.TEST_SEND)
         if not _ONE_TEST.acquire(blocking=False):
@@ -243,7 +243,7 @@ class Recipients(ApplicationSubject):
         return tried
 
     def _require_reachable(self, recipient: Recipient) -> None:
-        """Raise DeliveryRefused where nothing may be sent to a recipient, nor a test message."""
+        """Raise DeliveryRefused if a recipient may not be sent anything."""
         with self._context.store.read() as connection:
             why = self._directory(connection).withheld(recipient)
         if why:
@@ -268,8 +268,7 @@ class Recipients(ApplicationSubject):
     ) -> None:
         """Store the time zone, the hours and the digest of a recipient, on record.
 
-        InputError where the settings say them, or where nobody knows the recipient, unless a file
-        of everything knows them.
+        InputError if the settings define them, or if the recipient is unknown and `must_be_named`.
         """
         with self._context.store.write() as connection:
             directory = self._directory(connection)
@@ -331,7 +330,7 @@ def _listed(
 def _named(
     directory: RecipientDirectory, rules: Sequence[Rule]
 ) -> dict[Recipient, dict[tuple[Recipient, str], None]]:
-    """Return by mailbox how each recipient is written and where; empty where only stored."""
+    """Return by mailbox how each recipient is written and where; no place if it is only stored."""
     configured = directory.configured
     places = [(each, "settings") for each in (*configured.named, *configured.profiles)]
     for rule in rules:
@@ -348,7 +347,7 @@ def _named(
 def recipients_called(
     name: str, directory: RecipientDirectory, rules: Sequence[Rule]
 ) -> tuple[Recipient, ...]:
-    """Return the recipients whom a person means by a name or an address, as they are written."""
+    """Return the recipients that a name or an address refers to, as they are written."""
     return tuple(
         next(as_written for as_written, _ in places if is_called(as_written, name))
         for places in _named(directory, rules).values()
@@ -359,7 +358,7 @@ def recipients_called(
 def recipients_of_rules(
     connection: Connection, configured: ConfiguredRecipients
 ) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus], tuple[SuspectAddress, ...]]:
-    """Return the rules that reach nobody, how many recipients have each status, who is suspect."""
+    """Return the rules that reach nobody, recipients counted by status, and the suspects."""
     directory, rules = read_directory(connection, configured), rules_in_force(connection)
     statuses = Counter(directory.status(each) for each in _named(directory, rules))
     return _unreached(directory, rules), statuses, tuple(directory.suspect.values())

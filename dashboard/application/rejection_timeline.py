@@ -1,4 +1,4 @@
-"""Rejections over time: periods, steps, how far over a limit, and whether they get worse."""
+"""Rejections over time: periods, steps, how far over a limit, and the trend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A length of time that ends now, counted in steps of equal length; `words` name its length."""
+    """A length of time up to now, counted in equal steps; `words` name its length."""
 
     words: str
     length: timedelta
@@ -34,17 +34,18 @@ PERIODS: Final = {
     "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
     "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
 }
-"""The lengths of time to choose from, by the names that the address keeps."""
+"""The periods to choose from, by their names in the address."""
 
 Shown: TypeAlias = Period | Zoom
-"""What is shown: a period, or a time that was chosen in the chart."""
+"""A period, or a time that was chosen in the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """A time from `since` to before `until`, and the steps in which it is counted.
 
-    `words` say which it is and `length_words` how long, after `the`. One that is open ends now.
+    `words` say which time it is, `length_words` its length, to follow `the`. If `is_open`, it ends
+    now.
     """
 
     since: datetime
@@ -56,24 +57,24 @@ class Window:
 
     @property
     def begins(self) -> tuple[datetime, ...]:
-        """Where the steps begin, oldest first, at whole multiples of their length since 1970.
+        """The beginnings of the steps, oldest first, at multiples of their length since 1970.
 
-        The first may begin before the time itself does, the last may end after it.
+        The first step may begin before the window does, the last may end after it.
         """
         return tuple(self._begins())
 
     @property
     def before_since(self) -> datetime:
-        """When the time before it begins, which is as long and ends where this one begins."""
+        """The beginning of the time before, which is as long and ends where this one begins."""
         return self.since - (self.until - self.since)
 
     def within(self, wanted: RejectionFilter) -> RejectionFilter:
-        """Return a filter that finds what arrived in this time alone."""
+        """Return a filter for arrivals within this time."""
         until = None if self.is_open else self.until - _MILLISECOND
         return replace(wanted, since=self.since, until=until)
 
     def before(self, wanted: RejectionFilter) -> RejectionFilter:
-        """Return a filter that finds what arrived in the time before, which is as long."""
+        """Return a filter for arrivals in the time before."""
         return replace(wanted, since=self.before_since, until=self.since - _MILLISECOND)
 
     def _begins(self) -> Iterator[datetime]:
@@ -97,7 +98,7 @@ def window_of(shown: Shown, now: datetime) -> Window:
 
 _MOST_STEPS: Final = 48
 _IN_SHORT_STEPS: Final = timedelta(hours=6)
-"""The longest time in steps of less than an hour."""
+"""The longest time with steps of less than an hour."""
 
 _STEPS: Final = (
     *(timedelta(seconds=each) for each in (1, 5, 15, 30)),
@@ -120,9 +121,9 @@ NO_MODULE: Final = "no module named"
 class Timeline:
     """Rejections in each step of a time, split into groups, the largest first.
 
-    `groups` name each group with its count of every step; `unwatched` are the begins of those
-    steps of which half or more was not watched. `ends` are ends of line limits in that time, each
-    with the name of its network.
+    `groups` holds the name of each group and its count for every step; `unwatched` are the
+    beginnings of steps of which at least half was not watched. `ends` are the ends of line limits
+    in that time, with the names of the networks.
     """
 
     window: Window
@@ -146,12 +147,12 @@ _RANGES: Final = (
 )
 _LIMIT_ZERO: Final = "limit 0"
 RANGES: Final = (*(name for name, _ in _RANGES), _LIMIT_ZERO)
-"""The ranges, from the smallest overrun on; with a limit of 0 nothing can be divided by it."""
+"""The ranges, from the smallest overrun on; a limit of 0 has no factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overruns:
-    """Rejections in each of `RANGES`; `of` were looked at, and `largest` is the largest overrun."""
+    """Rejections in each of `RANGES`; `of` were read, and `largest` is the largest overrun."""
 
     counts: tuple[int, ...]
     of: int
@@ -163,7 +164,7 @@ class Overruns:
 
 
 def sort_overruns(reasons: Iterable[str]) -> Overruns:
-    """Sort what went over a limit by how far; most texts of sequencers name no numbers."""
+    """Count reasons by how far a limit was exceeded; most sequencer texts state no numbers."""
     counts = dict.fromkeys(RANGES, 0)
     of, largest = 0, None
     for text in reasons:
@@ -183,9 +184,9 @@ _BEYOND_CHANCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How many rejections arrived in a time and in the one before, and how much was watched.
+    """How many rejections arrived in a time and in the time before, and how much was watched.
 
-    What was not watched may have had more.
+    There may have been more while nobody watched.
     """
 
     total: int
@@ -195,7 +196,7 @@ class Compared:
 
     @property
     def is_whole(self) -> bool:
-        """Whether both times were watched, so that their counts can be compared."""
+        """Whether both times were watched, so that their counts are comparable."""
         return self.now.is_whole and self.earlier.is_whole
 
 
@@ -207,10 +208,10 @@ class Trend(StrEnum):
 
 
 def trend_of(compared: Compared) -> Trend:
-    """Conclude from two counts; a difference that chance explains is none.
+    """Conclude the trend from two counts; a difference that chance explains is none.
 
-    Counts of rare, independent events differ by chance up to twice the root of their sum in some
-    95 of 100 cases.
+    By chance, counts of rare, independent events differ by at most twice the root of their sum in
+    about 95 of 100 cases.
     """
     more = compared.total - compared.before
     is_clear = more**2 > _BEYOND_CHANCE * (compared.total + compared.before)
@@ -255,7 +256,7 @@ def many_rejections(number: int) -> str:
 
 
 def _gaps(watched: WatchedTime) -> str:
-    """Say how much was watched, where that was not all."""
+    """Say how much was watched, unless everything was."""
     if watched.is_whole:
         return ""
     return f" ({span(watched.watched) if watched.watched else 'none'} of it watched)"

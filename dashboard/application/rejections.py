@@ -1,4 +1,4 @@
-"""What the page Rejections asks: counts through time and by module, a page of rows, a CSV."""
+"""The questions of the page Rejections: counts over time and by module, pages of rows, CSV."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ from dashboard.store.rejections.search import (
 from dashboard.wire.exclusion import encode_record
 
 MOST_EXPORTED: Final = 20_000
-"""Rejections in one CSV file."""
+"""The most rejections in one CSV file."""
 
 MOST_UNKNOWN: Final = 20
-"""Unknown texts that are listed."""
+"""The most unknown texts that are listed."""
 
 MOST_SENDERS: Final = 10
-"""Senders that are ranked."""
+"""The number of senders that are ranked."""
 
 LATEST_SORTED: Final = 1_000
-"""Rejections whose overruns are looked at: their texts are read one by one."""
+"""Overruns are counted over this many rejections, since their texts are parsed one by one."""
 
 EndpointsSay: TypeAlias = Mapping[tuple[TxHash, NetworkId], str]
-"""What exclusion endpoints say of transactions, in sentences, where records do not say it all."""
+"""Sentences about what exclusion endpoints say of transactions, if records do not say it all."""
 
 _LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
@@ -86,7 +86,7 @@ _MOST_GROUPS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RejectionSummary:
-    """The rejections of a time and of the one before, counted; `named` is what reasons name."""
+    """The rejections of a time and of the time before, counted by kind and module of reason."""
 
     compared: Compared
     named: Counter[Named]
@@ -102,12 +102,12 @@ class RejectionSummary:
 
     @property
     def modules_before(self) -> Counter[str]:
-        """How many named each module in the time before."""
+        """The number of rejections by module in the time before."""
         return _modules(self.named_before)
 
     @property
     def kinds(self) -> Counter[ReasonKind]:
-        """How many name no module, by the kind of their reason."""
+        """The number of rejections without a module, by the kind of their reason."""
         found = Counter[ReasonKind]()
         for (kind, module), many in self.named.items():
             if module is None:
@@ -118,9 +118,9 @@ class RejectionSummary:
 def rejection_filter(
     context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> RejectionFilter:
-    """Read what a person types to find rejections, of one network or all.
+    """Parse what a person types to find rejections, of one network or all.
 
-    It may be hashes, an address, a network, a whole label, or words that stand on the page.
+    It may be hashes, an address, a network, a whole label, or words that the page shows.
     """
     if text.startswith(_LABEL):
         return RejectionFilter(network_id, label=text.removeprefix(_LABEL).strip())
@@ -141,7 +141,7 @@ class Rejections(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def summary(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
-        """Count what fits in a time, and in the time before."""
+        """Count the matches in a time, and in the time before."""
         window = self.window(shown)
         with self._context.store.read_recent() as connection:
             named = _causes(connection, window.within(wanted))
@@ -157,7 +157,7 @@ class Rejections(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def timeline(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
-        """Count what fits in each step of a time."""
+        """Count the matches in each step of a time."""
         window = self.window(shown)
         within = window.within(wanted)
         place = {begins: number for number, begins in enumerate(window.begins)}
@@ -181,21 +181,21 @@ class Rejections(ApplicationSubject):
 
     @shared_for(_SHARED_FOR)
     def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
-        """Count what fits by stage or network, the largest groups first."""
+        """Count the matches by stage or network, the largest groups first."""
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             return count_by(connection, grouping, within, None, _MOST_GROUPS)
 
     @shared_for(_SHARED_FOR)
     def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
-        """Rank the senders of the latest that fit in a time, those rejected most first."""
+        """Rank the senders of the latest matches in a time by number of rejections."""
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             return rank_senders(connection, within, MOST_SENDERS)
 
     @shared_for(_SHARED_FOR)
     def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
-        """Sort the latest that fit in a time by how far they went over their limit."""
+        """Count the latest matches in a time by how far they exceeded their limit."""
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
@@ -203,7 +203,7 @@ class Rejections(ApplicationSubject):
     def page(
         self, wanted: RejectionFilter, shown: Shown, number: int, rows: int
     ) -> tuple[StoredRejection, ...]:
-        """Return one page of what fits in a time, counted from 1, the latest first."""
+        """Return one page of the matches in a time, counted from 1, the latest first."""
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             return tuple(search(connection, within, rows, (number - 1) * rows))
@@ -211,15 +211,15 @@ class Rejections(ApplicationSubject):
     def latest(
         self, wanted: RejectionFilter, limit: int, before: tuple[datetime, int] | None = None
     ) -> list[StoredRejection]:
-        """Return what fits, ever, the latest first.
+        """Return the matches of all time, the latest first.
 
-        `before`: arrival and id of the one that they follow.
+        `before` is the arrival and the id of a rejection that they must precede.
         """
         with self._context.store.read_recent() as connection:
             return search(connection, wanted, limit, before=before)
 
     def file(self, wanted: RejectionFilter, shown: Shown) -> str:
-        """Write the latest `MOST_EXPORTED` that fit in a time as CSV."""
+        """Format the latest `MOST_EXPORTED` matches in a time as CSV."""
         within = self.window(shown).within(wanted)
         with self._context.store.read_recent() as connection:
             found = search(connection, within, MOST_EXPORTED)
@@ -229,25 +229,25 @@ class Rejections(ApplicationSubject):
         return rejection_listing(self._context, self.endpoints_say(found))
 
     def endpoints_say(self, found: Sequence[StoredRejection]) -> EndpointsSay:
-        """Return the sentence of what endpoints say of these, where records do not say it all."""
+        """Return sentences about what endpoints say of these, if records do not say it all."""
         with self._context.store.read_recent() as connection:
             return sentences_among(connection, [each.record.tx_hash for each in found])
 
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
-        """Return the tables of module limits: those of the networks first, then the public ones."""
+        """Return the tables of module limits: those of networks first, then the public ones."""
         own = (table for each in self._context.networks for table in each.line_limits.tables)
         found = [*own, *self._context.settings.limit_tables]
         return tuple({each.title: each for each in found}.values())
 
     def limits_of(self, network_id: NetworkId | None) -> ModuleLimits | None:
-        """Return the table that a network has, or had last; of all, that of the first with one."""
+        """Return the current or last table of a network, or of the first network that has one."""
         now, profiles = self._context.now(), self._context.networks
         chosen = [each.line_limits for each in profiles if network_id in {None, each.network_id}]
         tables = (LineLimits(each.tables).at(now) for each in chosen)
         return next((each for each in tables if each is not None), None)
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
-        """Return the texts of reasons that could not be read, ever, the commonest first."""
+        """Return all reasons that could not be parsed, the most frequent first."""
         with self._context.store.read_recent() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
@@ -259,7 +259,7 @@ class Rejections(ApplicationSubject):
     def _watched(
         self, connection: Connection, wanted: RejectionFilter, since: datetime, until: datetime
     ) -> WatchedTime:
-        """Return what was watched of the networks whose rejections are counted."""
+        """Return the watched time of the networks whose rejections are counted."""
         networks = [wanted.network_id] if wanted.network_id is not None else self._asked()
         return watched_time(connection, networks, Watched.REJECTIONS, since, until)
 
@@ -289,7 +289,7 @@ def _is_missed(begins: datetime, window: Window, watched: WatchedTime) -> bool:
 def rejection_listing(
     context: ApplicationContext, said: EndpointsSay = MappingProxyType({})
 ) -> Listing[StoredRejection]:
-    """Return how rejections are listed; each network by its name."""
+    """Return the columns of rejections; networks are named."""
     reason_of = context.reason_of
 
     def words(each: StoredRejection) -> str:
@@ -329,7 +329,7 @@ def _place(stored: StoredRejection) -> tuple[TxHash, NetworkId]:
 def rejection_file(
     context: ApplicationContext, said: EndpointsSay = MappingProxyType({})
 ) -> Listing[StoredRejection]:
-    """Return what a file holds of each rejection: the reason in words and as it was sent."""
+    """Return the columns of a file of rejections, with the reason in words and as sent."""
     reason_of = context.reason_of
     return Listing(
         "rejections",
@@ -364,7 +364,7 @@ def _yes(*, is_so: bool) -> str:
 
 
 def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
-    """Write a rejection for programs: the record as the API answers it, and what we make of it."""
+    """Format a rejection for programs: the record as the API answers it, and what we derive."""
     unknown = dict.fromkeys(("from", "nonce", "txRejectionStage", "timestamp"))
     record: dict[str, Json] = msgspec.json.decode(encode_record(stored.record))
     return (

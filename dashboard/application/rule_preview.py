@@ -1,4 +1,4 @@
-"""What a rule would have reported in the stored past, read in a bounded time."""
+"""What a rule would have reported in the stored past, read within bounds."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def preview_rule(
 ) -> RulePreview:
     """Return what a rule would have reported in a time; InputError for more than 31 days.
 
-    Labels and tags are those of today. `networks` say how often fees are asked for; they are taken
-    where the rule names none.
+    Labels and tags are the current ones. `networks` give the polling period of fees; they are used
+    if the rule names no network.
     """
     since, until = between
     if until - since > LONGEST_PREVIEW:
@@ -83,7 +83,7 @@ def _of_gaps(
     between: tuple[datetime, datetime],
     networks: Sequence[NetworkId],
 ) -> tuple[Firing, ...]:
-    """Return the gaps that were long enough, each where it was; those of workers once for all."""
+    """Return the gaps that were long enough, by network; gaps of the worker only once."""
     is_worker = rule.kind is RuleKind.WORKER_SILENT
     found = {
         (INSTALLATION if is_worker else each.network_id, each.begins_at): each
@@ -142,7 +142,7 @@ def _of_fees(
     between: tuple[datetime, datetime],
     networks: Mapping[NetworkId, timedelta],
 ) -> Iterator[Firing]:
-    """Judge every stored fee as the rule itself does; before they were kept, minutes."""
+    """Judge every stored fee as the rule does, and before the first one roll-ups by minute."""
     since, until = between
     for network_id in rule.scope.networks or networks:
         key = SeriesKey(network_id, SERIES[limit.signal])

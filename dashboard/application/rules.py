@@ -1,4 +1,4 @@
-"""What pages and commands ask of rules: which are in force, and how to change them."""
+"""Questions about rules and acts on them, for pages and commands."""
 
 from __future__ import annotations
 
@@ -64,13 +64,14 @@ from dashboard.store.engine.connection import Connection
 _MOST_INCIDENTS: Final = 10_000
 
 MOST_RULES: Final = 200
-"""Rules in force: the worker tries each on every change, and measures some every few seconds."""
+"""The most rules in force: the worker tries each on every change, and measures some every few
+seconds."""
 
 LATELY: Final = timedelta(days=7)
-"""How far back the page tries rules."""
+"""How far back the page tries a rule."""
 
 ENDED: Final = "ended"
-"""The state of a rule that ended by itself."""
+"""The state of a rule whose `until` has passed."""
 
 _KEPT_FOR: Final = timedelta(minutes=5)
 _OPEN_STATES: Final = (
@@ -82,13 +83,13 @@ _OPEN_STATES: Final = (
 
 
 def zone_of(rule: Rule) -> ZoneInfo:
-    """Return the zone whose nights count for a rule."""
+    """Return the time zone whose nights count for a rule."""
     return ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
 
 
 class AlertRules(ApplicationSubject):
     def in_force(self) -> tuple[StoredRule, ...]:
-        """Return the rules in their order, the default ones where none is stored."""
+        """Return the rules in order, or the default ones if none is stored."""
         with self._context.store.read() as connection:
             return read_rules(connection)
 
@@ -110,9 +111,9 @@ class AlertRules(ApplicationSubject):
         return rule_file([each.rule for each in self.in_force()])
 
     def edited_as_file(self) -> str:
-        """Return the rules that people changed since a file said them; empty where there are none.
+        """Return the rules that people edited, as a file; empty if there are none.
 
-        One is not edited while it is the default, or as a file said it last. Removed ones are
+        A rule is not edited if it is a default one, or as a file last defined it. Removed rules are
         comments at the end.
         """
         edited = [each.rule for each in self.in_force() if is_edited(each)]
@@ -123,29 +124,29 @@ class AlertRules(ApplicationSubject):
         )
 
     def removed(self) -> list[RemovedRule]:
-        """Return the rules that people removed since a file was imported last."""
+        """Return the rules that people removed since the last import of a file."""
         with self._context.store.read() as connection:
             return read_removed(connection)
 
     def document(self, *, only_edited: bool = False) -> dict[str, Json]:
-        """Return the rules in force as programs read them, or what people edited and removed."""
+        """Return the rules in force for programs, or only what people edited and removed."""
         shown = [each for each in self.in_force() if is_edited(each) or not only_edited]
         gone = {"removed": list[Json](each.name for each in self.removed())} if only_edited else {}
         return {"rules": {each.rule.name: write_rule(each.rule) for each in shown}, **gone}
 
     def read_file(self, text: str) -> tuple[Rule, ...]:
-        """Return the rules that a file says; InputError names every mistake with its line."""
+        """Parse a file of rules; InputError names every mistake with its line."""
         read = self._context.settings.read_rules
         if read is None:
             raise InputError("files of rules cannot be read here: use `linewatch rules import`")
         return read(text)
 
     def read(self, name: str, table: RuleTable) -> Rule | list[RuleRemark]:
-        """Return the rule that a form says, or everything that is wrong with it."""
+        """Return the rule that a table defines, or everything that is wrong with it."""
         return read_rule(name, table, self._context.settings.rule_names)
 
     def given(self, name: str, table: RuleTable) -> Rule:
-        """Return the rule that a table says; InputError names everything that is wrong with it."""
+        """Return the rule that a table defines; InputError names everything that is wrong."""
         found = self.read(name, table)
         if isinstance(found, Rule):
             return found
@@ -153,9 +154,9 @@ class AlertRules(ApplicationSubject):
 
     @shared_for(_KEPT_FOR)
     def lately(self, rule: Rule) -> str:
-        """Say how often a rule would have fired in the last seven days, kept for some minutes.
+        """Say how often a rule would have fired in the last seven days; cached for some minutes.
 
-        Where that is not known, say why.
+        If that is unknown, say why.
         """
         try:
             return preview_in_words(self.preview(rule, LATELY), zone_of(rule))
@@ -170,7 +171,7 @@ class AlertRules(ApplicationSubject):
             return preview_rule(connection, rule, (now - within, now), networks)
 
     def plan(self, edit: RuleEdit) -> list[RuleDifference]:
-        """Return what an edit would change; InputError where it cannot be done."""
+        """Return what an edit would change; InputError if it is not possible."""
         with self._context.store.read() as connection:
             held = rules_in_force(connection)
         return differences(held, _wanted(held, edit))
@@ -178,9 +179,9 @@ class AlertRules(ApplicationSubject):
     def import_file(
         self, given: Sequence[Rule], by: Actor, *, replaces: bool
     ) -> list[RuleDifference]:
-        """Put the rules of a file in force, and note that they are as it says.
+        """Put the rules of a file into force, and record that they match the file.
 
-        Rules that it does not name stay, unless it replaces all.
+        Other rules stay, unless the file replaces all.
         """
         edit = replaced_by(given) if replaces else merged_with(given)
         by = replace(by, way=Way.FILE)
@@ -191,18 +192,18 @@ class AlertRules(ApplicationSubject):
         return found
 
     def change(self, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
-        """Change the rules and return what differs; InputError where it cannot be done."""
+        """Edit the rules and return the differences; InputError if that is not possible."""
         with self._context.store.write() as connection:
             return _changed(connection, edit, by)
 
 
 def is_edited(stored: StoredRule) -> bool:
-    """Whether people changed a rule since it was the default one, or as a file says."""
+    """Whether people changed a rule since it was a default one, or as a file defines it."""
     return stored.changed_at is not None and stored.source is not Way.FILE
 
 
 def changed_in_words(stored: StoredRule) -> str:
-    """Say who changed a rule last, when and how; the name is foreign."""
+    """Say who last changed a rule, when and how; the name is foreign text."""
     if stored.changed_at is None:
         return "default, unchanged"
     how = {
@@ -220,7 +221,7 @@ def rule_file(rules: Sequence[Rule]) -> str:
 
 
 def _wanted(held: Rules, edit: RuleEdit) -> Rules:
-    """Return the rules after an edit; InputError for more than the worker can look at."""
+    """Return the rules after an edit; InputError if there are too many for the worker."""
     wanted = edit(held)
     if len(wanted) > MOST_RULES:
         raise InputError(f"these are {len(wanted):,} rules: keep at most {MOST_RULES}")
@@ -241,7 +242,7 @@ def _changed(connection: Connection, edit: RuleEdit, by: Actor) -> list[RuleDiff
 
 
 def _refuse_unreadable(found: Sequence[RuleDifference]) -> None:
-    """Raise InputError for a rule that could be stored, and then stop all who read the rules."""
+    """Raise InputError for a rule that could be stored, but then not be read by anybody."""
     for each in found:
         read = None if each.after is None else read_rule(each.name, each.after)
         if isinstance(read, list):
@@ -250,7 +251,7 @@ def _refuse_unreadable(found: Sequence[RuleDifference]) -> None:
 
 
 def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:
-    """End the open incidents that the rules as they are wanted no longer report."""
+    """Resolve the open incidents that the new rules no longer report."""
     after = {each.name: each for each in wanted}
     for before in held:
         if after.get(before.name) == before:
@@ -270,7 +271,7 @@ def _action(difference: RuleDifference) -> Action:
 
 
 def _details(difference: RuleDifference) -> dict[str, Detail]:
-    """Write the keys that differ for the audit log: old → new where both are there."""
+    """Format the keys that differ for the audit log: old → new if both exist."""
     return {
         key: f"{written(before)} → {written(after)}"
         if difference.before is not None and difference.after is not None
@@ -280,7 +281,7 @@ def _details(difference: RuleDifference) -> dict[str, Detail]:
 
 
 class RuleState(NamedTuple):
-    """The state of a rule in a word, and why in a sentence; empty where there is no more to say."""
+    """The state of a rule in a word, and a sentence with the reason; empty if there is none."""
 
     word: str
     why: str = ""
@@ -291,7 +292,7 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class RuleSituation:
-    """What is open, what is about to open, and what is silent."""
+    """What is open, pending, and not answering."""
 
     incidents: Sequence[Incident] = ()
     pending: Sequence[PendingCondition] = ()
@@ -299,9 +300,9 @@ class RuleSituation:
     now: datetime = _NEVER
 
     def state_of(self, rule: Rule) -> RuleState:
-        """Return where a rule stands; without a worker nothing of it is known.
+        """Return the state of a rule; without a worker it is unknown.
 
-        What is open counts before what is silent: that may be another network.
+        Open incidents take precedence over outages, which may concern another network.
         """
         if not rule.is_enabled or rule.is_over(self.now):
             return _without_effect(rule)
@@ -350,7 +351,7 @@ class ListedRule:
 
 
 def rule_form(stored: StoredRule) -> dict[str, Json]:
-    """Write a rule for programs, in the keys of its file."""
+    """Format a rule for programs, with the keys of its file."""
     return {
         "name": stored.rule.name,
         **write_rule(stored.rule),
@@ -361,7 +362,7 @@ def rule_form(stored: StoredRule) -> dict[str, Json]:
 
 
 def rule_listing(context: ApplicationContext) -> Listing[ListedRule]:
-    """Return how rules are listed; each network by its name."""
+    """Return the columns of rules; networks are named."""
     return Listing(
         "rules",
         (

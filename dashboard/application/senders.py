@@ -1,4 +1,4 @@
-"""What the page Tracked asks of senders: which are watched, and since when."""
+"""Watched senders: which addresses are watched, on which networks, and since when."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class WatchedSenders(ApplicationSubject):
         label: str,
         by: Actor,
     ) -> tuple[bool, ...]:
-        """Watch addresses on those of the networks that can be; return of each whether it is new.
+        """Watch addresses on those networks that allow it; return for each whether it is new.
 
-        InputError where none can be: only nodes that report to our own serve name senders.
+        InputError if none allows it: only nodes that report to our own serve name senders.
         """
         able = tuple(each for each in network_ids if self._can_watch_senders(each))
         if not able:
@@ -56,7 +56,7 @@ class WatchedSenders(ApplicationSubject):
             )
 
     def unwatch(self, sender: Address, by: Actor) -> bool:
-        """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
+        """Stop watching an address; False if it was not watched. Tracked hashes stay tracked."""
         by.require(Action.UNWATCH_SENDER)
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)

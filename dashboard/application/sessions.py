@@ -1,4 +1,4 @@
-"""Sign-ins of people: how often one is tried, begun, used, named and ended."""
+"""Sign-ins of people: attempts, and sessions from their beginning to their end."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from dashboard.store.engine.connection import Connection
 
 SECRET_BYTES: Final = 32
 PASSWORD: Final = "password"  # noqa: S105 - the word for one
-"""What the audit log calls a proof that is a password and nothing more."""
+"""The name in the audit log for a proof by password alone."""
 
 _NOTED_EVERY: Final = timedelta(minutes=1)
-"""How often the use of a session is written."""
+"""How often the use of a session is stored."""
 
 _ROLE_SHOWN_FOR: Final = timedelta(milliseconds=500)
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """From where somebody signs in; `name` is what the browser says of itself. Both are foreign."""
+    """Where somebody signs in from; `name` is the browser's name for itself. Both are foreign."""
 
     name: str
     address: str
@@ -52,7 +52,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session that begins; the browser alone keeps its secret."""
+    """A new session; only the browser keeps its secret."""
 
     session: Session
     secret: Secret
@@ -72,11 +72,11 @@ class Sessions(ApplicationSubject):
 
     @property
     def policy(self) -> SignInPolicy | None:
-        """Who lets people in, and for how long; None where pages are open."""
+        """How people sign in, and for how long; None if pages are open to all."""
         return self._policy
 
     def session(self, secret: Secret) -> Session | None:
-        """Return the session of a cookie, None where it is over; its use is noted."""
+        """Return the session of a cookie, None if it is over, and record its use."""
         now = self._context.now()
         with self._context.store.read() as connection:
             found = session_of_secret(connection, digest(secret.reveal()))
@@ -86,7 +86,7 @@ class Sessions(ApplicationSubject):
         return found
 
     def valid_among(self, session_ids: Collection[UUID]) -> set[UUID]:
-        """Return those of these sessions that open pages; all of them are in use now."""
+        """Return which of these sessions may open pages, and record their use."""
         now = self._context.now()
         with self._context.store.read() as connection:
             found = sessions_among(connection, session_ids)
@@ -97,9 +97,9 @@ class Sessions(ApplicationSubject):
         return {each.session_id for each in valid}
 
     def actor(self, session_id: UUID) -> Actor:
-        """Return who acts in a session now, with the role of now.
+        """Return who acts in a session, with their current role.
 
-        NotAllowed where it is over, or lacks the second factor that the role takes.
+        NotAllowed if it is over, or lacks the second factor that the role requires.
         """
         with self._context.store.read() as connection:
             by, session = self.acting_in(connection, session_id)
@@ -112,18 +112,18 @@ class Sessions(ApplicationSubject):
         return person.issuer is None and person.role in required
 
     def lacks_factor(self, session: Session) -> bool:
-        """Whether the role requires a second factor, and this session was proven without one."""
+        """Whether the role requires a second factor that this session was begun without."""
         is_proven = session.second_factor and bool(session.person.factors)
         return self.requires_factor(session.person) and not is_proven
 
     def require_factor(self, session: Session) -> None:
-        """Raise NotAllowed where a session lacks its second factor."""
+        """Raise NotAllowed if a session lacks its second factor."""
         if self.lacks_factor(session):
             raise NotAllowed("your role requires a second factor: set one up on the page Account")
 
     @shared_for(_ROLE_SHOWN_FOR, until_write=True)
     def role_shown(self, session_id: UUID) -> Role:
-        """Return the role of who looks at a page, which may be that of a second ago."""
+        """Return the role of somebody who views a page, at most half a second old."""
         return self.actor(session_id).role
 
     def sessions(self) -> list[Session]:
@@ -134,7 +134,7 @@ class Sessions(ApplicationSubject):
         return [each for each in found if not self._is_over(each, now)]
 
     def session_beginning(self, text: str) -> Session:
-        """Return the one session whose id begins so; InputError where there is not just one."""
+        """Return the session whose id begins like this; InputError if several do, or none."""
         known = self.sessions()
         found = [each for each in known if text and str(each.session_id).startswith(text.lower())]
         if not found:
@@ -159,7 +159,7 @@ class Sessions(ApplicationSubject):
             end_session(connection, ended, by.at)
 
     def name_own_session(self, own: UUID, named: UUID, label: str) -> None:
-        """Call a session of the person who acts in `own` by a name; an empty one takes it away."""
+        """Label a session of the person who acts in `own`; an empty label removes it."""
         label = " ".join(label.split())
         if len(label) > LONGEST_NAME:
             raise InputError(f"the name of a device has at most {LONGEST_NAME} characters")
@@ -171,12 +171,12 @@ class Sessions(ApplicationSubject):
 
     @contextmanager
     def throttle(self) -> Iterator[AttemptThrottle]:
-        """Count attempts, one thread at a time."""
+        """Yield the throttle to one thread at a time."""
         with self._counting:
             yield self._throttle
 
     def acting_in(self, connection: Connection, session_id: UUID) -> tuple[Actor, Session]:
-        """Return who acts in a session now, and the session; NotAllowed where it is over."""
+        """Return who acts in a session, and the session; NotAllowed if it is over."""
         now = self._context.now()
         found = find_session(connection, session_id)
         if found is None or self._is_over(found, now):
@@ -191,11 +191,10 @@ class Sessions(ApplicationSubject):
         proof: str,
         sid: str | None = None,
     ) -> NewSession:
-        """Begin a session of somebody who proved who they are; `proof` says with what.
+        """Begin a session for somebody who proved who they are; `proof` says how.
 
-        NotAllowed for whom an admin keeps out.
-
-        `sid` is what an issuer calls the session of its own that this one belongs to.
+        NotAllowed for a disabled person. `sid` is the issuer's own session that this one belongs
+        to.
         """
         policy, now = self._policy, self._context.now()
         if policy is None or not (policy.accounts or person.issuer):
@@ -221,7 +220,7 @@ class Sessions(ApplicationSubject):
         return NewSession(begun, secret)
 
     def _own(self, connection: Connection, own: UUID, other: UUID) -> tuple[Actor, Session]:
-        """Return who acts in a session, and another session of theirs, or the same."""
+        """Return who acts in a session, and a session of the same person."""
         by, session = self.acting_in(connection, own)
         if own != other:
             self.require_factor(session)
@@ -237,7 +236,7 @@ class Sessions(ApplicationSubject):
                 note_session_use(connection, due, now)
 
     def _is_over(self, session: Session, now: datetime) -> bool:
-        """Whether a session has ended, be it that its person could not sign in that way now."""
+        """Whether a session has ended, or its person could not sign in this way now."""
         policy = self._policy
         if policy is None or not policy.lets_in(session.person.issuer):
             return True

@@ -31,7 +31,7 @@ from dashboard.store.tracking.saved import (
 )
 
 CASE: Final = "/case/"
-"""What the path of a share link begins with; its secret follows."""
+"""The path of a share link, which its secret follows."""
 
 LONGEST_SHARE: Final = timedelta(days=90)
 _SECRET_BYTES: Final = 32
@@ -39,9 +39,9 @@ _SECRET_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class SharedCase:
-    """What a share link shows: the verdict, None where nothing can be asked, and the text.
+    """What a share link shows: the verdict, None if nothing can be asked, and the text.
 
-    `text` is that for a customer, with no link into the pages; it is foreign.
+    `text` is the one for customers, without a link into the pages; it is foreign text.
     """
 
     verdict: VerdictKind | None
@@ -51,18 +51,18 @@ class SharedCase:
 class Sharing(ApplicationSubject):
     @property
     def is_possible(self) -> bool:
-        """Whether others can open a link: somebody said where the pages are."""
+        """Whether others can open a link: the settings have a public_url."""
         return bool(self._context.settings.public_url)
 
     def all(self, tx_hash: TxHash | None = None) -> Sequence[ShareLink]:
-        """Return the links that are valid now, of one transaction or all, the latest first."""
+        """Return the valid links, of one transaction or all, the latest first."""
         with self._context.store.read() as connection:
             return valid_share_links(connection, self._context.now(), tx_hash)
 
     def share(
         self, tx_hash: TxHash, lasts: timedelta, by: Actor, case_id: str = ""
     ) -> tuple[ShareLink, str]:
-        """Make a link; return it, and its address, which is stored nowhere."""
+        """Create a link; return it and its address, which is not stored."""
         if not self.is_possible:
             raise InputError("nobody could open the link: set public_url in [pages]")
         if not timedelta() < lasts <= LONGEST_SHARE:
@@ -76,7 +76,7 @@ class Sharing(ApplicationSubject):
         return link, f"{self._context.settings.public_url.rstrip('/')}{CASE}{secret}"
 
     def revoke(self, link_id: int, by: Actor) -> ShareLink:
-        """Let a link show nothing any more, at once."""
+        """Revoke a link at once."""
         with self._context.store.write() as connection:
             valid = {each.link_id: each for each in valid_share_links(connection, by.at)}
             link = valid.get(link_id)
@@ -88,7 +88,7 @@ class Sharing(ApplicationSubject):
         return link
 
     def shown(self, secret: Secret) -> SharedCase | None:
-        """Return what a link shows now; None where it is over or was never made."""
+        """Return what a link shows now; None if it is over or never existed."""
         context, now = self._context, self._context.now()
         networks = LineLimitEnds(context).networks()
         with context.store.read() as connection:

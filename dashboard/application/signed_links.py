@@ -35,21 +35,21 @@ SILENCED_FOR: Final = {
     "8h": timedelta(hours=8),
     "24h": timedelta(hours=24),
 }
-"""How long an incident can be silenced by link, as the form names it."""
+"""How long a link can silence an incident, by the values of the form."""
 
 
 LinkForm: TypeAlias = Mapping[str, str]
-"""What was sent with the form of a link, by field; a mail program sends a field of its own."""
+"""The submitted form of a link, by field; a mail program sends a field of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSubject:
-    """What a link is about, for the page that asks; `done`: what was done already, if anything.
+    """What a link is about, for its page; `done` says what was already done, if anything.
 
-    `state`, `severity`, `since` and `changes` are of the incident, empty where the link names none;
-    `since` is in UTC and in the recipient's zone. `last` says which transaction was rejected last
-    and why, empty where it is about none.
-    `preview` says what a silence would cover, or what else is acknowledged.
+    `state`, `severity`, `since` and `changes` belong to the incident, and are empty if there is
+    none; `since` is in UTC and in the recipient's zone. `last` says which transaction was rejected
+    last and why, empty if there is none. `preview` says what a silence would cover, or what is
+    acknowledged as well.
     """
 
     link: SignedLink
@@ -65,7 +65,7 @@ class LinkSubject:
 
 @dataclass(frozen=True, slots=True)
 class LinkResult:
-    """What was done, or had been done before."""
+    """What was done, now or before."""
 
     headline: str
     text: str
@@ -79,7 +79,7 @@ class LinkActions(ApplicationSubject):
         self._recipients = Recipients(context)
 
     def read(self, text: str) -> SignedLink | LinkFault:
-        """Return what a link of ours says, or why it cannot be used."""
+        """Return the content of one of our links, or why it cannot be used."""
         with self._context.store.read() as connection:
             key = link_key(connection)
         if key is None:
@@ -87,7 +87,7 @@ class LinkActions(ApplicationSubject):
         return read_link(text, key, self._context.now())
 
     def about(self, link: SignedLink) -> LinkSubject:
-        """Return what the page says before it asks."""
+        """Return what the page shows before it asks for confirmation."""
         if link.incident_id is None:
             return self._about_recipient(link)
         incident = self._incidents.find(link.incident_id)
@@ -106,7 +106,7 @@ class LinkActions(ApplicationSubject):
         )
 
     def _acknowledged(self, incident: Incident) -> str:
-        """Say who acknowledged an incident, and when; empty where nobody did."""
+        """Say who acknowledged an incident, and when; empty if nobody did."""
         story = self._incidents.story(incident.incident_id) if incident.owner else None
         if story is None:
             return ""
@@ -137,9 +137,9 @@ class LinkActions(ApplicationSubject):
         return f"It covers {named}. {self._silences.preview(matchers)}"
 
     def act(self, link: SignedLink, form: LinkForm) -> LinkResult:
-        """Do what the link is for; the second time it says what was done the first time.
+        """Do what the link is for; the second time, say what was done the first time.
 
-        InputError for what the form leaves out, or where it cannot be done.
+        InputError if the form is incomplete, or if it cannot be done.
         """
         name = parse_name(form.get("name", "").strip() or link.recipient.address[:80])
         by = Actor(name, self._context.now(), Role.OPERATOR, "a link in a message")

@@ -1,4 +1,4 @@
-"""What page and commands ask of silences and maintenance windows: which last, a new one, an end."""
+"""Questions about silences and maintenance windows, and how to add and end them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.wire.decoding import format_timestamp
 
 MOST_FINISHED: Final = 20
-"""Silences that are over and still shown, the latest."""
+"""How many finished silences are still shown, the latest."""
 
 _BEGUN: Final = {
     SilenceKind.SILENCE: Action.SILENCE,
@@ -74,14 +74,14 @@ _MOST_RULES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class StoredSilences:
-    """Those that are active or still to come, the first to end first; then those that are over."""
+    """Active and planned silences, the first to end first, and finished ones."""
 
     unfinished: tuple[Silence, ...]
     finished: tuple[Silence, ...]
 
 
 def _require_rule(matcher: Matcher, rules: Sequence[str]) -> None:
-    """Raise InputError for the name or the pattern of a rule that none has."""
+    """Raise InputError if no rule matches the name or the pattern."""
     about = MatchedProperty.RULE
     if matcher.about is not about:
         return
@@ -99,7 +99,7 @@ class Silences(ApplicationSubject):
         return {each.network_id: each.name for each in self._context.networks}
 
     def stored(self) -> StoredSilences:
-        """Return all that last or are to come, and the latest that are over."""
+        """Return all active and planned silences, and the latest finished ones."""
         now = self._context.now()
         with self._context.store.read() as connection:
             return StoredSilences(
@@ -108,9 +108,9 @@ class Silences(ApplicationSubject):
             )
 
     def read_matchers(self, texts: Sequence[str]) -> tuple[Matcher, ...]:
-        """Read matchers as people type them; InputError for one that can never fit.
+        """Parse matchers as people type them; InputError for one that can never match.
 
-        One of rules has to name some that are in force.
+        A matcher for rules must match one that is in force.
         """
         matchers = tuple(parse_matcher(each, self.networks) for each in texts)
         if any(each.about is MatchedProperty.RULE for each in matchers):
@@ -121,9 +121,9 @@ class Silences(ApplicationSubject):
         return matchers
 
     def weekly(self, spans: Sequence[str], zone: str = "") -> WeeklyHours | None:
-        """Read hours of every week in a time zone, empty for that of [mail]; None without hours.
+        """Parse weekly hours in a time zone, by default that of [mail]; None if there are none.
 
-        InputError for what are no hours or no time zone.
+        InputError if the hours or the time zone are not valid.
         """
         if not spans:
             return None
@@ -134,16 +134,16 @@ class Silences(ApplicationSubject):
     def preview(
         self, matchers: Sequence[Matcher], weekly: WeeklyHours | None = None
     ) -> SilencePreview:
-        """Return what a silence or a window would have fitted, and fits now."""
+        """Return what a silence or a window would have matched, and matches now."""
         with self._context.store.read() as connection:
             return preview_silence(connection, matchers, self._context.now(), weekly)
 
     def add(
         self, request: SilenceRequest, by: Actor, *, covers_all: bool = False
     ) -> tuple[Silence, bool]:
-        """Store what a person asked for, on record; return it, and whether it is new.
+        """Store a request, on record; return the silence, and whether it is new.
 
-        InputError where it cannot be meant so; `covers_all`: everything is meant.
+        InputError if the request makes no sense; `covers_all`: everything is meant.
         """
         check_request(request, by.at, covers_all=covers_all)
         with self._context.store.write() as connection:
@@ -153,7 +153,7 @@ class Silences(ApplicationSubject):
         return silence, is_new
 
     def end(self, kind: SilenceKind, silence_id: int, by: Actor) -> Silence:
-        """End one before its time, on record; InputError where none of this number lasts."""
+        """End a silence early, on record; NotFound if none of this number is active or planned."""
         with self._context.store.write() as connection:
             silence = end_silence(connection, kind, silence_id, by)
             if silence is None:
@@ -214,7 +214,7 @@ class Silences(ApplicationSubject):
 
 
 def until_words(silence: Silence) -> str:
-    """Say when it ends, or that it never began: else it would end before its start."""
+    """Say when it ends, or that it was cancelled before its start."""
     if silence.never_began:
         return f"{moment(silence.request.ends_at)}, cancelled at {moment(silence.over_at)}"
     return moment(silence.over_at)
@@ -234,11 +234,11 @@ def _zone(each: Silence) -> Json:
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
-    """Return the matchers that name the changes of an incident, and those to come like them.
+    """Return the matchers for the changes of an incident, and for later ones like them.
 
-    Rejections whose reason names no module are a group of their own: one silenced with it keeps
-    those of every module from nobody. So are a module over its limit and the same one unknown to
-    the limits file.
+    Rejections whose reason names no module are a group of their own: silencing it does not silence
+    those of modules. In the same way, a module over its limit is separate from the same module
+    unknown to the limits file.
     """
     is_of_rejections, group = incident.kind in _OF_REJECTIONS, dict(incident.group)
     if group.get(MatchedProperty.MODULE):
@@ -253,10 +253,10 @@ def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SilencePreview:
-    """How many changes of the last days matchers fit, by the rule that reports them.
+    """How many changes of the last days match, by the rule that reports them.
 
-    `last` is the latest of these changes, `incidents` how many open incidents fit. `is_cut`: there
-    were more changes than are read.
+    `last` is the latest of these changes, `incidents` how many open incidents match. `is_cut`:
+    there were more changes than are read.
     """
 
     by_rule: tuple[tuple[str, int], ...] = ()
@@ -266,7 +266,7 @@ class SilencePreview:
     is_cut: bool = False
 
     def __str__(self) -> str:
-        """Say it in a sentence or two; names of rules are made visible."""
+        """Describe it in one or two sentences; names of rules are made visible."""
         now = counted(self.incidents, "open incident")
         if self.last is None:
             return f"In the last seven days it would have matched no change. Now it matches {now}."
@@ -287,10 +287,10 @@ def preview_silence(
     now: datetime,
     weekly: WeeklyHours | None = None,
 ) -> SilencePreview:
-    """Return which changes of the last seven days matchers fit, and which open incidents.
+    """Return which changes of the last seven days match, and which open incidents.
 
-    With `weekly`, only changes in these hours. Rules, labels and tags are those of now. A change
-    that several rules report counts once.
+    With `weekly`, only changes in these hours count. Rules, labels and tags are the current ones. A
+    change that several rules report counts once.
     """
     rules = rules_in_force(connection)
     seen = past_transitions(connection, SubjectKind, now - PREVIEWED, now)
@@ -323,7 +323,7 @@ def preview_silence(
 def silent_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> list[SourceOutage]:
-    """Return what is silent, the worker first: nobody watches as long as nobody else says so."""
+    """Return the current outages, the worker's first: without it nobody notices the others."""
     since = [each.begins_at for each in unwatched_now(connection, networks, now)]
     worker = [SourceOutage(SubjectKind.WORKER, INSTALLATION, min(since))] if since else []
     return [*worker, *source_outages(connection, now)]

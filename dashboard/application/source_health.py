@@ -32,19 +32,19 @@ from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
 from dashboard.store.tracking.statements import EndpointState, endpoint_states
 
 PLAN_TOLERANCE: Final = 0.05
-"""By which share fees may take more than planned: a worker that starts again asks at once."""
+"""The share by which fees may exceed the plan: a worker that restarts asks at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Calls to one network."""
+    """Calls to one network, and their credits."""
 
     today: Spent = field(default_factory=Spent)
     this_month: Spent = field(default_factory=Spent)
 
 
 def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:
-    """Return what each network has cost that was asked this month."""
+    """Return today's and this month's calls and credits, for each network asked this month."""
     midnight = _midnight(now)
     today = _by_network(spent_since(connection, midnight))
     this_month = _by_network(spent_since(connection, midnight.replace(day=1)))
@@ -52,26 +52,26 @@ def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]
 
 
 def fee_credits(connection: Connection, now: datetime) -> dict[NetworkId, int]:
-    """Return what the fees of each network took since midnight (UTC)."""
+    """Return the credits spent on each network's fees since midnight UTC."""
     lines = spent_since(connection, _midnight(now))
     of_fees = _by_network(each for each in lines if each.operation in FEE_OPERATIONS)
     return {each: spent.credits for each, spent in of_fees.items()}
 
 
 def is_over_plan(took: int, planned: int) -> bool:
-    """Whether fees took clearly more credits than planned; not where nothing is planned."""
+    """Whether fees cost clearly more credits than planned; false if nothing is planned."""
     return 0 < planned * (1 + PLAN_TOLERANCE) < took
 
 
 def spending_in_words(spending: Spending, took: int, planned: int) -> str:
-    """Say what a network has cost, and what of it its fees took today beside what is planned."""
+    """Say what a network has cost, and how today's fees compare with the plan."""
     today, month = _calls_and_credits(spending.today), _calls_and_credits(spending.this_month)
     plan = f" {plan_in_words(took, planned)}" if planned else ""
     return f"Asked today: {today}; this month: {month}.{plan}"
 
 
 def plan_in_words(took: int, planned: int) -> str:
-    """Say what fees took today (UTC) of what is planned for a day, and how much too much."""
+    """Say what fees cost today (UTC) of the daily plan, and by how much they exceed it."""
     over = f", {took / planned - 1:.0%} over plan" if is_over_plan(took, planned) else ""
     return f"Its fees took {took:,} of the {planned:,} credits planned for a day{over}."
 
@@ -100,7 +100,7 @@ OPERATION_NAMES: Final = {
     Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
     Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",
 }
-"""What each operation brings, in words."""
+"""What each operation returns, in words."""
 
 REMEDIES: Final = {
     FailureKind.UNAVAILABLE: (
@@ -113,7 +113,7 @@ REMEDIES: Final = {
     FailureKind.REFUSED: "Look at its address, at its key, and at what the key is allowed to ask.",
     FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
 }
-"""What to do about a failure that lasts."""
+"""What to do about a lasting failure."""
 
 
 class OperationState(StrEnum):
@@ -130,12 +130,12 @@ class OperationState(StrEnum):
 class OperationHealth:
     """One operation on one network: when it was last answered, and why it is not.
 
-    `period` is how often it is asked, None where that follows the age of each hash.
-    `no_worker_since` is when the last worker stopped; None while one runs.
-    `is_from_node`: the last answer came from the node, since the gas API gave none.
-    `not_awaited_since` is when line limits ended, after which it may be silent; hashes first seen
-    after that are asked about seldom if `is_asked_after`, otherwise never. `endpoints` are those
-    that are asked, by name, in order or all of them; one that is alone has no name.
+    `period` is how often it is asked, None if that depends on the age of each hash.
+    `no_worker_since` is when the last worker stopped; None while one runs. `is_from_node`: the last
+    answer came from the node, because the gas API gave none. `not_awaited_since` is when line
+    limits ended, after which it need not answer; hashes first seen after that are asked about
+    rarely if `is_asked_after`, otherwise never. `endpoints` are asked by name, in order or all at
+    once; a single endpoint has no name.
     """
 
     operation: Operation
@@ -150,7 +150,7 @@ class OperationHealth:
     asks_all: bool = False
 
     def left_endpoints(self) -> list[tuple[str, EndpointState]]:
-        """Return the endpoints that give no answer though they should be asked."""
+        """Return the endpoints that do not answer although they should be asked."""
         found = []
         for name, state in self.endpoints:
             if state.failure is not None:
@@ -160,7 +160,7 @@ class OperationHealth:
         return found
 
     def state(self, now: datetime) -> OperationState:
-        """Return its state; a failure outweighs an old answer."""
+        """Return its state; a failure takes precedence over an old answer."""
         if self.not_awaited_since is not None:
             return OperationState.NOT_AWAITED
         if self.failure is not None:
@@ -175,9 +175,9 @@ class OperationHealth:
 
 
 def endpoint_words(operation: OperationHealth, now: datetime) -> list[str]:
-    """Say how each exclusion endpoint answers, and who is asked instead of one that does not.
+    """Say how each exclusion endpoint answers, and who replaces one that does not.
 
-    Nothing is said of a lone one of which nothing is known.
+    A single endpoint is left out if nothing is known of it.
     """
     left = {name for name, _ in operation.left_endpoints()}
     said = []
@@ -199,7 +199,7 @@ def endpoint_words(operation: OperationHealth, now: datetime) -> list[str]:
 
 
 def _last_answer(state: EndpointState, now: datetime, *, is_left: bool) -> str:
-    """Say when an endpoint answered, to go on after its name."""
+    """Say when an endpoint last answered, to follow its name."""
     if state.failure is not None:
         since = "" if state.failing_since is None else moment(state.failing_since)
         if is_left:
@@ -211,7 +211,7 @@ def _last_answer(state: EndpointState, now: datetime, *, is_left: bool) -> str:
 
 
 def _silence(state: EndpointState, since: str) -> str:
-    """Say how long an endpoint that does not answer has been silent, as far as that is known."""
+    """Say since when an endpoint has not answered, if that is known."""
     if state.answered_at is None and state.shape is None:
         return f"has never answered{since and f', first asked {since}'}"
     return f"has not answered since {since}" if since else "does not answer"
@@ -227,9 +227,9 @@ _SHAPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The operations that one network is asked for; its fees took `fee_credits` today.
+    """The operations of one network; its fees cost `fee_credits` today.
 
-    `transports` say how its exclusion endpoints are asked, by their names.
+    `transports` say how its exclusion endpoints are asked, by endpoint.
     """
 
     profile: NetworkProfile
@@ -239,13 +239,14 @@ class NetworkHealth:
 
     @property
     def is_over_plan(self) -> bool:
-        """Whether fees took more credits today than are planned for a whole day."""
+        """Whether fees cost more credits today than are planned for a whole day."""
         return is_over_plan(self.fee_credits, self.profile.cost.gas_credits)
 
     def ways(self) -> list[str]:
         """Say how each exclusion endpoint is asked and why, the transport in use first.
 
-        While it gives no answer one request tries it from time to time, as a circuit breaker does.
+        While the API does not answer, one request tries it from time to time, like a circuit
+        breaker.
         """
         operations = {each.operation: each for each in self.operations}
         exclusion = operations.get(Operation.EXCLUSION_STATUS)
@@ -261,7 +262,7 @@ class NetworkHealth:
         return found
 
     def left_endpoints(self, now: datetime) -> Iterator[tuple[str, str, str]]:
-        """Say of each endpoint that is left while others answer: what, why, and what to do."""
+        """Yield each endpoint that is left while others answer: what, why, and what to do."""
         for each in self.operations:
             left = each.left_endpoints()
             if each.failure is not None or len(left) == len(each.endpoints):
@@ -276,7 +277,7 @@ class NetworkHealth:
                 yield f"{self.profile.name}: {what}", state.failure.message, advice
 
     def state(self, now: datetime) -> OperationState:
-        """Return the worst state of its operations; without any, nothing was asked yet."""
+        """Return the worst state of its operations; NOT_ASKED if there are none."""
         found = {operation.state(now) for operation in self.operations}
         worst = (
             OperationState.FAILING,
@@ -293,7 +294,7 @@ def read_networks(
     limits: Mapping[NetworkId, LineLimits],
     now: datetime,
 ) -> list[NetworkHealth]:
-    """Return how each network answers, and what its fees took today."""
+    """Return how each network answers, and what its fees cost today."""
     ids = [each.network_id for each in profiles]
     took = fee_credits(connection, now)
     no_worker_since = {
@@ -314,7 +315,7 @@ def read_networks(
 
 
 def _unless_ended(operation: OperationHealth, limits: LineLimits, now: datetime) -> OperationHealth:
-    """Return the exclusion API as it is after line limits ended: its silence is no failure."""
+    """Return the operation as it is after line limits ended: no answer is no failure then."""
     ended_at = limits.ended_at(now)
     if ended_at is None or operation.operation is not Operation.EXCLUSION_STATUS:
         return operation
@@ -379,7 +380,7 @@ def _gas_operations(profile: NetworkProfile, latest: LatestGas) -> Iterator[Oper
 def _with_failures(
     operations: list[OperationHealth], failures: dict[Operation, StandingFailure]
 ) -> Iterator[OperationHealth]:
-    """Add each failure to its operation; one of an operation not configured comes on its own."""
+    """Add each failure to its operation; a failure of another operation is yielded by itself."""
     for each in operations:
         yield replace(each, failure=failures.pop(each.operation, None))
     for operation, failure in failures.items():

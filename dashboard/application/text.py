@@ -1,4 +1,4 @@
-"""How numbers, times, hashes and conditions are written on a page."""
+"""How ages, times, fees and conditions are formatted on a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES: Final[Mapping[str, str]] = {
 
 
 def age(since: datetime, now: datetime) -> str:
-    """Say how long ago something was true, such as ``12 s ago`` or ``3 h ago``."""
+    """Format how long ago something was, such as ``12 s ago`` or ``3 h ago``."""
     seconds = (now - since).total_seconds()
     if seconds <= -1:
         return f"in {span(timedelta(seconds=-seconds))}"
@@ -33,17 +33,17 @@ def age(since: datetime, now: datetime) -> str:
 
 
 def moment_near(at: datetime, now: datetime) -> str:
-    """Print a moment in UTC, without its date if that is today's."""
+    """Format a moment in UTC, without the date if it is today."""
     return f"{at:%H:%M:%S} UTC" if at.date() == now.date() else f"{at:%d %b %H:%M} UTC"
 
 
 def exact_fee(wei: Wei) -> str:
-    """Print a fee with every digit it has, for a tooltip."""
+    """Format a fee with all its digits, for a tooltip."""
     return f"{format_gwei(wei)} gwei ({wei:,} wei)"
 
 
 def sentence(message: str) -> str:
-    """Return a message as a sentence: with a full stop, unless it ends with a mark of its own."""
+    """End a message with a full stop, unless it has a closing mark."""
     return message if message.endswith((".", "!", "?", "…")) else f"{message}."
 
 
@@ -64,11 +64,11 @@ _TURNING: Final = {
     State.FAILING: ("delivered", "over"),
     State.DELIVERING: ("not delivered", "failing"),
 }
-"""What is seen while a state is about to end, and what follows if that lasts."""
+"""What is seen while a state is about to end, and the outcome if that lasts."""
 
 
 def since_when(held: Condition, rule: HoldPeriods, now: datetime) -> str:
-    """Say since when a condition holds; where it is about to end, also when that will be.
+    """Say since when a condition lasts and, if it is about to end, when that will be.
 
     `since 02:40:00 UTC; at or below the threshold for 3 min, over at 02:56:00 UTC if that lasts`
     """

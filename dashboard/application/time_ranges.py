@@ -1,4 +1,4 @@
-"""The lengths of time that charts of fees and rejections show, and the one chosen in a chart."""
+"""The time ranges of charts of fees and rejections, and a time chosen in a chart."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A length of time that a chart shows, and the steps in which it does."""
+    """The length of time that a chart shows, and its step."""
 
     name: str
     length: timedelta
     step: timedelta
 
     def begins_at(self, until: datetime) -> datetime:
-        """Return when a chart until a moment begins: where a whole step does.
+        """Return when a chart that ends at a moment begins, rounded down to a whole step.
 
         Steps are counted from 1970 in UTC, as the store counts minutes, hours and days.
         """
@@ -37,11 +37,8 @@ TIME_RANGES: Final = (
     TimeRange("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
     TimeRange("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
 )
-"""Every length, in steps that a screen can show.
-
-From 6 h on a step consists of whole minutes, hours or days: those are read as the store summed
-them up, 3,700 at most, and never value by value.
-"""
+"""All ranges, with steps that fit a screen. From 6 h on, a step is whole minutes, hours or days:
+they are read from roll-ups, at most 3,700, and never value by value."""
 
 _SHORTEST: Final = timedelta(seconds=20)
 
@@ -54,7 +51,7 @@ class Zoom(NamedTuple):
 
     @property
     def step(self) -> timedelta:
-        """The steps of the shortest length that shows as much."""
+        """The step of the shortest range that is as long."""
         fitting = (each for each in TIME_RANGES if each.length >= self.until - self.since)
         return next(fitting, TIME_RANGES[-1]).step
 
@@ -70,9 +67,9 @@ class Zoom(NamedTuple):
 
 
 def zoomed(since: datetime, until: datetime, now: datetime) -> Zoom | None:
-    """Return the time between two moments, in the order of time and not after now.
+    """Return the time between two moments in either order, at most until now.
 
-    None for less than 20 seconds, and for a time that no chart reaches.
+    None if it is shorter than 20 seconds, or if no chart reaches that far.
     """
     since, until = min(since, until), min(max(since, until), now)
     is_drawn = until - since >= _SHORTEST and since >= now - TIME_RANGES[-1].length
@@ -81,11 +78,11 @@ def zoomed(since: datetime, until: datetime, now: datetime) -> Zoom | None:
 
 _MINUTES_FROM: Final = timedelta(minutes=30)
 _ALWAYS: Final = timedelta(days=7)
-"""Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
+"""Offered from the first day on, so that Fees offers at least as much as the Overview shows."""
 
 
 def offered_time_ranges(first_seen_at: datetime | None, now: datetime) -> tuple[TimeRange, ...]:
-    """Return the lengths up to the first that shows all that is kept, and always up to a week."""
+    """Return the ranges up to the first that shows everything stored, and always up to a week."""
     kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
     needed = next(
         (i for i, time_range in enumerate(TIME_RANGES) if time_range.length >= kept),

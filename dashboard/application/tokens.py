@@ -1,4 +1,4 @@
-"""Tokens with which programs use the management API."""
+"""Tokens of the management API, for programs."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ SUBJECTS: Final = frozenset(
         "tracked",
     }
 )
-"""What a token may be limited to: the first words of the addresses of the API."""
+"""What a token may be limited to: the first path segments of the API."""
 
 LONGEST_LIFE: Final = timedelta(days=366)
 _TOKEN_BYTES: Final = 32
 _NOTED_EVERY: Final = timedelta(minutes=1)
-"""How often the use of a token is written."""
+"""How often the use of a token is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeToken:
-    """A token that was just made; its secret is stored nowhere."""
+    """A new token; its secret is not stored."""
 
     token: Token
     secret: Secret
@@ -74,7 +74,7 @@ class MadeToken:
 
 class Tokens(ApplicationSubject):
     def all(self) -> list[Token]:
-        """Return the tokens that are valid now, by name."""
+        """Return the valid tokens by name."""
         with self._context.store.read() as connection:
             return valid_tokens(connection, self._context.now())
 
@@ -87,9 +87,10 @@ class Tokens(ApplicationSubject):
         subjects: frozenset[str] | None = None,
         person: str | None = None,
     ) -> MadeToken:
-        """Make a token, which may belong to a person: it never does more, and ends with them.
+        """Create a token; if it belongs to a person, it may do no more and lasts no longer.
 
-        One that a token makes ends with that one at the latest, and belongs to the same person.
+        A token created with another one ends no later than that one, and belongs to the same
+        person.
         """
         name = parse_key_name(name)
         if not timedelta() < lasts <= LONGEST_LIFE:
@@ -122,7 +123,7 @@ class Tokens(ApplicationSubject):
         return MadeToken(token, secret)
 
     def revoke(self, name: str, by: Actor) -> list[str]:
-        """Let a token, and those that were made with it, be valid no more; return all names."""
+        """Revoke a token and those that were created with it; return all names."""
         with self._context.store.write() as connection:
             known = {each.name: each for each in valid_tokens(connection, by.at)}
             ended = end_tokens(connection, [known[name]], by.at) if name in known else []
@@ -132,7 +133,7 @@ class Tokens(ApplicationSubject):
         return ended
 
     def presented(self, secret: Secret) -> Token | None:
-        """Return the valid token of a request, whose use is noted; None where there is none."""
+        """Return the valid token of a request, None if there is none, and record its use."""
         now = self._context.now()
         with self._context.store.read() as connection:
             found = token_of_digest(connection, digest(secret.reveal()), now)
@@ -142,7 +143,7 @@ class Tokens(ApplicationSubject):
         return found
 
     def as_now(self, token: Token) -> Token | None:
-        """Return a token that was presented with the role of now; None if it has ended since."""
+        """Return a token that was used with its current role; None if it has ended."""
         with self._context.store.read() as connection:
             return token_of_id(connection, token.token_id, self._context.now())
 
@@ -160,7 +161,7 @@ def actor_of(token: Token, at: datetime, address: str) -> Actor:
 
 
 def _refuse_subjects(subjects: frozenset[str] | None, by: Actor) -> None:
-    """Raise InputError for a subject that is none, and for one that a maker does not open."""
+    """Raise InputError for an unknown subject, NotAllowed for one that the creator may not use."""
     unknown = sorted((subjects or frozenset()) - SUBJECTS)
     if unknown:
         known = ", ".join(sorted(SUBJECTS))
@@ -171,7 +172,7 @@ def _refuse_subjects(subjects: frozenset[str] | None, by: Actor) -> None:
 
 
 def _maker(known: Sequence[Token], by: Actor) -> Token | None:
-    """Return the token that makes another one; None where a command of this machine does."""
+    """Return the token that creates another one; None if a command on this machine does."""
     if by.token_id is None:
         return None
     return next(each for each in known if each.token_id == by.token_id)
@@ -180,7 +181,7 @@ def _maker(known: Sequence[Token], by: Actor) -> Token | None:
 def _whose(
     connection: Connection, name: str | None, role: Role, maker: Token | None
 ) -> Person | None:
-    """Return the person whom a new token belongs to: the one named, or that of its maker."""
+    """Return the owner of a new token: the person named, or the owner of the creating token."""
     of_maker = None if maker is None else maker.person
     if of_maker is not None and name not in {None, of_maker}:
         raise NotAllowed(

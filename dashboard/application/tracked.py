@@ -1,4 +1,4 @@
-"""What the page Tracked asks, and what it changes."""
+"""Questions about tracked transactions and acts on them."""
 
 from __future__ import annotations
 
@@ -66,18 +66,19 @@ from dashboard.store.tracking.transactions import (
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _AT_ONCE: Final = 5000
-"""Tracked in one transaction of a fifth of a second, so that pollers need not wait longer."""
+"""Transactions tracked in one database transaction, which takes a fifth of a second: pollers need
+not wait longer."""
 
 MOST_AT_ONCE: Final = 1000
-"""Transactions that are changed at once."""
+"""The most transactions that are changed at once."""
 
 Chosen: TypeAlias = Sequence[TxHash] | TrackedFilter
-"""What a person chose: transactions one by one, or all that fit a filter."""
+"""The transactions that a person chose: one by one, or all that match a filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedCounts:
-    """How many are tracked, how many of them were rejected, and how many have no answer yet."""
+    """How many are tracked, how many of these were rejected, and how many have no answer yet."""
 
     total: int
     rejected: int
@@ -91,13 +92,13 @@ class TrackedEntry:
 
     @property
     def findings(self) -> tuple[NetworkFinding, ...]:
-        """Return those of the networks on which it is tracked, else of those with a record."""
+        """The findings of networks on which it is tracked, or else of those with a record."""
         found = self.summary.conclusive_findings()
         watched = self.transaction.network_ids
         return tuple(each for each in found if each.profile.network_id in watched) or found
 
     def since(self, finding: NetworkFinding) -> datetime:
-        """Return since when the verdict of a finding holds; else when it was tracked."""
+        """Return since when a verdict holds, or else when the transaction was tracked."""
         known, end = finding.evidence, finding.evidence.follow_up
         replaced = end.replaced_since if end is not None and end.is_replaced else None
         ended = None if end is None else end.included_since or replaced
@@ -106,7 +107,7 @@ class TrackedEntry:
 
 
 def tracked_form(entry: TrackedEntry) -> dict[str, Json]:
-    """Write a tracked transaction: what people said of it, and the verdict on each network."""
+    """Format a tracked transaction for programs: remarks, and the verdict on each network."""
     known, said = entry.transaction, entry.transaction.remarks
     return {
         "txHash": str(known.tx_hash),
@@ -129,7 +130,7 @@ def tracked_form(entry: TrackedEntry) -> dict[str, Json]:
 def tracked_filter(
     context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> TrackedFilter:
-    """Read what a person types to find tracked transactions, of one network or all."""
+    """Parse what a person types to find tracked transactions, of one network or all."""
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text)
     return TrackedFilter(network_id, tx_hashes=found.named, search=words)
@@ -146,27 +147,27 @@ class TrackedTransactions(ApplicationSubject):
             )
 
     def count(self, wanted: TrackedFilter) -> int:
-        """Count what fits, to `MOST_AT_ONCE` and one more."""
+        """Count the matches, up to one more than `MOST_AT_ONCE`."""
         with self._context.store.read_recent() as connection:
             return count_up_to(connection, wanted, MOST_AT_ONCE)
 
     def page(
         self, wanted: TrackedFilter, rows: int, before: int | None = None
     ) -> tuple[TrackedEntry, ...]:
-        """Return so many of what fits, the latest first, or those tracked before that id."""
+        """Return `rows` matches, the latest first, or those tracked before the id `before`."""
         networks = LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
             found = search_tracked(connection, wanted, rows, before)
             return self._entries(connection, found, networks)
 
     def need_now(self, need: Need) -> NeedNow:
-        """Return it as of now; what was first seen after line limits ended may be silent."""
+        """Return a need as of now; after line limits ended, new transactions need no answers."""
         ended = LineLimitEnds(self._context).ended()
         return NeedNow(need, self._context.now(), tuple(ended.items()))
 
     @shared_for(_SHARED_FOR, until_write=True)
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
-        """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
+        """Count the transactions that need attention by need, up to `MOST_LOOKED_AT` each."""
         needs = {each: self.need_now(each) for each in Need}
         with self._context.store.read_recent() as connection:
             return {
@@ -177,7 +178,7 @@ class TrackedTransactions(ApplicationSubject):
     def needed(
         self, network_id: NetworkId | None, limit: int
     ) -> tuple[tuple[Need, TrackedEntry], ...]:
-        """Return the most urgent of those that need attention, with what each needs."""
+        """Return the most urgent transactions that need attention, with the need of each."""
         networks = LineLimitEnds(self._context).networks()
         needs = {each: self.need_now(each) for each in Need}
         found: list[tuple[Need, int]] = []
@@ -193,14 +194,14 @@ class TrackedTransactions(ApplicationSubject):
             return tuple((need, by_id[each]) for need, each in found if each in by_id)
 
     def groups(self, by: GroupedBy, after: str, limit: int) -> tuple[TrackedGroup, ...]:
-        """Return groups in the order of their names, those that follow a name."""
+        """Return groups sorted by name, after the name `after`."""
         with self._context.store.read_recent() as connection:
             return tuple(groups_of(connection, by, after, limit))
 
     def change(self, chosen: Chosen, change: BulkChange, by: Actor) -> tuple[ChangedRemarks, ...]:
-        """Change those that are named, or that fit, in one transaction; return those that differ.
+        """Change the chosen transactions in one database transaction; return those that differ.
 
-        Of those that fit the latest `MOST_AT_ONCE`.
+        A filter chooses at most the latest `MOST_AT_ONCE`.
         """
         with self._context.store.write() as connection:
             hashes = self._hashes(connection, chosen)
@@ -210,7 +211,7 @@ class TrackedTransactions(ApplicationSubject):
         return tuple(changed)
 
     def take_back(self, changed: Sequence[ChangedRemarks], by: Actor) -> None:
-        """Take a change back as a whole; InputError where something of it was changed since."""
+        """Undo a change as a whole; InputError if any part of it was changed since."""
         with self._context.store.write() as connection:
             hashes = take_back(connection, changed)
             if len(hashes) < len(changed):
@@ -220,7 +221,7 @@ class TrackedTransactions(ApplicationSubject):
             self._note(connection, by, Action.EDIT_TRACKED, hashes, len(hashes), {"undone": True})
 
     def stop(self, chosen: Chosen, by: Actor) -> int:
-        """Stop tracking those that are named, or that fit, as `change` does."""
+        """Stop tracking the chosen transactions, as in `change`; return how many."""
         with self._context.store.write() as connection:
             hashes = self._hashes(connection, chosen)
             many = untrack_all(connection, hashes)
@@ -228,7 +229,7 @@ class TrackedTransactions(ApplicationSubject):
         return many
 
     def export(self, wanted: TrackedFilter, most: int) -> tuple[TrackedTransaction, ...]:
-        """Return what fits for a file, the latest first, at most so many."""
+        """Return matches for a file, the latest first, at most `most`."""
         with self._context.store.read_recent() as connection:
             found: list[TrackedTransaction] = []
             while len(found) < most:
@@ -244,9 +245,9 @@ class TrackedTransactions(ApplicationSubject):
             return tuple(read_saved_filters(connection))
 
     def save_filter(self, name: str, parameters: Mapping[str, str], by: Actor) -> str:
-        """Save what the address says under a name, for everybody; return the name.
+        """Save the parameters of an address under a name, for everybody; return the name.
 
-        InputError where it has no name, or too long a one.
+        InputError if the name is empty or too long.
         """
         named = " ".join(name.split())
         if not 0 < len(named) <= LONGEST_FILTER_NAME:
@@ -258,7 +259,7 @@ class TrackedTransactions(ApplicationSubject):
         return named
 
     def remove_filter(self, name: str, by: Actor) -> bool:
-        """Remove a saved filter; False where there is none of that name."""
+        """Remove a saved filter; False if it does not exist."""
         by.require(Action.REMOVE_FILTER)
         with self._context.store.write() as connection:
             was_there = remove_filter(connection, name)
@@ -272,10 +273,10 @@ class TrackedTransactions(ApplicationSubject):
         network_ids: Sequence[NetworkId],
         by: Actor,
     ) -> tuple[TrackResult, ...]:
-        """Track on these networks; return the result of each.
+        """Track transactions on these networks; return the result of each.
 
-        Of one that is tracked already, only what was unknown is filled in. StoreError: a part
-        of a long list may be tracked; the same list again tracks the rest.
+        If one is already tracked, only missing remarks are filled in. StoreError: part of a long
+        list may be tracked; sending the same list again tracks the rest.
         """
         by.require(Action.TRACK)
         results: list[TrackResult] = []
@@ -291,7 +292,7 @@ class TrackedTransactions(ApplicationSubject):
         return tuple(results)
 
     def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
-        """Change what is said of a hash; False where it is not tracked any more."""
+        """Change the remarks of a hash; False if it is not tracked any longer."""
         by.require(Action.EDIT_TRACKED)
         with self._context.store.write() as connection:
             is_edited = edit_tracked(connection, tx_hash, remarks)
@@ -332,7 +333,7 @@ class TrackedTransactions(ApplicationSubject):
 
 
 def _as_details(said: Mapping[str, object]) -> dict[str, Detail]:
-    """Write what was changed as the audit log takes it."""
+    """Format a change for the audit log."""
     return {
         name: written_tags(value) if isinstance(value, frozenset) else str(value)
         for name, value in said.items()
@@ -341,7 +342,7 @@ def _as_details(said: Mapping[str, object]) -> dict[str, Detail]:
 
 
 def _as_subject(hashes: Sequence[TxHash], many: int) -> tuple[str, dict[str, Detail]]:
-    """Return what the audit log calls `many` of these hashes, and the first and the last."""
+    """Return the subject of `many` hashes in the audit log, and the first and the last hash."""
     subject = str(hashes[0]) if len(hashes) == 1 else f"{many} transactions"
     return subject, {"first": str(hashes[0]), "last": str(hashes[-1])}
 
@@ -352,7 +353,7 @@ def audit_tracking(
     hashes: Sequence[TxHash],
     results: Sequence[TrackResult],
 ) -> None:
-    """Write one line into the audit log for all hashes of one database transaction."""
+    """Write one line to the audit log for all hashes of one database transaction."""
     if hashes:
         subject, ends = _as_subject(hashes, len(hashes))
         details = {"new": results.count(TrackResult.NEW), **ends}

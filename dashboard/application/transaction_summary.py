@@ -32,7 +32,7 @@ _CONCLUSIVE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NetworkFinding:
-    """What is known of one hash on one network, with the verdict that follows from it.
+    """What is known of one hash on one network, and the verdict.
 
     `versions` are the records in our archive, newest claimed time first.
     """
@@ -43,12 +43,12 @@ class NetworkFinding:
     versions: tuple[StoredRejection, ...] = ()
 
     def reason_of(self, stored: StoredRejection) -> Reason:
-        """Read the reason of a version, with this network's limit where the reason names none."""
+        """Parse the reason of a version; the network's table gives a limit that it omits."""
         limits = self.profile.line_limits.at(stored.dated_at)
         return parse_reason(stored.record.reason_message, limits)
 
     def next_steps(self) -> tuple[str, ...]:
-        """Return what the sender can do; nothing once the transaction was included or replaced."""
+        """Return what the sender can do; empty once the transaction was included or replaced."""
         if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
             return ()
         newest = self.versions[0]
@@ -61,8 +61,7 @@ class NetworkFinding:
 class TransactionSummary:
     """All that is known of one hash, one finding per network that can be asked.
 
-    `case_id` and `label` are those of a tracked transaction, as people wrote them; empty where
-    there is none.
+    `case_id` and `label` are those of a tracked transaction; empty if there are none.
     """
 
     tx_hash: TxHash
@@ -73,12 +72,12 @@ class TransactionSummary:
 
     @property
     def is_settled(self) -> bool:
-        """Whether its end is known for good, so that nobody needs to be asked again."""
+        """Whether its end is final, so that nobody needs to be asked again."""
         ends = [finding.evidence.follow_up for finding in self.findings]
         return any(end is not None and end.settled_at is not None for end in ends)
 
     def answered_since(self, moment_asked: datetime) -> bool:
-        """Whether some network answered at or after the moment."""
+        """Whether any network answered at or after a moment."""
         return any(
             finding.evidence.last_answered_at is not None
             and finding.evidence.last_answered_at >= moment_asked
@@ -86,9 +85,9 @@ class TransactionSummary:
         )
 
     def unanswered_since(self, moment_asked: datetime) -> tuple[NetworkFinding, ...]:
-        """Return the networks with an exclusion endpoint that did not answer from then on.
+        """Return the findings of networks with an exclusion endpoint that has not answered since.
 
-        One whose line limits ended may be silent.
+        A network whose line limits ended need not answer.
         """
         return tuple(
             finding
@@ -102,9 +101,9 @@ class TransactionSummary:
         )
 
     def conclusive_findings(self) -> tuple[NetworkFinding, ...]:
-        """Return the findings that tell of an end, and those of which an endpoint reports a status.
+        """Return the findings with an event, or with a status that an endpoint reports.
 
-        If none tells of a rejection or another end, return all of them.
+        If no finding has an event (a rejection, an inclusion or a replacement), return all of them.
         """
         if all(each.verdict.kind not in _CONCLUSIVE for each in self.findings):
             return self.findings
@@ -177,8 +176,8 @@ def read_transaction_summaries(
 ) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
-    `profiles` have the ends of line limits as they are known. A network that can be asked no more
-    still has what it answered before.
+    `profiles` have the ends of line limits as far as they are known. A network that can no longer
+    be asked keeps its earlier answers.
     """
     found = []
     for some in portions(hashes):

@@ -1,4 +1,4 @@
-"""Watches: rules that notify of each rejection by a module or a sender, or like others."""
+"""Watches: rules that notify of each rejection by a module, from a sender, or alike."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _NAMED: Final = (
     MatchedProperty.LABEL,
     MatchedProperty.TAG,
 )
-"""What is worth a watch: a network or a stage alone has a rule of its own."""
+"""The properties that a watch needs: a network or a stage alone takes a rule of its own."""
 
 _NAME: Final = re.compile(r"watch(-.*)?")
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME: Final = 64
 _DIGITS: Final = 6
-"""How much of a digest tells a name from the same one of another watch."""
+"""How many digits of a digest distinguish watches with the same name."""
 
 _KEPT_FOR: Final = timedelta(days=1)
-"""How long the rule of a watch that ended stays: its incidents are over then."""
+"""How long the rule of an ended watch is kept, until its incidents are over."""
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 
 
 def watched_scope(matchers: Sequence[Matcher]) -> RuleScope | None:
-    """Return the rejections that matchers name; None where they name nothing worth a watch.
+    """Return the rejections that matchers select; None if they select nothing worth a watch.
 
-    Only tracked transactions have labels and tags; else it is all that nodes report.
+    Only tracked transactions have labels and tags; without these, all reports of nodes count.
     """
     values: dict[MatchedProperty, tuple[str, ...]] = {
         each.about: (*(each.value.split() if each.about is MatchedProperty.TAG else [each.value]),)
@@ -73,7 +73,7 @@ def watched_scope(matchers: Sequence[Matcher]) -> RuleScope | None:
 
 class Watches(ApplicationSubject):
     def name_of(self, matchers: Sequence[Matcher]) -> str:
-        """Return what the rule of a watch is called, unless another one is called so."""
+        """Return the name for the rule of a watch, unless another rule has it."""
         texts = (
             self._context.network_name(NetworkId(int(each.value)))
             if each.about is MatchedProperty.NETWORK
@@ -85,11 +85,11 @@ class Watches(ApplicationSubject):
         return f"watch-{words}"[:_LONGEST_NAME].rstrip("-")
 
     def lasting(self, matchers: Sequence[Matcher]) -> Rule | None:
-        """Return the rule that watches what matchers name now; None where none does."""
+        """Return the rule that now watches what matchers select; None if there is none."""
         return _lasting(self._rules(), watched_scope(matchers), self._context.now())
 
     def silence_of(self, matchers: Sequence[Matcher]) -> Silence | None:
-        """Return the silence that keeps the notifications of a watch from everybody, if any."""
+        """Return the silence that withholds the notifications of a watch, if any."""
         now, rule = self._context.now(), self.lasting(matchers)
         if rule is None:
             return None
@@ -101,11 +101,11 @@ class Watches(ApplicationSubject):
     def begin(
         self, matchers: Sequence[Matcher], until: datetime | None, by: Actor
     ) -> list[RuleDifference]:
-        """Watch what matchers name until a moment, None for good; return how the rules differ.
+        """Watch what matchers select until a moment, None for good; return how the rules differ.
 
-        The person who acts is notified if a recipient is called so, else the default recipients
-        are. Where others watch it already they still do, at least as long as they wished. Watches
-        that ended by themselves a day ago are removed.
+        The acting person is notified if a recipient has their name, otherwise the default
+        recipients. If others watch the same already, they still do, at least as long as they
+        wanted. Watches that ended by themselves a day ago are removed.
         """
         scope = watched_scope(matchers)
         if scope is None:
@@ -137,7 +137,7 @@ class Watches(ApplicationSubject):
         return AlertRules(self._context).change(edit, by)
 
     def end(self, matchers: Sequence[Matcher], by: Actor) -> list[RuleDifference]:
-        """Watch it no more, likewise; NotFound where nobody does."""
+        """Stop watching; return how the rules differ. NotFound if nobody watches it."""
         scope = watched_scope(matchers)
 
         def edit(held: Rules) -> Rules:
@@ -162,7 +162,7 @@ def _lasting(rules: Sequence[Rule], scope: RuleScope | None, now: datetime) -> R
 
 
 def _free_name(held: Rules, name: str, scope: RuleScope) -> str:
-    """Return a name for a watch; names of other letters than ours may be the same."""
+    """Return a name for a watch; names keep only ASCII letters and digits, so two may be equal."""
     if all(each.name != name or each.scope == scope for each in held):
         return name
     digest = sha256(str(scope).encode()).hexdigest()[:_DIGITS]
@@ -172,7 +172,7 @@ def _free_name(held: Rules, name: str, scope: RuleScope) -> str:
 def _joined(
     watch: Rule, called: Sequence[Recipient], everyone: Sequence[Recipient], until: datetime | None
 ) -> Rule:
-    """Let others be notified as well; only a person who watches alone may choose an earlier end."""
+    """Add recipients to a watch; only a person who watches alone may choose an earlier end."""
     later = None if watch.until is None or until is None else max(watch.until, until)
     if watch.recipients == tuple(called):
         return replace(watch, until=until if called else later)
