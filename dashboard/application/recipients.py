@@ -137,7 +137,7 @@ class Recipients(ApplicationSubject):
         return is_new
 
     def turn_on(self, recipient: Recipient, by: Actor) -> bool:
-        """Take an address for a good one, on record; False where it is neither off nor suspect."""
+        """Turn an address on and trust it again, on record; False if that changes nothing."""
         by.require(Action.TURN_ON)
         with self._context.store.write() as connection:
             alike = [
