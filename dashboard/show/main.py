@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for every page: the frame, then the page that was asked for."""
+"""The script that Streamlit runs for every page: the frame, then the requested page."""
 
 from pathlib import Path
 from typing import Final

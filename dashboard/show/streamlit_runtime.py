@@ -27,7 +27,7 @@ from dashboard.show.parts.frame import view_at
 _SLOW: Final = ("pyarrow",)
 _MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
-"""Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""
+"""Objects allocated, minus those freed, before Python collects the youngest ones; 700 usually."""
 
 
 SCRIPT: Final = Path(__file__).parent / "main.py"
@@ -43,11 +43,11 @@ def pages_app(
 
 
 def warm_up() -> None:
-    """Import what pages need, exempt all of it from garbage collection, and collect seldom.
+    """Import what pages need, exempt all of it from garbage collection, and collect rarely.
 
-    Call it once, in the lifespan, before the first page is served. Frozen objects cost a
-    collection nothing, and Streamlit's own collection after each run is off in its settings. A
-    collection of all generations looks at every open page, while no other is answered.
+    Call it once, in the lifespan, before the first page is served. Frozen objects cost a collection
+    nothing, and Streamlit's own collection after each run is off in its settings. A collection of
+    all generations visits every open page, while no other is answered.
     """
     for name in _SLOW:
         import_module(name)
@@ -62,7 +62,7 @@ _FRAMEWORK: Final = ("streamlit", "uvicorn", "websockets")
 
 
 def join_framework_logs() -> None:
-    """Let every logger of Streamlit, those to come too, hand its lines to the root logger.
+    """Pass the lines of every logger of Streamlit, present and future, to the root logger.
 
     Streamlit gives each a handler of its own, which writes plain text: what a line quotes could
     begin another line. It names a logger after each of its modules, and some of its server's.
@@ -75,7 +75,7 @@ def join_framework_logs() -> None:
 
 
 class _FrameworkLogger(logging.Logger):
-    """A logger that hands its lines over from the start if the framework makes it."""
+    """A logger that passes its lines on from the start if the framework makes it."""
 
     def __init__(self, name: str, level: int = logging.NOTSET) -> None:
         super().__init__(name, level)
@@ -123,7 +123,7 @@ async def end_sessions(period: timedelta = SWEEP_PERIOD) -> None:
 
 
 class _NoBrowser(SessionClient):
-    """Takes what a session sends, and shows it to nobody."""
+    """Discards what a session sends."""
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
         """Discard a message."""

@@ -46,7 +46,7 @@ _HEAD: Final = 0.96
 _FLAG: Final = {"symbol": "triangle-down", "size": 10, "color": INCIDENT}
 _INSTANT: Final = 1
 _LEVEL_POINTS: Final = 200
-"""Points at which the pointer reads a level that does not change."""
+"""How many points of a constant level the pointer can read."""
 
 _COLOURS: Final = {
     "gaps": GAP,
@@ -63,7 +63,7 @@ def drawing_of(view: FeeView) -> Drawing:
 
 
 def fee_drawing(timeline: FeeTimeline, of: str, marks: FeeMarks = NO_MARKS) -> Drawing:
-    """Draw a fee with what happened meanwhile, and describe it."""
+    """Draw a fee with the events of its period, and describe it."""
     lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
     values = f"always {lowest}" if timeline.is_flat else f"between {lowest} and {highest}"
     since, until = timeline.since, timeline.until
@@ -75,9 +75,9 @@ def fee_drawing(timeline: FeeTimeline, of: str, marks: FeeMarks = NO_MARKS) -> D
 
 
 def fee_figure(timeline: FeeTimeline, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
-    """Draw marks, shades, bands, levels and line, in this order; the line lies on top.
+    """Draw marks, shades, bands, levels and line, in this order; the line is on top.
 
-    Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
+    Times are sent as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
     wei_per_unit, unit = unit_of(timeline.largest)
     top = timeline.largest / wei_per_unit * HEADROOM or 1.0
@@ -142,7 +142,7 @@ def _bands(timeline: FeeTimeline, wei_per_unit: int) -> Iterator[PlotlyJson]:
 
 
 def _band_outline(timeline: FeeTimeline) -> tuple[Floats, Integers, Booleans]:
-    """Return the outline of a band: each part between gaps forth and back, then a hole.
+    """Return the outline of a band: each part between gaps forwards and back, then a hole.
 
     Times, numbers of steps, and whether the outline goes back there.
     """
@@ -174,7 +174,7 @@ def _values_at(rows: Integers, values: Integers | Floats) -> Floats:
 
 
 def _marks(name: str, counted: Counts, height: float, marker: PlotlyJson) -> Iterator[PlotlyJson]:
-    """Mark when something happened, in a row at one height."""
+    """Mark events, in a row at one height."""
     if counted:
         times = np.array([at.timestamp() * 1000 for at, _ in counted])
         counts = np.array([many for _, many in counted], np.float64)
@@ -191,7 +191,7 @@ def _marks(name: str, counted: Counts, height: float, marker: PlotlyJson) -> Ite
 
 
 def hatched(edges: Integers, top: float) -> Iterator[PlotlyJson]:
-    """Hatch times without a fee over the whole height, if there are any."""
+    """Hatch periods without a fee over the whole height, if there are any."""
     if len(edges):
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
         y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
@@ -199,9 +199,9 @@ def hatched(edges: Integers, top: float) -> Iterator[PlotlyJson]:
 
 
 def _busy_shade(timeline: FeeTimeline, top: float) -> Iterator[PlotlyJson]:
-    """Fill each step as high as the part of it that was busy: over the whole height for all.
+    """Shade each step as high as its busy share: over the whole height if all of it was busy.
 
-    Parts are rounded to per cent, which is finer than a screen shows.
+    Shares are rounded to per cent, which is finer than a screen shows.
     """
     parts = np.nan_to_num(timeline.busy_parts).round(2)
     if not parts.any():
@@ -230,9 +230,9 @@ def _filled(name: str, x: Floats, y: Floats) -> PlotlyJson:
 def _level(
     timeline: FeeTimeline, level: Integers | None, style: LevelStyle, wei_per_unit: int
 ) -> PlotlyJson:
-    """Draw a level as it was: where it changed, at even distances for the pointer, at the end.
+    """Draw a level over time: where it changed, at even distances for the pointer, at the end.
 
-    One that is not known is a hole.
+    Where it is not known there is a hole.
     """
     heights = np.full(len(timeline.steps), np.nan) if level is None else level
     changes = np.append(True, np.abs(np.diff(heights)) > 0)
@@ -251,7 +251,7 @@ def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> PlotlyJ
 
 
 def fee_table(timeline: FeeTimeline) -> Columns:
-    """Lay the steps out for reading, newest first; a column names its unit."""
+    """Return the steps as a table, newest first; a column names its unit."""
     steps, wei_per_unit, unit = timeline.steps, *unit_of(timeline.largest)
     columns: Columns = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
     for name, values in (

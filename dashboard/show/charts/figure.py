@@ -1,4 +1,4 @@
-"""Figures as their own JSON, and what all fee charts share: colours, layout, names of levels.
+"""Figures as Plotly's JSON, and what all fee charts share: colours, layout, names of levels.
 
 Figures are drawn as SVG in colours that read on light and on dark: one figure serves every viewer,
 and `style.css` sharpens its text for the theme of each.
@@ -20,17 +20,17 @@ import numpy.typing as npt
 from dashboard.domain.markup import visible
 
 PlotlyJson: TypeAlias = dict[str, Any]
-"""A trace, a layout or an annotation, as Plotly's JSON has it."""
+"""A trace, a layout or an annotation in Plotly's JSON."""
 
 Columns: TypeAlias = dict[str, npt.NDArray[Any] | list[str]]
-"""What is shown as a table in place of a figure, by the name of each column; NaN is empty."""
+"""The table that replaces a figure, by the name of each column; NaN is empty."""
 
 _NAMES: Final = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """Traces, whose arrays are `typed` already, and a layout, as Plotly's JSON has them.
+    """Traces, whose arrays are `typed` already, and a layout, in Plotly's JSON.
 
     Building and validating a figure of six traces with `plotly.graph_objects` takes some 25 ms,
     twenty times what the page Fees needs to read and draw a year. Tests let Plotly validate.
@@ -47,7 +47,7 @@ class DrawnFigure:
 
 
 def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJson:
-    """Encode an array as its bytes, which browsers take as they are."""
+    """Encode an array as its bytes, which browsers use without conversion."""
     sent: PlotlyJson = {
         "dtype": _NAMES[array.dtype],
         "bdata": b64encode(array.tobytes()).decode("ascii"),
@@ -58,12 +58,12 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJso
 
 
 def on_axis(at: datetime) -> str:
-    """Write a moment for a date axis: text is drawn as it is, a number in the browser's zone."""
+    """Format a moment for a date axis: text is drawn as it is, a number in the browser's zone."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def with_picture(file_name: str) -> dict[str, Any]:
-    """Return how a chart is shown that offers itself as a picture, twice as fine as a screen."""
+    """Return the options of a chart that can be saved as a picture, twice as fine as a screen."""
     return {
         "scrollZoom": False,
         "responsive": True,
@@ -94,9 +94,9 @@ BUTTONS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class LevelStyle:
-    """How a level is drawn; the lower one's name hangs below it, so that names never meet.
+    """How a level is drawn; the lower one's name is below it, so that names never overlap.
 
-    `said` is what the label at the pointer calls it.
+    `said` is its name in the label at the pointer.
     """
 
     name: str
@@ -129,7 +129,7 @@ _TIMES: Final = [
 
 
 def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
-    """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
+    """Return the layout of all fee charts: a date axis and a fee axis from zero to `top`."""
     return {
         "height": height,
         "margin": {"l": 0, "r": RIGHT, "t": BUTTONS, "b": 0},
@@ -167,9 +167,9 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
 
 
 def level_name(height: float | None, style: LevelStyle) -> dict[str, object]:
-    """Return the name of a level in the right margin, where no line can run through it.
+    """Return the name of a level in the right margin, where no line can cross it.
 
-    A level that is not drawn, of height None, keeps its place: `style.css` knows names by that.
+    A level that is not drawn, of height None, keeps its place: `style.css` finds names by that.
     """
     return {
         "text": style.name,
@@ -189,22 +189,22 @@ LONGEST_NAME: Final = 40
 
 
 def plain_name(name: str) -> str:
-    """Return a name that Plotly shows as it is: it reads some markup, links among it."""
+    """Escape a name so that Plotly, which reads some markup and links, shows it literally."""
     return visible(name, LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")
 
 
 _MOST_KEPT: Final = 64
-"""Drawings kept: of each answer that somebody may be looking at, one."""
+"""How many drawings are cached: one for each answer that somebody may be looking at."""
 
 _kept: OrderedDict[int, tuple[object, Drawing]] = OrderedDict()
 _keeping: Final = Lock()
 
 
 def drawn_once(answer: object, draw: Callable[[], Drawing]) -> Drawing:
-    """Return the drawing of an answer; all who are given the same answer share one drawing.
+    """Return the drawing of an answer; everybody with the same answer shares one drawing.
 
-    An answer is known by its identity, so it is kept beside its drawing. Drawn anew, a chart
-    would lose the label at the pointer.
+    An answer is known by its identity, so it is cached with its drawing. If a chart were drawn
+    again, it would lose the label at the pointer.
     """
     with _keeping:
         kept = _kept.get(id(answer))

@@ -11,23 +11,24 @@ from zlib import crc32
 from dashboard.domain.rejections.reasons import KNOWN_MODULES
 
 _TURN: Final = 0.381966
-"""Of a circle of hues: so many turns on, each next one stands far from all before."""
+"""The part of a circle of hues between one module and the next, so that each is far from the
+others."""
 
 _BRIGHTNESS: Final = (0.17, 0.24)
 """Luminance of the colours of modules: at least 3:1 on white and on the dark panel."""
 
 _SATURATION: Final = 0.62
 _PALER: Final = 0.34
-"""Saturation of modules that are not known, so that none looks like one that is."""
+"""Saturation of unknown modules, so that none looks like a known one."""
 
 _LINEAR_BELOW: Final = 0.04045
 
 
 @cache
 def module_colour(module: str) -> str:
-    """Return the colour of a prover module, which follows from its name and so is one everywhere.
+    """Return the colour of a prover module, which follows from its name: everywhere the same.
 
-    Modules that are known stand apart from each other; of others the name decides.
+    Known modules are far apart from each other; the colour of others is a hash of the name.
     """
     is_known = module in KNOWN_MODULES
     place = (

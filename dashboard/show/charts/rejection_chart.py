@@ -29,7 +29,7 @@ from dashboard.show.charts.module_colour import module_colour
 HEIGHT: Final = 300
 OVERRUN_HEIGHT: Final = 220
 MOST_GROUPS: Final = 5
-"""Groups with a colour of their own; the rest share one."""
+"""How many groups have a colour of their own; the rest share one."""
 
 _COLOURS: Final = ("#14908a", "#c77d26", "#7a5cc4", "#3b82c4", "#c4568a")
 _REST: Final = "#87959f"
@@ -41,7 +41,7 @@ _MINUTE: Final = timedelta(minutes=1)
 
 
 def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
-    """Draw a time in steps, each a bar that stacks its groups; what nobody watched is hatched.
+    """Draw a period in steps, each a bar that stacks its groups; unwatched time is hatched.
 
     The axis ends where steps do, so that a chart stays as it is until something arrives.
     """
@@ -73,7 +73,7 @@ def _end_of_limits(at: datetime) -> PlotlyJson:
 
 
 def folded(timeline: Timeline) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the groups with a colour of their own, and the rest as one; a module before none."""
+    """Return the groups with a colour of their own, and the rest as one, before "no module"."""
     named = [each for each in timeline.groups if each[0] != NO_MODULE]
     without = [each for each in timeline.groups if each[0] == NO_MODULE]
     shown, rest = named[:MOST_GROUPS], named[MOST_GROUPS:]
@@ -122,7 +122,7 @@ def _steps(timeline: Timeline) -> PlotlyJson:
 
 
 def _unwatched(timeline: Timeline) -> PlotlyJson:
-    """Hatch what nobody watched, behind the bars, over the whole height."""
+    """Hatch unwatched time, behind the bars, over the whole height."""
     missed = [1.0 if each in timeline.unwatched else np.nan for each in timeline.window.begins]
     step = timeline.window.step / _SECOND * 1000
     return _steps(timeline) | {
@@ -153,7 +153,7 @@ def timeline_rows(timeline: Timeline) -> tuple[tuple[str, ...], list[tuple[str, 
 
 
 def timeline_csv(timeline: Timeline) -> str:
-    """Write each step and group as CSV, oldest first; `watched` is no where there may be more."""
+    """Write each step and group as CSV, oldest first; `watched` is no if there may be more."""
     return write_csv(
         ("from", "watched", timeline.split.lower(), "rejections"),
         (
@@ -190,7 +190,7 @@ def overrun_drawing(overruns: Overruns) -> Drawing:
 
 
 def overrun_csv(overruns: Overruns) -> str:
-    """Write the ranges as CSV, from the smallest overrun on."""
+    """Write the ranges as CSV, the smallest overrun first."""
     return write_csv(("overrun", "rejections"), zip(RANGES, overruns.counts, strict=True))
 
 

@@ -78,13 +78,13 @@ def side_by_side(found: FeeLines) -> Drawing:
 
 
 def per_cent_of_usual(line: NetworkLine) -> Floats:
-    """Return the height of each step; NaN where a fee of zero is usual."""
+    """Return the height of each step; NaN if the usual fee is zero."""
     usual = float(line.usual) or np.nan
     return line.steps.means / usual * _WHOLE
 
 
 def _unseen(found: FeeLines) -> WatchedTime:
-    """Join the times in which a line is missing."""
+    """Merge the periods in which a line is missing."""
     edges = [each for line in found.lines for each in line.unseen.tolist()]
     missed = [(moment_of(begins), moment_of(ends)) for begins, ends in edges]
     return WatchedTime.of(found.since, found.until, missed)
@@ -117,7 +117,7 @@ def _missing(line: NetworkLine) -> str:
 
 
 def lines_table(lines: Sequence[NetworkLine]) -> Columns:
-    """Lay the lines out for reading, one after the other."""
+    """Return the lines as a table, one after the other."""
     steps = [(each, len(each.steps.first_at)) for each in lines]
     times = np.concatenate([each.steps.first_at for each in lines])
     return {

@@ -37,9 +37,9 @@ _BELOW: Final = 56
 
 
 def week_drawing(week: UsualWeek, of: str, zone_name: str, now: tuple[int, int]) -> Drawing:
-    """Draw a week of which something is known, and describe it; `now` are weekday and hour.
+    """Draw a week with some known hours, and describe it; `now` are weekday and hour.
 
-    Dark blue is cheap and yellow dear in Cividis, which reads alike to colour-blind eyes and in
+    Dark blue is cheap and yellow dear in Cividis, which looks the same to colour-blind eyes and in
     grey. A red frame is around now, a line above the cheapest hours.
     """
     values, unit = _values(week)
@@ -149,7 +149,7 @@ def _cheapest(week: UsualWeek) -> Iterator[PlotlyJson]:
 
 
 def week_table(week: UsualWeek) -> Columns:
-    """Lay the week out for reading.
+    """Return the week as a table.
 
     Hour, then one column for each weekday in the unit that its name says.
     """
@@ -161,7 +161,7 @@ def week_table(week: UsualWeek) -> Columns:
 
 
 def week_csv(week: UsualWeek, network_id: NetworkId, zone_name: str) -> str:
-    """Write the week as CSV, in whole wei; what is not known is left out."""
+    """Write the week as CSV, in whole wei; unknown hours are left out."""
     return write_csv(
         CSV_COLUMNS,
         (
@@ -174,7 +174,7 @@ def week_csv(week: UsualWeek, network_id: NetworkId, zone_name: str) -> str:
 
 
 def _values(week: UsualWeek) -> tuple[npt.NDArray[np.float64], str]:
-    """Return the fees in the unit that fits, and its name; NaN for what is not known."""
+    """Return the fees in the unit that fits, and its name; NaN for unknown ones."""
     fees = np.array(
         [[np.nan if each is None else each for each in row] for row in week.fees], np.float64
     )

@@ -1,4 +1,4 @@
-"""Who acts on a page, and what happens when they do: done, undone, or refused with the reason."""
+"""Who acts on a page, and the result of an act: done, undone, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.notices import notice
 
 IDENTITY: Final = "session"
-"""What Streamlit calls the id of the session, which the gate gives it in a header."""
+"""Streamlit's name for the id of the session, which the gate passes in a header."""
 
 _NAME: Final = "name_of_who_acts"
 _TAKEN: Final = "names_taken"
@@ -55,16 +55,16 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act did, as a sentence that may hold foreign text, and what takes it back."""
+    """The result of an act, as a sentence that may contain foreign text, and how to undo it."""
 
     said: str
     undo: Callable[[Actor], object] | None = None
 
 
 def signed_in(queries: Application) -> Actor | None:
-    """Return who is signed in, with their role of now; None where nobody has to sign in.
+    """Return who is signed in, with their present role; None if nobody has to sign in.
 
-    NotAllowed where the sign-in ended while the page was open.
+    NotAllowed if the sign-in ended while the page was open.
     """
     if not queries.people.must_sign_in:
         return None
@@ -75,12 +75,12 @@ def signed_in(queries: Application) -> Actor | None:
 
 
 def may(queries: Application, action: Action) -> bool:
-    """Whether who looks at the page may do something: what they may not is not offered."""
+    """Whether the viewer of the page may do something: what they may not is not offered."""
     return admits(queries, least_role(action))()
 
 
 def admits(queries: Application, least: Role) -> Callable[[], bool]:
-    """Return what says whether who looks at this page has a role, then and later.
+    """Return a function that tells whether the viewer of this page has a role, now and later.
 
     A file is written when somebody asks for it, perhaps long after its button was drawn.
     """
@@ -100,7 +100,7 @@ def admits(queries: Application, least: Role) -> Callable[[], bool]:
 
 
 def account_link(queries: Application) -> None:
-    """Lead to the page where people sign out, where they sign in."""
+    """Link to the page where people sign out, if they sign in."""
     if queries.people.must_sign_in:
         st.html(element("a", "Account", href="account", class_="lw-account"), width="content")
 
@@ -108,7 +108,7 @@ def account_link(queries: Application) -> None:
 def name_input(queries: Application) -> None:
     """Ask once on a page who acts; the session remembers it, on other pages as well.
 
-    Who is signed in acts under their own name.
+    People who are signed in act under their own name.
     """
     if queries.people.must_sign_in:
         return
@@ -133,7 +133,7 @@ def take_name(name: str) -> None:
 
 
 def first_name(queries: Application, key: str) -> None:
-    """Ask for the name together with the first act; nothing is asked where it is known."""
+    """Ask for the name together with the first act; nothing is asked if it is known."""
     if is_named(queries):
         return
     field = f"who-{key}"
@@ -154,9 +154,9 @@ def is_named(queries: Application) -> bool:
 
 
 def known_actor(queries: Application) -> Actor:
-    """Return who acts, by the name of the session if there is one: nobody has to sign this.
+    """Return who acts, by the name of the session if there is one: no name is required.
 
-    NotAllowed where they are signed out.
+    NotAllowed if they are signed out.
     """
     if (by := signed_in(queries)) is not None:
         return by
@@ -167,13 +167,13 @@ def known_actor(queries: Application) -> Actor:
 
 
 def _unsigned(queries: Application) -> Actor:
-    """Return who says to act where nobody signs in; InputError where they said no name."""
+    """Return the named actor if nobody signs in; InputError if there is no name."""
     return Actor(parse_name(_name()), queries.now(), way=Way.PAGE)
 
 
 @contextmanager
 def trouble_shown(failed: str = _UNCHANGED) -> Iterator[None]:
-    """Say why an act cannot be done; `failed` is the headline."""
+    """Say why an act is not possible; `failed` is the headline."""
     try:
         yield
     except InputError as mistake:
@@ -190,10 +190,10 @@ def act(
     failed: str = _UNCHANGED,
     needs_name: bool = True,
 ) -> None:
-    """Do what a person asked for, and draw the page anew; say why where it cannot be done.
+    """Do what a person asked for, and redraw the page; say why if it is not possible.
 
     `done` says what was done, `failed` that it was not. Unless it `needs_name`, nobody is asked who
-    they are where nobody signs in.
+    they are if nobody signs in.
     """
     with trouble_shown(failed):
         who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
@@ -216,13 +216,13 @@ def act_button(
     note: str | None = None,
     width: Literal["stretch", "content"] = "content",
 ) -> None:
-    """Offer an act to who may do it; a press does it, and `note` is its hint."""
+    """Offer an act to people who may do it; a press does it, and `note` is its hint."""
     if may(queries, action) and st.button(label, key=key, help=note, width=width):
         act(queries, change, done)
 
 
 def done_shown(queries: Application) -> None:
-    """Say what the last act did, for some minutes, and offer to take it back where that is sane."""
+    """Say what the last act did, for some minutes, and offer Undo if that makes sense."""
     held: tuple[datetime, Done] | None = st.session_state.get(_DONE)
     if held is None:
         return
@@ -245,12 +245,12 @@ def done_shown(queries: Application) -> None:
 
 
 def _note_undo() -> None:
-    """Note the press: a run that is cut short by another one loses what a button returned."""
+    """Remember the press: a run that another one cuts short loses what a button returned."""
     st.session_state[_UNDO_PRESSED] = True
 
 
 def undone(queries: Application, found: Sequence[RuleDifference]) -> Done:
-    """Say what was changed; taken back, the rules that differ are what they were."""
+    """Say what was changed back; Undo restores the rules that differ."""
     if not found:
         return Done("Nothing had to change")
 

@@ -21,7 +21,7 @@ from dashboard.show.parts.notification_table import send_all_again
 from dashboard.show.parts.subject_acts import Subject, silence_button
 
 MOST: Final = 12
-"""Lines that are shown on Overview."""
+"""How many lines are shown on Overview."""
 
 _ALL: Final = "attention-all"
 _ADDRESSES: Final = {
@@ -33,9 +33,9 @@ _ADDRESSES: Final = {
 
 
 def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
-    """Say in one line how much needs attention, and the worst of it; it opens to all of it.
+    """Say in one line how much needs attention, and the worst of it; it opens the whole list.
 
-    What can be done is done there.
+    The list offers what can be done.
     """
     if not needed:
         calm = badge("calm", "✓", "Nothing needs attention now")
@@ -57,9 +57,9 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
 def attention_list(
     queries: Application, needed: Sequence[Attention], here: str = "", *, with_acts: bool = True
 ) -> None:
-    """Show each in a line with a link to the page that helps, if that is not `here`.
+    """Show each in a line with a link to the page that helps, unless that is `here`.
 
-    With what can be done about it at once, or with advice instead.
+    Each line has buttons for what can be done at once, or advice instead.
     """
     for place, each in enumerate(needed):
         with in_line(f"attention-{place}"):
@@ -72,7 +72,7 @@ def attention_list(
 
 
 def _acts(queries: Application, needed: Attention) -> None:
-    """Offer what can be done at once about incidents, or about what is dead."""
+    """Offer what can be done at once about incidents, or about dead notifications."""
     if len(needed.incidents) > 1:
         key = f"all-{'' if needed.network is None else needed.network.network_id}"
         many = f"Acknowledge all {len(needed.incidents):,}"
@@ -114,13 +114,13 @@ def _link(needed: Attention, here: str) -> None:
 
 
 def _with_code(advice: str) -> Markup:
-    """Set commands apart, which our own advice has between backticks."""
+    """Mark commands, which our own advice has between backticks, as code."""
     parts = advice.split("`")
     return join(*(element("code", each) if n % 2 else each for n, each in enumerate(parts)))
 
 
 SEEN: Final = "seen"
-"""The parameter of the address that says when one last looked, in seconds since 1970."""
+"""The parameter of the address with the last visit, in seconds since 1970."""
 
 _LONGEST_LABEL: Final = 140
 _LONGEST: Final = timedelta(days=7)
@@ -129,7 +129,7 @@ _LAST_LOOK: Final = "last_look"
 
 
 def last_look(queries: Application, now: datetime) -> None:
-    """Count what is new since then, with a button that says it was seen."""
+    """Count what is new since the last visit, with a button that marks it as seen."""
     since = _since(now)
     changes = queries.overview.changes_since(since)
     if not changes.is_any:
@@ -141,7 +141,7 @@ def last_look(queries: Application, now: datetime) -> None:
 
 
 def _since(now: datetime) -> datetime:
-    """Return when one last looked: as the session or the address says, else now."""
+    """Return the last visit according to the session or the address, else now."""
     kept = st.session_state.get(_LAST_LOOK)
     if not isinstance(kept, datetime):
         written = st.query_params.get(SEEN, "")

@@ -39,14 +39,14 @@ _USUAL: Final = timedelta(days=6)
 
 
 def audit_headline(queries: Application) -> str:
-    """Say how much is on record of the last days."""
+    """Say how much was recorded in the last days."""
     today = queries.now().date()
     found = AuditLog(queries.context).count(AuditFilter(since=_midnight(today - _USUAL)))
     return f"{counted(found, 'action')} on record of the last 7 days."
 
 
 def audit_part(queries: Application) -> None:
-    """Show what people did, the latest first, with what it is searched by."""
+    """Show what people did, the latest first, with the search fields."""
     log, wanted = AuditLog(queries.context), _filter(queries)
     total = log.count(wanted)
 
@@ -100,7 +100,7 @@ def _midnight(day: date) -> datetime:
 
 
 def _files(queries: Application, wanted: AuditFilter, total: int) -> None:
-    """Offer what was found as files, to whom may still read it when they ask for one."""
+    """Offer the results as files, to people who may still read them when they ask for one."""
     is_admitted = admits(queries, READS_ACCESS)
 
     def written(write: Callable[[Sequence[AuditEntry]], str]) -> Callable[[], str]:

@@ -18,14 +18,14 @@ from dashboard.show.parts.network_rows import AGAINST_USUAL, FEE_NOW, NetworkRow
 from dashboard.show.parts.table import list_row
 
 SORT: Final = "sort"
-"""The parameter of the address that names the column the networks are sorted by; `-` turns it."""
+"""The parameter of the address with the column by which networks are sorted; `-` reverses it."""
 
 _TURNED: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The head of a column, and the place of a network in it; None, last, where it is not known."""
+    """The head of a column, and the sort key of a network in it; None, last, if it is not known."""
 
     head: str
     place: Callable[[NetworkRow], object]
@@ -48,7 +48,7 @@ def _fee(row: NetworkRow) -> int | None:
 
 
 def _cost(row: NetworkRow) -> tuple[str, int] | None:
-    """Sort by money; coins without a price come by their names, since nothing compares them."""
+    """Sort by money; coins without a price are sorted by name, since nothing compares them."""
     suggested, profile = row.status.figures.suggested, row.status.profile
     if suggested is None:
         return None
@@ -70,14 +70,14 @@ _ORDERS: Final = {
 
 
 def chosen_order() -> tuple[str, bool]:
-    """Return the column that the address names, and whether its order is turned."""
+    """Return the column in the address, and whether its order is reversed."""
     said = str(st.query_params.get(SORT, ""))
     name = said.removeprefix(_TURNED)
     return (name, said.startswith(_TURNED)) if name in _ORDERS else (_USUAL, False)
 
 
 def sorted_rows(rows: Sequence[NetworkRow], order: tuple[str, bool]) -> list[NetworkRow]:
-    """Sort networks by a column; those of which it is not known come last."""
+    """Sort networks by a column; those with an unknown value come last."""
     name, is_turned = order
     place = _ORDERS[name].place
     by_name = sorted(rows, key=lambda each: each.status.profile.name.casefold())
@@ -87,7 +87,7 @@ def sorted_rows(rows: Sequence[NetworkRow], order: tuple[str, bool]) -> list[Net
 
 
 def comparison_head() -> None:
-    """Name the columns of `comparison_row`; a press on one sorts by it, a second turns that."""
+    """Name the columns of `comparison_row`; a press on one sorts by it, a second reverses that."""
     chosen, is_turned = chosen_order()
     with st.container(key="sort-heads", gap=None):
         for name, order in _ORDERS.items():
@@ -108,9 +108,9 @@ def _sort_by(name: str) -> None:
 
 
 def comparison_row(row: NetworkRow) -> None:
-    """Show what one network costs now and when it is cheap; its name chooses it.
+    """Show what one network costs now and when it is cheap; its name selects it.
 
-    A link of Streamlit's that stays on its page would not be seen in the address.
+    A Streamlit link to the same page would not show in the address.
     """
     profile = row.status.profile
     with st.container(key=f"compare-{profile.network_id}", gap=None):

@@ -42,14 +42,14 @@ from dashboard.store.fees.series import FeeStep
 
 _TREND_LENGTH = 40
 _ALL = 0.995
-"""The share of blocks that counts as all: their pace is never even."""
+"""The share of blocks that counts as all: blocks are never quite regular."""
 
 
 def costs(suggested: PolledValue[SuggestedGasFees], profile: NetworkProfile, now: datetime) -> None:
     """Show what usual actions cost at most, in the coin of the network and in money if priced.
 
-    Upstream also says waits, which are set by hand, and ranges of fees, of which nobody says how
-    many blocks they are about: both are left out.
+    Upstream also gives waiting times, which are set by hand, and ranges of fees without saying over
+    how many blocks: both are left out.
     """
     fees = suggested.value
     listing: Listing[GasUse] = Listing(
@@ -104,9 +104,9 @@ def timeline_in_words(
     marks: FeeMarks = NO_MARKS,
     is_table: bool = False,
 ) -> Markup:
-    """Say what a chart in steps of a length shows: extremes, busy share, gaps.
+    """Say what a chart with steps of a length shows: extremes, busy share, gaps.
 
-    How it is drawn, and how far it can be trusted, is folded; of a table nothing is drawn.
+    How it is drawn, and how far it can be trusted, is folded; a table needs no explanation.
     """
     said = [
         *_extremes(timeline, name),
@@ -127,7 +127,7 @@ def timeline_in_words(
 
 
 def _mark_meanings(marks: FeeMarks) -> list[str]:
-    """Name the marks that the chart has."""
+    """Explain the marks in the chart."""
     ticks = ["Ticks at the bottom are rejections."] if marks.arrivals else []
     return [*ticks, *(["Triangles at the top are incidents."] if marks.incidents else [])]
 
@@ -139,7 +139,7 @@ def fee_file(view: FeeView, network_id: NetworkId, name: str) -> None:
 
 
 def caveats_in_words(timeline: FeeTimeline) -> str:
-    """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
+    """Say only what is incomplete in the chart: a late beginning, and blocks not seen."""
     return " ".join([*_late_beginning(timeline, " (hatched)"), *_blocks_seen(timeline)])
 
 
@@ -158,7 +158,7 @@ def _extremes(timeline: FeeTimeline, name: str) -> list[str]:
 
 
 def _shades(timeline: FeeTimeline) -> list[str]:
-    """Say what is shaded for busy time."""
+    """Say how busy time is shaded."""
     parts = np.nan_to_num(timeline.busy_parts)
     if busy_in_words(timeline) is None or not parts.any():
         return []
@@ -168,7 +168,7 @@ def _shades(timeline: FeeTimeline) -> list[str]:
 
 
 def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
-    """Say between what the busy threshold moved, where it cannot be drawn."""
+    """Say between what values the busy threshold moved, if it cannot be drawn."""
     level = timeline.threshold
     if level is None or timeline.can_be_read(level):
         return []
@@ -177,9 +177,9 @@ def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
 
 
 class _Marks(NamedTuple):
-    """What is said after the number of gaps, of those while nobody watched, and of pauses.
+    """The words after the number of gaps, for unwatched time and for pauses.
 
-    `short` is said of gaps and pauses that are shorter than a step.
+    `short` is for gaps and pauses that are shorter than a step.
     """
 
     gap: str
@@ -238,7 +238,7 @@ def _many(name: str, stretches: Sequence[Stretch], shown: str) -> list[str]:
 
 
 def _short(name: str, inside: Sequence[FeeStep], place: str) -> list[str]:
-    """Report those too short for the chart, which does not know where in a step they lie."""
+    """Report those too short for the chart, which does not know where in a step they are."""
     if not inside:
         return []
     longest = max(inside, key=lambda step: step.longest_gap)
@@ -251,7 +251,7 @@ def _short(name: str, inside: Sequence[FeeStep], place: str) -> list[str]:
 
 
 def _blocks_seen(timeline: FeeTimeline) -> list[str]:
-    """Say how many of the blocks the extremes are of, where that is not all of them."""
+    """Say how many of the blocks the extremes cover, unless they cover all."""
     seen = timeline.block_share()
     if seen is None:
         return ["The share of blocks that was seen is not known: set block_time of the network."]
@@ -298,7 +298,7 @@ def chosen_zone() -> tuple[tzinfo, str]:
 
 
 def zone_named(name: str | None) -> tuple[tzinfo, str]:
-    """Return the time zone that a browser names; UTC where there is none of that name."""
+    """Return the time zone that a browser names; UTC if there is none of that name."""
     try:
         zone = ZoneInfo(name or _UTC)
     except (ValueError, OSError, ZoneInfoNotFoundError):

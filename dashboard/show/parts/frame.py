@@ -1,4 +1,4 @@
-"""The frame of every page: heading, search, networks, links, and the address it was left at."""
+"""The frame of every page: heading, search, networks, links, and the address to return to."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def page_at(path: str) -> st.Page:
 
 
 OPEN: Final = "Open"
-"""What a link is called that only leads elsewhere."""
+"""The text of a link that only leads elsewhere."""
 
 
 def link(path: str, label: str, parameters: Mapping[str, str] | None = None) -> None:
-    """Lead to a page, with these parameters in its address."""
+    """Link to a page, with these parameters in its address."""
     st.page_link(page_at(path), label=label, icon="", query_params=dict(parameters or {}))
 
 
@@ -50,9 +50,9 @@ HEADED: Final = "page_headed"
 
 
 def heading(title: str, answer: str, updated_at: datetime | None = None) -> None:
-    """Show the page's only first-level heading with its answer, and when that was true.
+    """Show the page's only first-level heading with its answer, and the time of that answer.
 
-    `keys.js` counts its age on until the next refresh.
+    `keys.js` counts its age until the next refresh.
     """
     st.session_state[HEADED] = True
     updated = Markup()
@@ -72,7 +72,7 @@ def section(title: str, note: str = "") -> None:
 
 
 def in_line(key: str, width: Literal["stretch", "content"] = "stretch") -> DeltaGenerator:
-    """Return a container whose parts stand side by side."""
+    """Return a container whose elements are side by side."""
     return st.container(
         key=key, horizontal=True, vertical_alignment="center", gap="small", width=width
     )
@@ -87,17 +87,17 @@ _FIELD: Final = "search-field"
 def expander(
     label: str, key: str, *, icon: str | None = None, is_open: bool = False
 ) -> DeltaGenerator:
-    """Fold away what is drawn in it, at first open or not; whether it is open is kept under `key`.
+    """Fold away what is drawn in it, at first open or not; its state is kept under `key`.
 
-    Streamlit takes an expander with another label for another one: without this, a label that
-    counts would close it under the hand of its reader.
+    Streamlit takes an expander with another label for another one: without this, a label with a
+    count would close it under the hand of its reader.
     """
     st.session_state[key] = st.session_state.get(key, is_open)
     return st.expander(label, key=key, icon=icon, on_change="rerun")
 
 
 def header_search(search: Callable[[str], None]) -> None:
-    """Show the field; Enter calls `search` with what was typed. The key / leads here."""
+    """Show the field; Enter calls `search` with what was typed. The key / focuses it."""
     with (
         st.form("search", border=False, clear_on_submit=True),
         st.container(key=_FIELD, horizontal=True, gap=None),
@@ -125,7 +125,7 @@ _WANTED: Final = "network_wanted"
 
 
 def network_chooser(profiles: Sequence[NetworkProfile]) -> None:
-    """Offer every network; where there is only one, there is nothing to choose."""
+    """Offer every network; if there is only one, there is nothing to choose."""
     was_chosen = _WANTED in st.session_state
     wanted = st.session_state.pop(_WANTED, None)
     if len(profiles) < _FEWEST:
@@ -153,7 +153,7 @@ def chosen_networks(profiles: Sequence[NetworkProfile]) -> tuple[NetworkProfile,
 
 
 def chosen_network_name(profiles: Sequence[NetworkProfile]) -> str | None:
-    """Return how the chooser names the network that was chosen among several, None for all."""
+    """Return the chooser's name of the chosen network, None for all."""
     chosen = st.session_state.get(NETWORK)
     return chosen if chosen in _names(profiles) and len(profiles) >= _FEWEST else None
 
@@ -164,7 +164,7 @@ def choose_network(profile: NetworkProfile | None) -> None:
 
 
 def follow_choice() -> None:
-    """Draw the whole page where a network was chosen: the chooser is outside of a fragment.
+    """Redraw the whole page if a network was chosen: the chooser is outside of a fragment.
 
     Call it first in a fragment with buttons that choose one.
     """
@@ -179,7 +179,7 @@ def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
 
 
 def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
-    """Name each network; where two have the same name, the id distinguishes them."""
+    """Name each network; if two have the same name, the id distinguishes them."""
     counts = Counter(profile.name for profile in profiles)
     return {
         profile.name
@@ -190,7 +190,7 @@ def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
 
 
 def _take_address(names: dict[str, NetworkProfile]) -> None:
-    """Follow a link: what the address names is chosen, and what it names by id gets its name."""
+    """Follow a link: choose what the address names, and replace an id by its name."""
     written = st.query_params.get(NETWORK)
     if written in names and st.session_state.get(NETWORK, written) != written:
         st.session_state[NETWORK] = written
@@ -208,7 +208,7 @@ _SHARED: Final = frozenset({NETWORK, RANGE})
 
 
 def live(every: timedelta) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Let a part of a page refresh by itself, and keep the address that it leaves."""
+    """Let a part of a page refresh by itself, and keep the page's address."""
 
     def decorate(draw: Callable[P, None]) -> Callable[P, None]:
         @st.fragment(run_every=every)
@@ -227,12 +227,12 @@ def live(every: timedelta) -> Callable[[Callable[P, None]], Callable[P, None]]:
 
 
 def return_to(page: str, foreign: AbstractSet[str], passing: AbstractSet[str]) -> None:
-    """Give a page to which somebody comes back the address that it had.
+    """Restore the address of a page for somebody who comes back to it.
 
     Back may lead to an address with parameters that are `foreign` to the page. By the menu, choices
-    that pages share stay as they were made last, and what is `passing`, such as an open incident,
-    is left. A link that names more is followed, and nothing else of the page is chosen. Call it
-    before widgets are there.
+    that pages share stay as they were last made, and what is `passing`, such as an open incident,
+    is dropped. A link that names more is followed, and nothing else of the page is chosen. Call it
+    before the widgets are drawn.
     """
     before = st.session_state.get(_SHOWN, page)
     st.session_state[_SHOWN] = page

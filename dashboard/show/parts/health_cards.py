@@ -35,9 +35,9 @@ _PARTS_OF_HOLDER: Final = 3
 def worker_part(
     health: WorkerHealth, version: str, now: datetime, *, is_space_low: bool = False
 ) -> Markup:
-    """Name the process that polls and delivers, this version, and what it did last.
+    """Show the process that polls and delivers, this version, and what it did last.
 
-    While space on the disk of the store is low, a lease that ran out proves nothing.
+    While space on the disk of the store is low, an expired lease proves nothing.
     """
     upkeep = health.upkeep
     facts: list[tuple[str, str]] = [("Version", version), ("Schema", health.schema)]
@@ -65,7 +65,7 @@ def _ago(at: datetime | None, now: datetime) -> Markup:
 
 
 def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:
-    """Say when the heartbeat was taken last, and what is wrong with it."""
+    """Say when the heartbeat was last accepted, and what is wrong with it."""
     if heartbeat is None:
         return []
     at = heartbeat.accepted_at
@@ -95,7 +95,7 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
 
 
 def _recipients(health: NotificationHealth) -> list[Markup]:
-    """Say how many recipients get messages, of whom that is not certain, and how many do not."""
+    """Say how many recipients get messages, for whom that is uncertain, and how many do not."""
     counts, suspects = health.recipients, len(health.suspects)
     if not counts:
         return []
@@ -144,7 +144,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
 
 
 def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
-    """Say since when no mail is taken, when the next is tried, and who was notified otherwise."""
+    """Say since when no mail is accepted, when the next is tried, and who else was notified."""
     since = f"No mail was accepted since {moment_near(trouble.since, now)}."
     following = mail.next_attempt_at
     when = "now" if following is None or following <= now else f"in {span(following - now)}"
@@ -161,9 +161,9 @@ def _alerts_link(what: str, parameters: str) -> Markup:
 
 
 def store_part(health: StorageHealth, contents: StoreContents | None, name: str) -> Markup:
-    """Say where the store is, how large, and how long its disk suffices.
+    """Say where the store is, how large, and how long its disk will last.
 
-    `contents` is None where the store did not say what it holds.
+    `contents` is None if the store did not say what it contains.
     """
     space = health.space
     facts: list[tuple[str, str]] = [] if contents is None else [("Size", size(contents.size))]
@@ -182,7 +182,7 @@ def store_part(health: StorageHealth, contents: StoreContents | None, name: str)
 
 
 def _replica_words(replica: ReplicaState) -> str:
-    """Say how old what pages show may be, or that none of it comes from the replica."""
+    """Say how old the data on pages may be, or that none of it comes from the replica."""
     if not replica.is_used:
         return "not used; the primary answers"
     return f"answers, at most {span(replica.largest)} behind"
@@ -226,6 +226,6 @@ def _figure(name: str, count: int, at: datetime | None, which: str, now: datetim
 
 
 def _holder_name(name: str) -> str:
-    """Name a process by what a person can find it by; workers call themselves host/process/id."""
+    """Name a process in words that help to find it; workers call themselves host/process/id."""
     parts = name.split("/")
     return f"process {parts[1]} on {parts[0]}" if len(parts) == _PARTS_OF_HOLDER else name

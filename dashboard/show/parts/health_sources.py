@@ -71,7 +71,7 @@ def network_head(health: NetworkHealth, now: datetime) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """What became of all questions, and what they cost; None where the store did not say it."""
+    """The results of all questions, and what they cost; None if the store did not say."""
 
     records: SourceRecords | None = None
     spending: Mapping[NetworkId, Spending] | None = None
@@ -114,7 +114,7 @@ _PLAN_HEADS: Final = ("Calls per transaction", "Calls a day", "Credits a day", "
 
 
 def plan_table(plan: PollingPlan) -> Markup:
-    """Show the plan, small enough for a phone: of each network a head, then its settings."""
+    """Show the plan, small enough for a phone: for each network a head, then its settings."""
     head = element("tr", *(element("th", each, scope="col") for each in _PLAN_HEADS))
     rows = []
     for name, lines in groupby(plan.lines, lambda each: each.network):
@@ -158,7 +158,7 @@ def _costs(spent: Spending, health: NetworkHealth) -> Markup:
 
 
 def legend_of(records: SourceRecords, networks: Iterable[NetworkId]) -> Markup:
-    """Say what the shapes of these strips mean, and what p50 and p95 are."""
+    """Explain the shapes of these strips, and p50 and p95."""
     ids = set(networks)
     found = [each for (network_id, _), each in records.items() if network_id in ids]
     shown = {cell_state(quarter) for each in found for quarter in each.quarters} | {
@@ -186,7 +186,7 @@ def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime)
 
 
 def _figures(record: SourceRecord | None) -> list[str]:
-    """Return the share that was answered, and the times of half and of 95% of the answers."""
+    """Return the share that was answered, and the p50 and p95 of the response times."""
     if record is None:
         return ["not known", "", ""]
     total = record.total
@@ -194,7 +194,7 @@ def _figures(record: SourceRecord | None) -> list[str]:
 
 
 def share_words(counts: AnswerCounts) -> str:
-    """Say which share was answered: all of them only where it is all."""
+    """Say which share was answered: 100% only if it is all."""
     share = counts.share()
     if share is None:
         return "–"
@@ -202,7 +202,7 @@ def share_words(counts: AnswerCounts) -> str:
 
 
 def time_words(took: timedelta | None) -> str:
-    """Say how long answers took, in two digits that matter."""
+    """Format a response time in two significant digits."""
     if took is None:
         return "–"
     milliseconds = took / timedelta(milliseconds=1)
@@ -249,7 +249,7 @@ def source_row(
 
 
 def _merged(records: Sequence[SourceRecord]) -> SourceRecord:
-    """Add up what became of all questions of a network."""
+    """Add up the results of all questions of a network."""
     columns = zip(*(each.quarters for each in records), strict=True) if records else ()
     quarters = tuple(_added([each for each in column if each]) for column in columns)
     total = sum((each.total for each in records), AnswerCounts())
@@ -282,7 +282,7 @@ def _cells(
 
 
 def _credits_cell(health: NetworkHealth, credits_today: int | None) -> Markup:
-    """Show all credits of today, and those of the fees beside what is planned for them."""
+    """Show all credits of today, and those for fees beside their plan."""
     planned = health.profile.cost.gas_credits
     if not (credits_today or planned):
         return Markup("–")
@@ -355,7 +355,7 @@ def _strip_row(
 
 
 def _axis(now: datetime) -> Markup:
-    """Name the first day, the middle, and now."""
+    """Label the first day, the middle, and now."""
     days = (now - SHOWN, now - SHOWN / 2)
     marks = [element("span", f"{each:%d %b %H:%M}") for each in days]
     return element("span", *marks, element("span", "now"), class_="lw-axis")

@@ -43,7 +43,7 @@ from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
 
 INCIDENT: Final = "incident"
-"""The parameter of the address that names an incident, by its id or how that begins."""
+"""The parameter of the address with an incident, by its id or the beginning of it."""
 
 _ROWS: Final = 20
 _OPEN_PAGE: Final = "open_page"
@@ -97,7 +97,7 @@ def incident_markup(queries: Application, story: IncidentStory) -> Markup:
 
 
 def _owner(story: IncidentStory) -> Markup:
-    """Say who acknowledged it; where nobody did, that stands out."""
+    """Say who acknowledged it; if nobody did, that stands out."""
     incident = story.incident
     if incident.owner:
         return element("b", owner_words(incident))
@@ -123,7 +123,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
 
 
 def finished_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
-    """Show the incidents that ended lately, filtered by time, rule and severity."""
+    """Show the incidents that ended recently, filtered by period, rule and severity."""
     with st.container(key="card-over", gap="small"):
         section("Resolved")
         wanted = _filter(queries)
@@ -140,7 +140,7 @@ def finished_incidents_part(queries: Application, network_id: NetworkId | None) 
 
 
 def _over(queries: Application, incident: Incident) -> Markup:
-    """Build the line of an incident that ended: what it was, how long it lasted, when it ended."""
+    """Build the line of a resolved incident: what it was, how long it lasted, when it ended."""
     ended, opened = incident.resolved_at or incident.changed_at, incident.opened_at
     return element(
         "div",
@@ -167,7 +167,7 @@ def _filter(queries: Application) -> FinishedFilter:
 
 
 def open_headline(counts: OpenCounts, now: datetime) -> str:
-    """Say how many incidents are open, and how many of them nobody acknowledged."""
+    """Say how many incidents are open, and how many of them are unacknowledged."""
     if not counts.many:
         return "no incident open"
     many = f"{counted(counts.many, 'incident')} open"
@@ -186,7 +186,7 @@ _HEEDED_FOR: Final = timedelta(seconds=10)
 def incident_acts(queries: Application, incident: Incident, *, is_short: bool = False) -> None:
     """Offer what can be done, side by side: one press acknowledges, once the name is known.
 
-    `is_short` leaves out what is needed less.
+    `is_short` leaves out what is needed less often.
     """
     if not may(queries, Action.ACKNOWLEDGE):
         return
@@ -211,7 +211,7 @@ def acknowledge_button(
 ) -> None:
     """Offer to own incidents: one press for all of them, once the name is known.
 
-    A press is about those that were shown, even if others came meanwhile.
+    A press applies to those that were shown, even if others came meanwhile.
     """
     if not may(queries, Action.ACKNOWLEDGE):
         return
@@ -241,9 +241,9 @@ def _with_name(queries: Application, key: str, ids: Sequence[UUID], label: str) 
 
 
 def _take_name(queries: Application, key: str, ids: Sequence[UUID]) -> None:
-    """Remember the name before the page is drawn again, which then acts with it at once.
+    """Remember the name before the page is redrawn, which then acts with it at once.
 
-    A press may be heard a second time, when the form is gone: that empties no name.
+    A press may be handled a second time, when the form is gone: that empties no name.
     """
     if not (name := str(st.session_state.get(f"who-{key}") or "")):
         return
@@ -253,7 +253,7 @@ def _take_name(queries: Application, key: str, ids: Sequence[UUID]) -> None:
 
 
 def _note_press(queries: Application, key: str, ids: Sequence[UUID], note: str) -> None:
-    """Note what is to be acknowledged: a run that is cut short loses what a button returned."""
+    """Remember what to acknowledge: a run that is cut short loses what a button returned."""
     st.session_state[_pressed(key)] = (queries.now(), ids, note)
 
 
@@ -270,7 +270,7 @@ def _acknowledge(queries: Application, ids: Sequence[UUID], note: str) -> None:
 
 
 def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -> Done:
-    """Say what became of the incidents; taken back, those that were changed have no owner."""
+    """Say what happened to the incidents; Undo removes the owner of those that were changed."""
     changed = [each for each in responses if each.event is not None]
     if len(responses) == 1:
         is_open = responses[0].incident.is_open
@@ -292,7 +292,7 @@ def _unacknowledge(queries: Application, incident: Incident) -> None:
 
 
 def _more(queries: Application, incident: Incident) -> None:
-    """Offer what is needed less: a note, another person, and the end."""
+    """Offer what is needed less often: a note, another person, and the end."""
     key, ask = str(incident.incident_id), queries.incidents
     incident_id, owner = incident.incident_id, incident.owner
     note = st.text_input("Note (optional)", key=f"note-{key}", max_chars=LONGEST_NOTE) or ""
@@ -315,9 +315,9 @@ def _more(queries: Application, incident: Incident) -> None:
 
 
 def _said(queries: Application, what: str, owner: str | None) -> Callable[[IncidentResponse], Done]:
-    """Say of a response what became of the incident; `what` may name its {owner}.
+    """Say what a response did to the incident; `what` may name its {owner}.
 
-    Taken back, it has the `owner` from before, empty for none; with None that cannot be.
+    Undo restores the former `owner`, empty for none; with None there is no Undo.
     """
 
     def said(response: IncidentResponse) -> Done:

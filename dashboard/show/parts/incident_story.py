@@ -1,4 +1,4 @@
-"""One incident: what it looks like by its kind, and its timeline of who did what and got what."""
+"""One incident: a picture by its kind, and the timeline of who did what and was notified."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dashboard.show.parts.table import table
 from dashboard.store.alerts.incident_list import IncidentStory
 
 _ENOUGH: Final = 6
-"""Changes from which on bars say more than the timeline."""
+"""From this number of changes on, bars say more than the timeline."""
 
 _BARS: Final = 40
 _STEPS: Final = tuple(
@@ -51,7 +51,7 @@ _BY_FEES: Final = frozenset({RuleKind.BUSY, RuleKind.FEE, RuleKind.DATA_STALE})
 
 
 def incident_story_part(queries: Application, story: IncidentStory) -> None:
-    """Show one incident, open or resolved: what it looks like, and below what happened."""
+    """Show one incident, open or resolved: its picture, and below what happened."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
     with in_line("story-acts"):
@@ -88,7 +88,7 @@ def _answer(story: IncidentStory, now: datetime) -> str:
 
 
 def _timeline(entries: Sequence[TimelineEntry], story: IncidentStory) -> Markup:
-    """Build the list of what happened, each with whom it went to, and who got nothing and why."""
+    """Build the list of events, each with who was notified, and who was not and why."""
     rows = [
         element(
             "li",
@@ -103,7 +103,7 @@ def _timeline(entries: Sequence[TimelineEntry], story: IncidentStory) -> Markup:
 
 
 def _picture(queries: Application, incident: Incident) -> None:
-    """Show what it looks like, as far as its kind has a picture."""
+    """Show its picture, if its kind has one."""
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     until = incident.resolved_at or queries.now()
     with st.container(key="card-chart", gap="small"):

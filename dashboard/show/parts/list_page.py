@@ -20,7 +20,7 @@ PERIOD: Final = "period"
 USUAL_PERIOD: Final = "24 h"
 
 ANY: Final = "Any"
-"""What stands in the address for every option of a `select_filter`."""
+"""The value in the address for every option of a `select_filter`."""
 
 
 _MEDIA_TYPES: Final = {
@@ -31,7 +31,7 @@ _MEDIA_TYPES: Final = {
 
 
 def filter_bar() -> DeltaGenerator:
-    """Return the strip above a list that its filters stand in."""
+    """Return the strip above a list for its filters."""
     return st.container(key="filters", horizontal=True, vertical_alignment="bottom")
 
 
@@ -45,7 +45,7 @@ def choice_filter(
 ) -> str:
     """Offer choices side by side, kept in the parameter `key` of the address; return the choice.
 
-    It is `usual` until another is chosen. As of every filter, the label is for screen readers.
+    It is `usual` until another is chosen. As with every filter, the label is for screen readers.
     """
     chosen = st.segmented_control(
         label,
@@ -61,7 +61,7 @@ def choice_filter(
 
 
 def select_filter(name: str, options: Sequence[str], key: str, width: int) -> str:
-    """Offer options to select from, kept in the parameter `key` of the address; return the chosen.
+    """Offer options to select from, kept in the parameter `key` of the address; return the choice.
 
     ANY stands for all of them and reads "Any module", so that the field needs no label.
     """
@@ -125,7 +125,7 @@ def file_button(
 ) -> None:
     """Offer a file that is written when somebody asks for it.
 
-    It is called by its ending where it has no `label`; `note` says what it holds.
+    Without a `label` it is named by its ending; `note` says what it contains.
     """
     ending = file_name.rpartition(".")[2]
     st.download_button(
@@ -145,7 +145,7 @@ _LONGEST_VALUE: Final = 48
 
 
 class Chip(NamedTuple):
-    """One filter that is on: what it is about, its value, which may be foreign, and how it ends."""
+    """An active filter: its subject, its value, which may be foreign, and how it is removed."""
 
     name: str
     value: str
@@ -153,7 +153,7 @@ class Chip(NamedTuple):
 
 
 def filter_chips(chips: Sequence[Chip]) -> None:
-    """Show the filters that are on; where there are none, nothing."""
+    """Show the active filters; nothing if there are none."""
     if not chips:
         return
     with st.container(key="chips", horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -176,11 +176,11 @@ def _remove(chips: Sequence[Chip]) -> None:
 
 
 OPEN: Final = "open"
-"""The parameter of the address that names the open row, such as `?open=59144`."""
+"""The parameter of the address with the open row, such as `?open=59144`."""
 
 
 def opened() -> str:
-    """Return what the open row is about, as the address has it; empty for none."""
+    """Return the subject of the open row in the address; empty for none."""
     return str(st.query_params.get(OPEN, ""))
 
 

@@ -33,13 +33,13 @@ from dashboard.show.parts.table import hash_cell, list_head, list_row
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
 TX: Final = "tx"
-"""The parameter of the address that names transactions: `?tx=0x…`, as often as needed."""
+"""The parameter of the address with transactions: `?tx=0x…`, as often as needed."""
 
 LIST: Final = "list"
-"""The parameter of the address that names a saved look-up of more transactions."""
+"""The parameter of the address with a saved look-up of more transactions."""
 
 CASE_ID: Final = "case_id"
-"""The parameter of the address that holds the case id of a look-up."""
+"""The parameter of the address with the case id of a look-up."""
 
 FIND: Final = "find"
 """The parameter of the address of a link that searches: `?find=case+1742`."""
@@ -47,10 +47,8 @@ FIND: Final = "find"
 PARAMETERS: Final = frozenset({TX, LIST, CASE_ID, FIND})
 
 MOST_IN_ADDRESS: Final = 50
-"""Hashes that go into the address; more would not fit a request line.
-
-A link to more asks nobody when it is opened: it would spend the credits of whoever opens it.
-"""
+"""How many hashes go into the address; more would not fit a request line. A link to more asks
+nobody when it is opened: it would spend the credits of whoever opens it."""
 
 _PASTE: Final = "paste_text"
 _CASE_ID_TYPED: Final = "case_id_text"
@@ -68,7 +66,7 @@ class LookupAddress:
 
     @classmethod
     def current(cls) -> LookupAddress:
-        """Read what the browser shows."""
+        """Read the address in the browser."""
         parameters = st.query_params
         case_id = parameters.get(CASE_ID, "")[:LONGEST_CASE_ID]
         return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case_id)
@@ -82,7 +80,7 @@ class LookupAddress:
         return {name: value for name, value in said.items() if value}
 
     def show(self) -> None:
-        """Let the browser show it, so that it can be passed on."""
+        """Show it in the browser, so that it can be passed on."""
         for name in (*PARAMETERS, OPEN):
             st.query_params.pop(name, None)
         st.query_params.update(self.parameters())
@@ -92,8 +90,8 @@ class LookupAddress:
 class LookupQuestion:
     """What is looked up in this session, with the address that stands for it.
 
-    `remark` says why nothing could be looked up, as a headline and a sentence. `is_typed`:
-    somebody pasted it here and pressed the button, rather than opened a link.
+    `remark` says why nothing could be looked up, as a headline and a sentence. `is_typed`: somebody
+    pasted it here and pressed the button, rather than opened a link.
     """
 
     paste: Paste = field(default_factory=Paste)
@@ -108,7 +106,7 @@ class LookupQuestion:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is more than an address holds."""
+        """Whether it does not fit into an address."""
         return len(self.hashes) > MOST_IN_ADDRESS
 
 
@@ -155,10 +153,10 @@ def take_question(queries: Application) -> None:
 
 
 def ask_for(queries: Application, text: str, case_id: str, *, is_typed: bool) -> LookupAddress:
-    """Make a text and a case id the question of this page; return the address that says it.
+    """Make a text and a case id the question of this page; return the address for it.
 
-    The fields are empty for the next customer, unless nothing was found: a greeting beside hashes
-    would otherwise stand before what is pasted next.
+    The fields are emptied for the next customer, unless nothing was found: a greeting beside hashes
+    would otherwise precede what is pasted next.
     """
     asked = replace(_look_up(queries, text, parse_case_id(case_id)), is_typed=is_typed)
     st.session_state[_ASKED] = asked
@@ -168,7 +166,7 @@ def ask_for(queries: Application, text: str, case_id: str, *, is_typed: bool) ->
 
 
 def search(text: str) -> None:
-    """Open the page Lookup with what a text stands for, typed on any page.
+    """Open the page Lookup for a text typed on any page.
 
     Its address is known before: each address on the way would be a step of Back.
     """
@@ -177,7 +175,7 @@ def search(text: str) -> None:
 
 
 def _look_up(queries: Application, text: str, case_id: str) -> LookupQuestion:
-    """Find what a text stands for, and the address to pass on."""
+    """Find the transactions that a text stands for, and the address to pass on."""
     try:
         paste = queries.lookups.find(read_lookup(text))
         if paste.hashes or paste.wrong:
@@ -191,7 +189,7 @@ def _look_up(queries: Application, text: str, case_id: str) -> LookupQuestion:
 
 
 def _address_of(queries: Application, hashes: Sequence[TxHash], case_id: str) -> LookupAddress:
-    """Return what the address says of these hashes: each of them, or the name of the list."""
+    """Return the part of the address for these hashes: each of them, or the name of the list."""
     if len(hashes) <= MOST_IN_ADDRESS:
         return LookupAddress(tuple(map(str, hashes)), case_id=case_id)
     return LookupAddress(
@@ -202,7 +200,7 @@ def _address_of(queries: Application, hashes: Sequence[TxHash], case_id: str) ->
 def question_now(queries: Application) -> LookupQuestion:
     """Return what the address names, or what was pasted if the address stands for that.
 
-    It is the same object until another question takes its place. May raise StoreError.
+    It is the same object until another question replaces it. May raise StoreError.
     """
     address = LookupAddress.current()
     asked = st.session_state.get(_ASKED)
@@ -244,7 +242,7 @@ class LiveQuestion:
 def ask(queries: Application, hashes: Sequence[TxHash]) -> bool:
     """Ask the network about the hashes; a click on Stop reruns the page, which ends it.
 
-    False where a notice was shown, which a rerun would take away before anybody read it.
+    False if a notice was shown, which a rerun would remove before anybody read it.
     """
     asked_at = queries.now()
     try:
@@ -330,7 +328,7 @@ def _transaction(each: LookedUp) -> Markup:
 
 
 def _why(each: LookedUp) -> Markup:
-    """Name the module and the overrun in few words, where networks differ of each."""
+    """Name the module and the overrun in few words, for each network if they differ."""
     causes = dict.fromkeys(_cause(group) for group in each.leading if group.reason is not None)
     return Markup("; ".join(causes))
 

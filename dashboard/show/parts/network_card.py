@@ -1,4 +1,4 @@
-"""One network: what is true of it now, and its figures, on Overview and on Fees."""
+"""One network: its present state and figures, on Overview and on Fees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetime) -> None:
-    """Show name, state, since when, how long that usually lasts, and the figures of now."""
+    """Show name, state, since when, how long that usually lasts, and the present figures."""
     said = verdict_in_words(status, usual, incidents, now)
     head = _head(status, element("p", said, class_="lw-verdict"))
     if not status.profile.has_gas:
@@ -46,7 +46,7 @@ def network_head(status: NetworkStatus, now: datetime) -> None:
 
 
 def network_figures(status: NetworkStatus, usual: UsualNow, now: datetime, *more: Markup) -> None:
-    """Show the figures of now with `more` beside them, who reports them, and how old they are."""
+    """Show the present figures with `more` beside them, their source, and how old they are."""
     shown = element("dl", *_figures(status, usual, now), *more, class_="lw-figures")
     st.html(join(shown, _source(status, now)))
 
@@ -106,7 +106,7 @@ def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
 def _levels(
     suggested: PolledValue[SuggestedGasFees] | None, profile: NetworkProfile, now: datetime
 ) -> list[Markup]:
-    """Show what to pay at most for each priority, and what a plain transfer costs then."""
+    """Show the most to pay for each priority, and what a plain transfer costs then."""
     if suggested is None:
         return [figure(name, Markup("–"), "not seen yet") for name in ("Low", "Medium", "High")]
     fees, is_stale = suggested.value, suggested.is_stale(now)

@@ -27,7 +27,7 @@ _LONGEST_NAME: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class NetworkRow:
-    """What is shown of one network among others; None is what is not asked for."""
+    """What is shown of one network among others; None for what is not asked for."""
 
     status: NetworkStatus
     usual: UsualNow
@@ -44,7 +44,7 @@ class NetworkRow:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the fee is too old to be that of now."""
+        """Whether the fee is too old to be the present one."""
         polled = self.status.figures.base_fee
         return polled is not None and polled.is_stale(self.now)
 
@@ -60,7 +60,7 @@ def row_markup(row: NetworkRow, severity: str = "") -> Markup:
 
 
 def stale_class(row: NetworkRow) -> str:
-    """Return what makes a row quieter whose fee is not that of now."""
+    """Return the class that greys out a row with an old fee."""
     return " is-stale" if row.is_stale else ""
 
 
@@ -73,7 +73,7 @@ def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> Non
 
 
 def day_picture(row: NetworkRow) -> Markup:
-    """Draw the last day of a network, or say that not a minute of it is stored yet."""
+    """Draw the last day of a network, or say that no minute of it is stored yet."""
     if row.line is None or not any(each is not None for each in row.line.fees):
         return element("span", "no full minute yet", class_="lw-quiet")
     what = row.status.figures.signal.capitalize()
@@ -83,7 +83,7 @@ def day_picture(row: NetworkRow) -> Markup:
 
 
 def _name(row: NetworkRow) -> Markup:
-    """Name a network, after the sign of how urgent it is."""
+    """Name a network, after the icon of its severity."""
     sign = severity_sign(row.severity) if row.severity else Markup()
     mark = element("span", sign, class_="lw-net-sign")
     return join(mark, element("b", visible(row.status.profile.name, _LONGEST_NAME)))
@@ -100,7 +100,7 @@ def _state(row: NetworkRow) -> Markup:
 
 
 def _reason(status: NetworkStatus) -> str:
-    """Say what does not answer, and what the activity rests on."""
+    """Say what does not answer, and what the activity is based on."""
     silent = status.figures.failing_sources()
     missing = f"No answer from {' and '.join(silent)}. " if silent else ""
     return f"{missing}{status.activity_reason}"

@@ -22,14 +22,14 @@ _SEEN: Final = "simulated_notice_seen"
 
 
 def empty(headline: str, what_to_do: str) -> None:
-    """Say that there is nothing yet, and what brings something."""
+    """Say that there is nothing yet, and how to get something."""
     st.html(
         element("div", element("strong", headline), element("span", what_to_do), class_="lw-empty")
     )
 
 
 def no_network() -> None:
-    """Say that nothing is watched, and how that changes."""
+    """Say that nothing is watched, and how to change that."""
     empty(
         "No network is configured",
         "Add one under [networks] in linewatch.toml, or start with no configuration at all "
@@ -56,9 +56,9 @@ def store_errors_shown(
 ) -> Iterator[None]:
     """Show an error of the store as a notice in place of the content.
 
-    Content that begins with the heading of its page names its `title`: a page without a heading
-    has no name for those who hear it. `head` is where it stands, if above what is drawn first.
-    A heading needs no notice if the part below it says the same.
+    Content that begins with the heading of its page gives its `title`: a page without a heading has
+    no name in a screen reader. `head` is the place of the heading, if that is above what is drawn
+    first. A heading needs no notice if the part below it says the same.
     """
     if title:
         st.session_state[HEADED] = False
@@ -96,7 +96,7 @@ def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) ->
 
 
 def missing_links_shown(public_url: str) -> None:
-    """Say what messages lack where nobody said at which address people open the pages."""
+    """Say what messages lack if nobody configured the address at which people open the pages."""
     if not public_url:
         st.html(
             element(
@@ -116,8 +116,8 @@ _MOST_NAMED_PARAMETERS: Final = 5
 def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> Iterator[None]:
     """List in `place` the parameters of the address that the page drawn meanwhile could not use.
 
-    A parameter belongs to a widget of the same key, or is `known`. Streamlit takes one whose
-    value is no choice of its widget out of the address, as it does with the usual choice.
+    A parameter belongs to a widget of the same key, or is `known`. Streamlit removes a parameter
+    from the address if its widget has no such choice, or if it is the usual one.
     """
     asked = st.query_params.to_dict()
     yield
@@ -152,9 +152,9 @@ _FEW_LINES: Final = 3
 
 
 def unusable_texts(paste: Paste) -> None:
-    """Name each piece that is no hash, with the reason; say how many hashes came twice.
+    """Name each piece that is not a hash, with the reason; say how many hashes came twice.
 
-    Words around hashes, such as a greeting, are no mistake: they are named in passing.
+    Words around hashes, such as a greeting, are no mistake: they are only mentioned.
     """
     prose = [each for each in paste.wrong if paste.hashes and each.is_prose]
     wrong = [each for each in paste.wrong if not (paste.hashes and each.is_prose)]

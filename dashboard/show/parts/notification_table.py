@@ -1,4 +1,4 @@
-"""Notifications as a table, open incidents as rows, and what sends dead ones again."""
+"""Notifications as a table, open incidents as rows, and sending dead ones again."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def state_badge(state: State) -> Markup:
 
 
 def about(kind: SubjectKind, network: str) -> str:
-    """Say what a condition is about, in words that follow its badge."""
+    """Describe the subject of a condition, in words that follow its badge."""
     sides = {
         SubjectKind.FEES: f"fees of {network}",
         SubjectKind.GAS_API: f"gas API of {network}",
@@ -162,7 +162,7 @@ def _what(notification: Notification, network: str) -> Markup:
 
 
 def _others(history: NotificationHistory) -> Markup:
-    """Say how many changes more it is about, with a link to each of few incidents."""
+    """Say how many further changes it is about, with a link to each of few incidents."""
     if history.notification.member_count == 1:
         return Markup()
     ids = history.incident_ids
@@ -189,7 +189,7 @@ def _change_badge(notification: Notification) -> Markup:
 
 
 def _subject_in_words(notification: Notification, network: str) -> str:
-    """Say where it happened, and of a rejection what its reason names."""
+    """Say where it happened, and for a rejection what its reason names."""
     if notification.rejection is None:
         return f" {about(notification.transition.subject.kind, network)}"
     reason = parse_reason(notification.rejection.record.reason_message)
@@ -197,7 +197,7 @@ def _subject_in_words(notification: Notification, network: str) -> str:
 
 
 def _attempt_log(history: NotificationHistory) -> Markup:
-    """Offer every attempt with its answer, and the identity of the message, behind a fold."""
+    """Offer every attempt with its answer, and the identity of the message, folded."""
     outcome = visible(history.notification.outcome, _LONGEST_ANSWER)
     without = element("p", outcome) if outcome else Markup()
     identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
@@ -209,7 +209,7 @@ def _verification_log(mail: VerificationMail) -> Markup:
 
 
 def _folded(attempts: Sequence[DeliveryAttempt], without: Markup, *more: Markup) -> Markup:
-    """Fold a table of finished attempts away; `without` stands for none."""
+    """Fold a table of finished attempts; `without` is shown if there are none."""
     summary = element("summary", attempts_words(len(attempts)))
     shown = list_table(_ATTEMPTS, attempts, "Attempts") if attempts else without
     return element("details", summary, shown, *more, class_="lw-more")
@@ -242,7 +242,7 @@ def incident_row(incident: OpenIncident, context: ApplicationContext, now: datet
 
 
 def dead_part(queries: Application) -> None:
-    """Show what is dead by address with its last answer, and offer to send it again."""
+    """Show dead notifications by address with the last answer, and offer to send them again."""
     dead = queries.alerts.dead(_LATEST_DEAD)
     with st.container(key="card-dead", gap="small"):
         section("Dead", "Correct what the server complained about, then send again.")

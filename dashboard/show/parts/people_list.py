@@ -46,7 +46,7 @@ def people_headline(queries: Application) -> str:
 
 
 def people_part(queries: Application) -> None:
-    """Show everybody with what can be done, and every session that is open."""
+    """Show everybody with what can be done, and every open session."""
     if not queries.people.must_sign_in:
         notice(
             "busy",
@@ -106,7 +106,7 @@ def _person(queries: Application, each: Account) -> None:
 
 
 def person_markup(queries: Application, each: Account) -> Markup:
-    """Build what is said of one: state, role, way of sign-in and last use."""
+    """Build the entry of a person: state, role, way of sign-in and last use."""
     person = each.person
     kind, sign = _BADGES[each.state]
     used = "never signed in"
@@ -125,7 +125,7 @@ def person_markup(queries: Application, each: Account) -> Markup:
 
 
 def _way(queries: Application, person: Person) -> str:
-    """Say how they sign in; an issuer has the label of the settings where there is one."""
+    """Say how they sign in; an issuer has its label in the settings, if there is one."""
     issuer = person.issuer
     if issuer is None:
         return f"signs in with {', '.join(('a password', *person.factors))}"
@@ -192,7 +192,7 @@ def _disabled(queries: Application, name: str, tokens: list[str]) -> Done:
 
 
 def _ended(tokens: list[str]) -> str:
-    """Name what does not come back if the person does."""
+    """Name what does not come back when the person does."""
     return f". Tokens of theirs ended for good: {', '.join(tokens)}" if tokens else ""
 
 
@@ -247,7 +247,7 @@ def _session(queries: Application, each: Session) -> None:
 
 
 def session_markup(queries: Application, each: Session) -> Markup:
-    """Build what is said of a session: whose it is, on which device, since and until when."""
+    """Build the entry of a session: its person, the device, since and until when."""
     now = queries.now()
     is_own = st.user.get(IDENTITY) == str(each.session_id)
     mark = badge("calm", "●", "This session") if is_own else Markup()

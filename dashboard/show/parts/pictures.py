@@ -20,7 +20,7 @@ from dashboard.show.charts.figure import LINE
 from dashboard.show.parts.table import table
 
 _SAFE: Final = " /:=.()"
-"""What may stand as it is in the address of a picture, and in an attribute."""
+"""Characters that need no escaping in the address of a picture, and in an attribute."""
 
 _STEP: Final = 2
 _LINE_HEIGHT: Final = 100
@@ -33,7 +33,7 @@ _BASE: Final = "#8696a3"
 
 
 def sparkline(line: DayLine, words: str) -> Markup:
-    """Draw it as a picture, inert wherever it stands; `words` say what it shows."""
+    """Draw it as a picture, inert everywhere; `words` say what it shows."""
     picture = quote(_svg(line), safe=_SAFE)
     return element(
         "img",
@@ -48,7 +48,7 @@ def sparkline(line: DayLine, words: str) -> Markup:
 def _svg(line: DayLine) -> str:
     """Write the picture, in colours that read on light and on dark, and in whole numbers.
 
-    A row of networks stays below 2,048 bytes by that: of more, the digest that Streamlit takes
+    That keeps a row of networks below 2,048 bytes: for more, the digest that Streamlit computes
     lets other threads run first.
     """
     width = _STEP * len(line.fees)
@@ -94,7 +94,7 @@ _LANE: Final = 14
 
 
 class CellState(StrEnum):
-    """What became of a question in a quarter of an hour."""
+    """The result of a question in a quarter of an hour."""
 
     ANSWERED = "answered"
     INSTEAD = "answered by the node instead"
@@ -110,11 +110,11 @@ _SHAPES: Final[dict[CellState, tuple[tuple[str, float, float], ...]]] = {
     CellState.FAILED: ((_BAD, 12, 7),),
     CellState.NOT_ASKED: ((_BASE, 9, 2),),
 }
-"""Of each state its bars: colour, where it begins from above, and how high it is."""
+"""The bars of each state: colour, distance from above, and height."""
 
 
 def cell_state(counts: AnswerCounts | None) -> CellState:
-    """Return the state of a quarter of an hour; None stands for one in which nothing was asked."""
+    """Return the state of a quarter of an hour; None for one in which nothing was asked."""
     if counts is None or not counts.asked:
         return CellState.NOT_ASKED
     if counts.failed:
@@ -135,7 +135,7 @@ def answer_strip(quarters: Sequence[AnswerCounts | None], name: str) -> Markup:
 
 
 def _bars(states: Sequence[CellState], wanted: CellState, top: float, height: float) -> str:
-    """Draw a bar in each cell of a state; what is not asked makes one line of many cells."""
+    """Draw a bar in each cell of a state; cells without a question become one line."""
     width = _CELL if wanted is CellState.NOT_ASKED else _CELL - 1
     return "".join(
         f"M{place * _CELL} {top:g}h{width}v{height:g}h-{width}z"
@@ -172,9 +172,9 @@ def gap_strip(
     began_at: datetime | None,
     name: str,
 ) -> Markup:
-    """Draw what was watched: a thin line; a gap: a block on it; before watching began: nothing.
+    """Draw watched time as a thin line, a gap as a block on it, and nothing before watching began.
 
-    Each of `gaps`, and `between`, the time that is drawn, is a beginning and an end.
+    Each of `gaps`, and `between`, the period that is drawn, is a beginning and an end.
     """
     since, until = between
 
@@ -225,8 +225,8 @@ def bars(
 ) -> Markup:
     """Draw amounts from left to right, each by the name of its time; a table says the same.
 
-    `of` is what they are; `words` say what is seen to someone who cannot see it. Counts have a
-    total; an amount that `amount_words` say, such as of bytes, has its last one.
+    `of` is what they are; `words` say what they show to someone who cannot see them. Counts have a
+    total; an amount that `amount_words` format, such as bytes, has its last one.
     """
     said = amount_words or _plain
     highest = max((count for _, count in counted), default=0)
@@ -257,7 +257,7 @@ def _as_table(said: Sequence[tuple[str, str]], of: str) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One count; `is_wrong` where it needs a look."""
+    """One count; `is_wrong` if it needs attention."""
 
     name: str
     number: int

@@ -1,4 +1,4 @@
-"""Recipients on a page: who gets messages, who not and why, and to change that."""
+"""Recipients on a page: who gets messages, who does not and why, and how to change that."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unreached_shown(queries: Application) -> None:
 
 
 def recipients_part(queries: Application) -> None:
-    """Show every recipient, and offer to verify, to turn off and on, and to say at which hours."""
+    """Show every recipient, and offer to verify, to turn off and on, and to set the hours."""
     listed = queries.recipients.all()
     with st.container(key="card-recipients", gap="small"):
         section(
@@ -103,7 +103,7 @@ def _offer_verification(queries: Application, recipient: Recipient, name: str) -
 
 
 def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
-    """Build what is said of one: whether it gets messages, where it is named, at which hours."""
+    """Build the entry of a recipient: whether it gets messages, where it is named, its hours."""
     over = "" if each.recipient.channel == "mail" else f" over {each.recipient.channel}"
     named = visible(", ".join(each.named_in) or "no longer named anywhere", _LONGEST_LIST)
     last = "nothing was sent yet"
@@ -144,7 +144,7 @@ def _hours_form(queries: Application, listed: Sequence[ListedRecipient]) -> None
 
 
 def _profile_fields() -> Callable[[], RecipientProfile]:
-    """Ask what a recipient wants; return what reads it, with InputError for what is unreadable."""
+    """Ask for a recipient's preferences; return a reader, which raises InputError for mistakes."""
     zone = st.text_input(
         "Time zone",
         key="recipient_zone",

@@ -1,6 +1,6 @@
 """Rejections counted: over time, by module, stage, network, sender, and by how far they went over.
 
-What is counted is a filter too: a click on it narrows the page, a second click takes that back.
+A count is a filter too: a click on it narrows the page, a second click undoes that.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dashboard.show.parts.table import wide_table
 from dashboard.store.rejections.counts import LATEST_RANKED, GroupCounts, Grouping
 
 SPLIT: Final = "by"
-"""The parameter of the address that names what the chart is split by."""
+"""The parameter of the address that says by what the chart is split."""
 
 MOST_RANKED: Final = 8
 _CHART: Final = "rejections-over-time"
@@ -55,9 +55,9 @@ Choose = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """What is shown, and what a click on a module, stage, sender or network does with its value.
+    """The present filter, and what a click on a module, stage, sender or network does.
 
-    `time` is called when another time was chosen in the chart.
+    `time` is called when another period was chosen in the chart.
     """
 
     wanted: RejectionFilter
@@ -70,7 +70,7 @@ class Narrowing:
 
 
 def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> None:
-    """Show when rejections arrived; a click on a bar, or a drag, shows that time alone.
+    """Show when rejections arrived; a click on a bar, or a drag, shows that period alone.
 
     A double click shows all of it again.
     """
@@ -133,7 +133,7 @@ def _chart(timeline: Timeline, narrowing: Narrowing, words: str, now: datetime) 
 
 
 def time_of_bar(timeline: Timeline, number: int, now: datetime) -> Zoom | None:
-    """Return the time that a bar stands for, as far as it is shown."""
+    """Return the period of a bar, within what is shown."""
     window = timeline.window
     if not 0 <= number < len(window.begins):
         return None
@@ -143,7 +143,7 @@ def time_of_bar(timeline: Timeline, number: int, now: datetime) -> Zoom | None:
 
 
 def modules_part(queries: Application, narrowing: Narrowing) -> None:
-    """Rank the modules, each beside the time before; apart, reasons that name none."""
+    """Rank the modules, each beside the period before; separately, reasons without a module."""
     of_all = replace(narrowing.wanted, module=None, reason_kind=None)
     summary = queries.rejections.summary(of_all, narrowing.shown)
     chosen = narrowing.wanted.module
@@ -166,7 +166,7 @@ def modules_part(queries: Application, narrowing: Narrowing) -> None:
 
 
 def _difference(summary: RejectionSummary, module: str) -> str:
-    """Say how many more or fewer than in the time before, where both times were watched."""
+    """Say how many more or fewer than in the period before, if both were watched."""
     if not summary.compared.is_whole:
         return ""
     more = summary.modules[module] - summary.modules_before[module]
@@ -221,7 +221,7 @@ def stages_part(queries: Application, narrowing: Narrowing) -> None:
 
 
 def networks_part(queries: Application, narrowing: Narrowing) -> None:
-    """Count by network, where there are several."""
+    """Count by network, if there are several."""
     if not _are_several(queries):
         return
     of_all = replace(narrowing.wanted, network_id=None)
@@ -241,7 +241,7 @@ def _are_several(queries: Application) -> bool:
 
 
 def senders_part(queries: Application, narrowing: Narrowing) -> None:
-    """Rank the senders, where there are several; folded while none stands out."""
+    """Rank the senders, if there are several; folded unless one stands out."""
     ranked = queries.rejections.senders(replace(narrowing.wanted, sender=None), narrowing.shown)
     if ranked.of < _FEWEST:
         return

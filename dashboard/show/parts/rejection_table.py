@@ -43,7 +43,7 @@ _NOTHING: Final = Markup()
 
 
 def dated_apart(stored: StoredRejection) -> str:
-    """Say how far the node's date lies from the arrival, empty where that is under a minute."""
+    """Say how far the node's date is from the arrival, empty if less than a minute."""
     if stored.is_dated_ahead:
         return "dated ahead by a wrong clock"
     if stored.record.timestamp is None:
@@ -55,7 +55,7 @@ def dated_apart(stored: StoredRejection) -> str:
 
 
 def reason_words(reason: Reason) -> str:
-    """Say the reason in plain words, or quote one that is not known; it may be foreign text."""
+    """Say the reason in plain words, or quote an unknown one; it may be foreign text."""
     if reason.kind is ReasonKind.UNPARSED and reason.text:
         return f"Unknown reason: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
     return explain(reason)
@@ -64,7 +64,7 @@ def reason_words(reason: Reason) -> str:
 def version_in_full(
     stored: StoredRejection, reason: Reason, now: datetime, next_steps: Sequence[str] = ()
 ) -> None:
-    """Show one version: plain words, every fact, and the reason exactly as it was sent."""
+    """Show one version: plain words, every field, and the reason exactly as it was sent."""
     facts = element("dl", *_facts(stored, reason), *_wide_facts(stored, now), class_="lw-facts")
     steps = _next_steps(next_steps) if next_steps else Markup()
     st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
@@ -142,7 +142,7 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
 def rejection_row(stored: StoredRejection, shown: Markup) -> None:
     """Show one version in one line, in two on a small screen; the hash leads to Lookup.
 
-    Beside the hash stands what `rejection_markup` says.
+    `rejection_markup` is beside the hash.
     """
     tx_hash = stored.record.tx_hash
     with in_line(f"rejection-{stored.rejection_id}"):
@@ -160,8 +160,8 @@ def rejection_markup(
 ) -> Markup:
     """Say why, where and when; lists are sorted by the arrival.
 
-    `network` is empty where all rows are of one; `said` is what exclusion endpoints say of it, if
-    the record does not say it all; `also` follows the cause.
+    `network` is empty if all rows are of one; `said` is what exclusion endpoints say of it, unless
+    the record says it all; `also` follows the cause.
     """
     record, seen_at, dated = stored.record, stored.first_seen_at, dated_apart(stored)
     claimed = record.timestamp
@@ -184,7 +184,7 @@ def rejection_markup(
 
 
 def _cause(reason: Reason) -> Markup:
-    """Name the module with lines and overrun, or else what there is to say, a text as quoted."""
+    """Name the module with lines and overrun, or else what there is to say; text as quoted."""
     if reason.kind is ReasonKind.UNPARSED and reason.text:
         return element("q", visible(reason.text, _QUOTED_LENGTH))
     if reason.module is None:
@@ -193,7 +193,7 @@ def _cause(reason: Reason) -> Markup:
 
 
 def _lines(reason: Reason) -> Markup | str:
-    """Print lines needed of lines allowed, and by which factor that is too much."""
+    """Format lines needed of lines allowed, and by which factor that is too much."""
     if reason.kind is ReasonKind.MODULE_UNDEFINED or reason.limit == 0:
         return module_trouble(reason.kind, reason.limit)
     if reason.limit is None:
@@ -216,7 +216,7 @@ _LONGEST_TEXT: Final = 400
 
 
 def unknown_reasons(now: datetime) -> Listing[UnparsedReason]:
-    """Return how the reasons are listed that nobody explains yet."""
+    """Return the listing of the reasons that nobody explains yet."""
     return Listing(
         "reasons",
         (
@@ -231,11 +231,11 @@ def unknown_reasons(now: datetime) -> Listing[UnparsedReason]:
 
 
 LIMITS: Final = "limits"
-"""The parameter of the address that names the table of limits."""
+"""The parameter of the address with the table of limits."""
 
 
 def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits | None) -> None:
-    """Show a module; `usual` is the table of limits that its network has."""
+    """Show a module; `usual` is the table of limits of its network."""
     with st.container(key="card-module", gap="small"):
         st.html(element("i", class_="lw-module-line", style=f"background: {module_colour(module)}"))
         with st.container(horizontal=True, vertical_alignment="center", key="head-module"):

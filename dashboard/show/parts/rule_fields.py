@@ -1,6 +1,6 @@
 """The fields of the form of a rule: label and control of each key, and which kinds have it.
 
-A field that shows its default, or nothing, says what the key says where it is left out of a file.
+A field that shows its default, or nothing, means the same as a key that a file leaves out.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ class Input(Enum):
 class RuleField:
     """One key of a rule.
 
-    `default` is the value that the field shows where the rule does not say it, and that it leaves
-    out again; of several choices that is what an empty field means. `example` helps in an empty
-    field. `fits` says which kinds of rules have the key. `usual` is what is chosen where the rule
-    does not say it, `named` what choices are called, and `lead` what stands before the field in the
-    sentence.
+    `default` is the value that the field shows if the rule does not have the key, and that is left
+    out again; with several choices, an empty field means it. `example` helps in an empty field.
+    `fits` says which kinds of rules have the key. `usual` is chosen if the rule does not have the
+    key, `named` are the names of choices, and `lead` is the text before the field in the sentence.
     """
 
     key: str
@@ -58,7 +57,7 @@ class RuleField:
 
     @property
     def words(self) -> str:
-        """Return what stands before it in a sentence."""
+        """Return the text before it in a sentence."""
         return self.lead or self.label[0].lower() + self.label[1:]
 
 
@@ -75,7 +74,7 @@ def _keeps_firing(kind: RuleKind) -> bool:
 
 
 def _measured(figure: Figure) -> RuleField:
-    """Return the field of a figure, which one kind of rules has."""
+    """Return the field of a figure, which only one kind of rules has."""
     typed = Input.NUMBER if figure.is_number else Input.TEXT
     return RuleField(
         figure.key,
@@ -115,7 +114,7 @@ PEOPLE: Final = (
         usual=[DEFAULT_SEVERITY.value],
     ),
 )
-"""What the sentence of a rule asks, in its order."""
+"""The fields of the sentence of a rule, in order."""
 
 SCOPE: Final = (
     RuleField("modules", "Modules", Input.WORDS, "all", "HUB", fits=_of_rejections),
@@ -158,14 +157,14 @@ GROUPING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What can be chosen besides what a rule says: values by key, and what each is called."""
+    """What can be chosen besides the rule's own values: values by key, and their names."""
 
     choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     name_of: Callable[[Any], str] = str
 
 
 def ask(each: RuleField, table: RuleTable, key: str, known: Known, *, in_sentence: bool) -> Any:  # noqa: ANN401 - a plain value of a rule's table, None for the default
-    """Draw one field, filled from `table`, and return what it says now."""
+    """Draw one field, filled from `table`, and return its present value."""
     given = table.get(each.key)
     label = "collapsed" if in_sentence else "visible"
     match each.control:
@@ -201,7 +200,7 @@ def _several(
     known: Known,
     label: Any,  # noqa: ANN401 - of Streamlit
 ) -> list[Any] | None:
-    """Ask for several values; none are what the field says while it is empty."""
+    """Ask for several values; an empty field says what none means."""
     held = list(given or each.usual)
     offered = [*each.choices, *known.choices.get(each.key, ())]
     example = f", e.g. {each.example}" if each.example and each.default == "all" else ""

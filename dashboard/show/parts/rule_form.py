@@ -55,16 +55,16 @@ from dashboard.show.parts.rule_fields import (
 from dashboard.show.parts.table import list_table
 
 RULE: Final = "rule"
-"""The parameter of the address that names the rule in the form."""
+"""The parameter of the address with the rule in the form."""
 
 LIKE: Final = "like"
-"""The parameter that names the rule of which a new one is a copy."""
+"""The parameter with the rule of which a new one is a copy."""
 
 NEW: Final = "*"
-"""What stands there for a rule that does not exist yet: no rule can be called so."""
+"""Its value for a rule that does not exist yet: no rule can have this name."""
 
 _UNNAMED: Final = "new-rule"
-"""What the preview calls a rule that has no name yet."""
+"""The name in the preview of a rule that has none yet."""
 
 _SENTENCE: Final = (*MEASURES, *PLACE, *PEOPLE)
 _MORE: Final = (
@@ -79,7 +79,7 @@ _MOST_FIRINGS: Final = 8
 _LONGEST: Final = 600
 
 Places: TypeAlias = dict[str, DeltaGenerator]
-"""Where mistakes are said: below the field of each key, and at the top under an empty key."""
+"""Where mistakes are shown: below the field of each key, and at the top under an empty key."""
 
 
 def rule_form(queries: Application, name: str, like: str) -> None:
@@ -180,7 +180,7 @@ def _word(words: str) -> None:
 def _answer(
     each: RuleField, held: RuleTable, prefix: str, known: Known, places: Places
 ) -> RuleTable:
-    """Ask for one key, with a place below for its mistake; nothing where it says the default."""
+    """Ask for one key, with a place below for its mistake; nothing if it has the default."""
     with st.container(width="content", gap=None):
         in_sentence = each in _SENTENCE
         value = ask(each, held, f"{prefix}-{each.key}", known, in_sentence=in_sentence)
@@ -196,7 +196,7 @@ def _name(prefix: str) -> str:
 
 
 def _mistakes(places: Places, found: Sequence[RuleRemark], *, is_tried: bool) -> None:
-    """Say each mistake below its field, and after a try what is about the whole rule at the top."""
+    """Show each mistake below its field, and after a try those of the whole rule at the top."""
     if is_tried:
         with places[""]:
             notice("bad", "This rule cannot be saved yet:", _incomplete(found))
@@ -283,7 +283,7 @@ def _preview(queries: Application, before: Rule | None, rule: Rule, prefix: str)
 
 
 def _previewed(queries: Application, rule: Rule, prefix: str) -> RulePreview | str:
-    """Return what a rule would have done, or why nobody knows; read again once the rule differs."""
+    """Return what a rule would have done, or why nobody knows; read again when the rule changes."""
     key = f"{prefix}-previewed"
     held: tuple[Rule, RulePreview | str] | None = st.session_state.get(key)
     if held is None or held[0] != rule:

@@ -34,7 +34,7 @@ _FILE: Final = "rule_file"
 
 
 def rules_part(queries: Application) -> None:
-    """Show the rules in force as sentences, or the form of the one that the address names."""
+    """Show the rules in force as sentences, or the form of the one in the address."""
     name = st.query_params.get(RULE, "")
     may_change = may(queries, Action.CHANGE_RULE)
     if name and may_change:
@@ -60,7 +60,7 @@ def rules_part(queries: Application) -> None:
 
 
 def _states(queries: Application) -> defaultdict[str, Counter[IncidentState]]:
-    """Count the open incidents of each rule by where they stand."""
+    """Count the open incidents of each rule by state."""
     found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
     for each in queries.incidents.open():
         found[each.incident.rule][each.state] += 1
@@ -91,7 +91,7 @@ def rule_markup(
     states: Counter[IncidentState],
     rule_state: RuleState,
 ) -> Markup:
-    """Build what is said of a rule: its state, a sentence, how often it would have fired."""
+    """Build the entry of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
     is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA, ENDED}
@@ -137,7 +137,7 @@ def _file(queries: Application) -> None:
 
 
 def _edited(queries: Application) -> None:
-    """Offer what people changed, for who keeps the rules in a file of their own."""
+    """Offer what people changed, for somebody who keeps the rules in a file of their own."""
     if queries.rules.edited_as_file():
         file_button(
             queries.rules.edited_as_file,

@@ -1,4 +1,4 @@
-"""Silences and maintenance windows on a page: which last, a form that makes one, and the end."""
+"""Silences and maintenance windows on a page: active ones, a form that makes one, and the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _REQUEST: Final = "silence_request"
 _LONGEST_LIST: Final = 600
 _LONGEST_HOURS: Final = 400
 _NARROW: Final = 230
-"""Pixels of a field, so that several stand side by side."""
+"""Pixels of a field, so that several fit side by side."""
 
 
 def silences_part(queries: Application) -> None:
@@ -93,7 +93,7 @@ def _row(queries: Application, silence: Silence, now: datetime) -> None:
 
 
 def silence_markup(queries: Application, silence: Silence, now: datetime) -> Markup:
-    """Build what is said of one: its state, what it covers, until when, by whom and why."""
+    """Build the entry of one: its state, what it covers, until when, by whom and why."""
     return entry_markup(
         badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER)),
         visible(queries.silences.scope_of(silence), _LONGEST_LIST),
@@ -156,7 +156,7 @@ def _form(queries: Application) -> None:
 
 
 def _inputs(queries: Application) -> tuple[Callable[[datetime], SilenceRequest], bool]:
-    """Ask for all of it; return what reads it, with InputError, and if it may cover everything."""
+    """Ask for all of it; return a reader, which raises InputError, and whether it may cover all."""
     kind = st.radio(
         "Notifications",
         _KINDS,
@@ -193,7 +193,7 @@ def _moment_input(
 def _weekly_inputs(
     queries: Application,
 ) -> Callable[[], tuple[WeeklyHours | None, datetime | None]]:
-    """Ask for hours that come every week, instead of one length, and until when they come."""
+    """Ask for weekly hours instead of one length, and until when they recur."""
     with st.container(horizontal=True, gap="small"):
         hours = st.text_input(
             "Or every week, in these hours",
@@ -226,7 +226,7 @@ def _weekly_inputs(
 
 
 def _matcher_inputs(queries: Application) -> Callable[[], tuple[Matcher, ...]]:
-    """Ask for the value of each property, and for more in one field; return what reads them."""
+    """Ask for the value of each property, and for more in one field; return a reader of these."""
     known = {
         MatchedProperty.NETWORK: [each.name for each in queries.networks],
         MatchedProperty.STAGE: [each.value for each in RejectionStage],
@@ -252,7 +252,7 @@ def _matcher_inputs(queries: Application) -> Callable[[], tuple[Matcher, ...]]:
 
 
 def _saved(queries: Application) -> Callable[[Silence], Done]:
-    """Say what was made; taken back, it ends at once."""
+    """Say what was made; Undo ends it at once."""
 
     def said(silence: Silence) -> Done:
         kind, number = silence.kind, silence.silence_id

@@ -1,4 +1,4 @@
-"""What a person does about an incident, a module, a sender or a label where it is shown."""
+"""What a person can do about an incident, a module, a sender or a label where it is shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LENGTHS: Final = {"1 h": timedelta(hours=1), "8 h": timedelta(hours=8)}
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an act is about: as people call it, which may be foreign text, and its matchers."""
+    """The subject of an act: its name for people, which may be foreign text, and its matchers."""
 
     title: str
     matchers: tuple[Matcher, ...]
@@ -88,7 +88,7 @@ def _chosen(key: str, subjects: Sequence[Subject]) -> Subject:
 
 
 def _length(queries: Application, key: str) -> datetime | None:
-    """Offer how long it lasts; return the end that was pressed."""
+    """Offer how long it lasts; return the end that was chosen."""
     zone, zone_name = zone_named(st.context.timezone)
     now = queries.now()
     ends: dict[str, tuple[datetime, str | None]] = {
@@ -124,9 +124,9 @@ def _silence(queries: Application, subject: Subject, ends_at: datetime, reason: 
 
 
 def watch_button(queries: Application, key: str, *subjects: Subject) -> None:
-    """Offer to be notified of each rejection of one of these for a time, or no longer.
+    """Offer to be notified of each rejection of one of these for a time, or to stop that.
 
-    What is watched already says so, and until when.
+    If it is watched already, it says so, and until when.
     """
     able = [each for each in subjects if watched_scope(each.matchers) is not None]
     if not able or not may(queries, Action.ADD_RULE):
@@ -184,7 +184,7 @@ def _watched(queries: Application, subject: Subject) -> str:
 
 
 def _silenced(queries: Application, subject: Subject) -> str:
-    """Say until when a silence keeps the watch from notifying anybody; empty where none does."""
+    """Say until when a silence keeps the watch from notifying anybody; empty if none does."""
     silence = queries.watches.silence_of(subject.matchers)
     if silence is None:
         return ""

@@ -23,7 +23,7 @@ _FOUR_DIGITS: Final = "%.4g"
 
 
 NUMBER: Final = "lw-number"
-"""The class of a cell with a number, which stands at the right."""
+"""The class of a cell with a number, which is aligned right."""
 
 
 def table(
@@ -32,10 +32,10 @@ def table(
     name: str,
     numbers: Collection[str] = (),
 ) -> Markup:
-    """Build a table; `name` says what it holds to people who cannot see it.
+    """Build a table; `name` tells people who cannot see it what it contains.
 
     A cell is Markup or foreign text. An empty cell takes no room on a small screen. Columns of
-    `numbers` stand at the right.
+    `numbers` are aligned right.
     """
     styles = [NUMBER if each in numbers else None for each in columns]
     heads = (
@@ -48,9 +48,9 @@ def table(
 
 
 def wide_table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
-    """Build a table of numbers beside what the first column names, of any number of columns.
+    """Build a table of numbers beside what the first column names, with any number of columns.
 
-    It scrolls in its box, by the arrow keys too.
+    It scrolls in its box, also by the arrow keys.
     """
     shown = table(columns, rows, name, columns[1:])
     return element("div", shown, class_="lw-scroll", role="region", aria_label=name, tabindex="0")
@@ -74,7 +74,7 @@ def row_head(heads: Sequence[str], class_: str, styles: Sequence[str | None] = (
 def row_cells(
     heads: Sequence[str], values: Sequence[str], class_: str, styles: Sequence[str | None] = ()
 ) -> Markup:
-    """Build the cells of one row; a screen reader says the name of a column before each.
+    """Build the cells of one row; a screen reader reads the name of a column before each.
 
     `styles` are the classes of the cells.
     """
@@ -132,7 +132,7 @@ def hash_cell(tx_hash: TxHash) -> Markup:
 
 
 def lookup_link(tx_hash: TxHash) -> Markup:
-    """Link to what is known of a transaction; the ends of the hash stand for it."""
+    """Link to the look-up of a transaction; its text is the ends of the hash."""
     return element(
         "a",
         short_hash(tx_hash),
@@ -163,7 +163,7 @@ def time_ago(at: datetime, now: datetime, class_: str | None = None) -> Markup:
 
 @contextmanager
 def entry(key: str, said: Markup) -> Iterator[None]:
-    """Show what is said of one, and beside it the buttons and links that are drawn meanwhile."""
+    """Show an entry, and beside it the buttons and links that are drawn meanwhile."""
     with in_line(f"entry-{key}"):
         st.html(said)
         with in_line(f"acts-{key}", width="content"):
@@ -173,7 +173,7 @@ def entry(key: str, said: Markup) -> Iterator[None]:
 def entry_markup(
     mark: Markup, title: str, *about: str, also: Iterable[Markup] = (), rest: str = ""
 ) -> Markup:
-    """Build what is said of one: a badge, its title, what is `also` true of it, and the facts.
+    """Build an entry: a badge, its title, what is `also` true of it, and the details.
 
     `rest` is a sentence between both lines. What is no Markup is escaped, and so is a title.
     """

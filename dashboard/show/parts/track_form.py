@@ -45,7 +45,7 @@ from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import list_table, lookup_link
 
 MOST_AT_ONCE: Final = 10_000
-"""Transactions of one list."""
+"""How many transactions one list may have."""
 
 MOST_SHOWN: Final = 100
 _LARGEST_FILE: Final = 4
@@ -74,7 +74,7 @@ class _Line(NamedTuple):
     result: str
 
     def text(self) -> str:
-        """Return what stands on it, as far as that can be used."""
+        """Return its text, the usable part."""
         return self.what if isinstance(self.what, str) else str(self.what.tx_hash)
 
     def shown(self) -> str:
@@ -95,7 +95,7 @@ _LINES: Final[Listing[_Line]] = Listing(
 
 @dataclass(frozen=True)
 class TrackReport:
-    """A list that was given, and the result of each of its transactions."""
+    """A submitted list, and the result of each of its transactions."""
 
     listed: TrackList
     results: tuple[TrackResult, ...]
@@ -134,7 +134,7 @@ def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> N
 
 
 def remark_inputs(said: Remarks = NO_REMARKS) -> Callable[[datetime], Remarks]:
-    """Ask what people say of transactions; return what reads it now, with InputError."""
+    """Ask for remarks on transactions; return a reader of them, which raises InputError."""
     left, right = st.columns(2)
     label = left.text_input(
         "Label", said.label, max_chars=LONGEST_LABEL, placeholder="e.g. Customer"
@@ -197,7 +197,7 @@ def _track_text(
     network_ids: Sequence[NetworkId],
     common: Remarks | None = None,
 ) -> None:
-    """Read what was given and track it; `common` is said of all its transactions."""
+    """Read the submitted text and track it; `common` are remarks on all its transactions."""
     st.session_state.pop(_REPORT, None)
     listed = read_track_file(text, queries.now())
     _track_list(queries, listed if common is None else listed.with_common(common), network_ids)
@@ -243,7 +243,7 @@ def show_track_report(report: TrackReport) -> None:
 
 
 def _partly_taken_notices(listed: TrackList) -> None:
-    """Name what of the list was left out although its transactions are tracked."""
+    """Name what in the list was left out although its transactions are tracked."""
     if listed.unused_columns:
         text = f"{in_words(listed.unused_columns)}. Known are {', '.join(KNOWN_COLUMNS)}."
         notice("busy", "Unknown columns:", text)
@@ -273,7 +273,7 @@ def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> 
 
 
 def _attempt_input(value: datetime | None) -> datetime | None:
-    """Ask when a transaction was sent; what is typed is taken for UTC."""
+    """Ask when a transaction was sent; a time without a zone is UTC."""
     naive = None if value is None else value.astimezone(UTC).replace(tzinfo=None)
     typed = st.datetime_input(
         "Attempted at, in UTC (optional)", naive, step=timedelta(minutes=1), format="YYYY-MM-DD"
@@ -282,14 +282,14 @@ def _attempt_input(value: datetime | None) -> datetime | None:
 
 
 def _past(attempted_at: datetime | None, now: datetime) -> datetime | None:
-    """Return the time of an attempt; InputError where it cannot be."""
+    """Return the time of an attempt; InputError if it cannot be one."""
     if attempted_at is not None and attempted_at > now:
         raise InputError("that time is in the future: give the time of the attempt in UTC")
     return attempted_at
 
 
 def tracking_result_notice(results: Sequence[TrackResult]) -> None:
-    """Say how many are tracked now that were not before, and how many were."""
+    """Say how many are newly tracked, and how many were tracked before."""
     new, filled = results.count(TrackResult.NEW), results.count(TrackResult.FILLED_IN)
     known = len(results) - new
     also = f" What was missing of {filled:,} is filled in." if filled else ""

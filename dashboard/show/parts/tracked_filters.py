@@ -1,4 +1,4 @@
-"""What the list of tracked transactions is narrowed to: kept in the address, by name for all."""
+"""The filters of the list of tracked transactions: kept in the address, saved by name for all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEARCH: Final = "tracked_search"
 NEED: Final = "need"
 GROUP: Final = "group"
 BEFORE: Final = "before"
-"""The parameter of the address that says before which transaction the page of the list begins."""
+"""The parameter of the address with the transaction before which the list begins."""
 
 ALL: Final = "All"
 NOT_GROUPED: Final = "Not grouped"
@@ -51,17 +51,17 @@ FIELDS: Final = {
     GroupedBy.OWNER: ("owner", LONGEST_OWNER),
     GroupedBy.TAG: ("tag", LONGEST_TAG),
 }
-"""The parameter of the address for each thing that transactions may have in common."""
+"""The parameter of the address for each property that transactions may have in common."""
 
 _KEPT: Final = (RECORD, SEARCH, NEED, *(key for key, _ in FIELDS.values()))
-"""The parameters that make a filter; they are saved under a name, with the network."""
+"""The parameters of a filter; they are saved under a name, with the network."""
 
 _NEWER: Final = "tracked_newer"
 """From which page of the list each older one was opened in this session."""
 
 
 def tracked_filters(queries: Application) -> None:
-    """Show the filters that people set, those that are saved, and a chip for each that is on."""
+    """Show the filters that people set, the saved ones, and a chip for each active one."""
     with filter_bar():
         choice_filter("On record", list(RECORDS), RECORD, ALL)
         search_filter(SEARCH, "Search label, case id, hash, sender")
@@ -84,12 +84,12 @@ def filter_is_on() -> bool:
 
 
 def value_of(key: str) -> str:
-    """Return what a filter is set to; empty where it is not."""
+    """Return the value of a filter; empty if it is not set."""
     return str(st.session_state.get(key) or "").strip()
 
 
 def chosen_need() -> Need | None:
-    """Return the kind of need that the list is narrowed to."""
+    """Return the kind of need to which the list is narrowed."""
     named = st.query_params.get(NEED, "")
     return Need(named) if named in set(Need) else None
 
@@ -101,20 +101,20 @@ def show_need(need: Need) -> None:
 
 
 def show_group(by: GroupedBy, name: str) -> None:
-    """Narrow the list to a group, and list its transactions."""
+    """Narrow the list to a group."""
     back_to_latest()
     st.session_state[FIELDS[by][0]] = name
     st.session_state[GROUP] = NOT_GROUPED
 
 
 def back_to_latest() -> None:
-    """Let the list begin with the latest again."""
+    """Show the list from the latest again."""
     st.query_params.pop(BEFORE, None)
     st.session_state.pop(_NEWER, None)
 
 
 def show_older(tracked_id: int) -> None:
-    """Let the list begin before a transaction."""
+    """Show the list from before a transaction."""
     opened: dict[str, str] = st.session_state.setdefault(_NEWER, {})
     opened[str(tracked_id)] = st.query_params.get(BEFORE, "")
     st.query_params[BEFORE] = str(tracked_id)
@@ -133,7 +133,7 @@ def show_newer() -> None:
 
 
 def beginning() -> int | None:
-    """Return before which transaction the list begins; with other filters it begins anew."""
+    """Return before which transaction the list begins; with other filters it starts over."""
     said = _parameters()
     if st.session_state.get(_LAST, said) != said:
         back_to_latest()
@@ -168,7 +168,7 @@ def _clear(key: str) -> None:
 
 
 def _set(key: str, value: str) -> None:
-    """Set a filter, empty for any; the need has no widget, so the address alone keeps it."""
+    """Set a filter, empty for any; the need has no widget, so only the address keeps it."""
     if key != NEED:
         st.session_state[key] = value or (ALL if key == RECORD else "")
     elif value:

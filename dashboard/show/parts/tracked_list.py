@@ -53,7 +53,7 @@ def tracked_rows(
     *,
     with_boxes: bool,
 ) -> None:
-    """Show the rows; each leads to its lookup, and has a box that chooses it for an act.
+    """Show the rows; each leads to its look-up, and has a box to select it for an act.
 
     `needs` says what needs attention; that is marked.
     """
@@ -78,7 +78,7 @@ def tracked_rows(
 def _listing(
     entries: Sequence[TrackedEntry], needs: Mapping[TxHash, Need], now: datetime
 ) -> Listing[TrackedEntry]:
-    """Return how a page lists what is tracked, without columns that would be empty."""
+    """Return the listing of tracked transactions for a page, without empty columns."""
     columns: tuple[Column[TrackedEntry], ...] = (
         Column("Verdict", lambda each: _verdict(each, needs, now), key="verdict"),
         Column("Since", lambda each: _since(each, now), key="since"),
@@ -206,14 +206,14 @@ def group_rows(groups: Sequence[TrackedGroup], show: Callable[[str], None], by: 
 
 
 MOST_SAVED: Final = 10_000
-"""Transactions of one file."""
+"""How many transactions one file may have."""
 
 _ROUND: Final = "tracked_round"
-"""Counts up with each change and choice of many, which so begins with new boxes: the browser sets
+"""Counts up with each change and selection of many, after which the boxes are new: the browser sets
 boxes one by one, and a refresh meanwhile would send back what some of them were before."""
 
 _CHOSEN: Final = "tracked_chosen"
-"""What was chosen when the page was drawn last, and so what new boxes begin with."""
+"""What was selected when the page was last drawn, with which new boxes begin."""
 
 _EMPTIED: Final = ("Label", "Note", "Case id", "Owner")
 
@@ -228,14 +228,14 @@ def is_chosen(tx_hash: TxHash) -> bool:
 
 
 def chosen_among(entries: Sequence[TrackedEntry]) -> list[TrackedEntry]:
-    """Return those of a page that are chosen; what is on no page any more is not."""
+    """Return the selected ones of a page; what is on no page any more is not selected."""
     chosen = [each for each in entries if is_chosen(each.transaction.tx_hash)]
     st.session_state[_CHOSEN] = frozenset(each.transaction.tx_hash for each in chosen)
     return chosen
 
 
 def choose_only(hashes: Iterable[TxHash] = ()) -> None:
-    """Choose these of the page, and no others."""
+    """Select exactly these of the page."""
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
     st.session_state[_CHOSEN] = frozenset(hashes)
 
@@ -243,7 +243,7 @@ def choose_only(hashes: Iterable[TxHash] = ()) -> None:
 def acts(
     queries: Application, entries: Sequence[TrackedEntry], wanted: TrackedFilter, total: int
 ) -> None:
-    """Offer what can be done with what is chosen, or with all that fits the filters."""
+    """Offer what can be done with the selection, or with everything that matches the filters."""
     picked = chosen_among(entries)
     every = len(picked) == len(entries)
     all_that_fit = f"all {total:,} that match"
@@ -362,7 +362,7 @@ def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -
 
 
 def files(queries: Application, wanted: TrackedFilter) -> None:
-    """Offer what fits as files, which the form and `linewatch track --file` read again."""
+    """Offer matches as files, which the form and `linewatch track --file` read again."""
 
     def found() -> list[TrackRequest]:
         return [each.filed for each in queries.tracked.export(wanted, MOST_SAVED)]

@@ -1,4 +1,4 @@
-"""What is known of one transaction: the answer, the texts to pass on, and a link to share it."""
+"""One transaction: the answer, the texts to pass on, and a link to share it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
 def transaction_card(
     queries: Application, summary: TransactionSummary, context: AnswerContext
 ) -> None:
-    """Show the answer, beside it the text to pass on, and folded what both rest on."""
+    """Show the answer, beside it the text to pass on, and folded what both are based on."""
     answer, text = st.columns([7, 6], gap="medium")
     with answer, st.container(key=f"card-{summary.tx_hash}", gap="small"):
         _answer(summary, context)
@@ -126,7 +126,7 @@ def _text_to_pass_on(summary: TransactionSummary, context: AnswerContext) -> Non
 
 
 def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
-    """Show what the verdict of one network rests on, and every version of the record."""
+    """Show what the verdict of one network is based on, and every version of the record."""
     head = element("p", element("b", visible(finding.profile.name)), class_="lw-reason")
     rests_on = element("p", finding.verdict.rests_on, class_="lw-reason")
     follows = element("p", finding.verdict.follows, class_="lw-quiet")
@@ -184,7 +184,7 @@ _SEEN: Final = "answer_file_seen"
 
 
 def template_mistakes_shown(queries: Application) -> None:
-    """Say what is wrong with the file in force; the built-in texts stand in for it then."""
+    """Name the mistakes in the file in force; the built-in texts replace it meanwhile."""
     for mistake in queries.answers.state().mistakes[:1]:
         said = f"{sentence(visible(mistake))} Until that is corrected, the built-in texts apply."
         notice("bad", "The file of texts has a mistake.", said)
@@ -194,7 +194,7 @@ def template_mistakes_shown(queries: Application) -> None:
 def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext) -> None:
     """Let a person change the file, and say on which line a mistake is.
 
-    The preview is what a transaction's customer, and an engineer, would read.
+    The preview shows what a transaction's customer, and an engineer, would read.
     """
     state = queries.answers.state()
     if _FILE not in st.session_state:
@@ -225,7 +225,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
 
 
 def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
-    """Show what the texts would say of a transaction; nothing is saved."""
+    """Show the texts for a transaction; nothing is saved."""
     found = queries.answers.check(text)
     for each in found.mistakes:
         notice("bad", "The text has a mistake.", sentence(visible(each)))
@@ -248,7 +248,7 @@ def _reset(queries: Application, state: AnswerFileState) -> None:
 
 
 def _change(queries: Application, text: str | None, state: AnswerFileState, said: str) -> None:
-    """Change the file, unless it is no more what the person saw; the next press has seen `state`.
+    """Change the file, unless it differs from what the person saw; the next press has seen `state`.
 
     What somebody else saved meanwhile is shown, so that nobody's words are lost.
     """

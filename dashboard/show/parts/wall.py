@@ -33,7 +33,7 @@ MOST_TILES: Final = 40
 _LONGEST_NAME: Final = 40
 _LONGEST_HEADLINE: Final = 120
 _WIDEST: Final = 7
-"""Tiles beside each other in the lines of those that are calm, below larger ones."""
+"""How many calm tiles are beside each other, below larger ones."""
 
 _PER_LINE: Final = 0.7
 """Makes tiles on a wide screen some one and a half times as wide as they are high."""
@@ -76,13 +76,13 @@ def _leave() -> None:
 
 @cache
 def _component() -> ComponentRenderer:
-    """Return what mounts the buttons that ask for notifications and for a sound."""
+    """Return the mount of the buttons that ask for notifications and for a sound."""
     script = _SCRIPT.read_text(encoding="utf-8")
     return st.components.v2.component("linewatch.wall", js=script, isolate_styles=False)
 
 
 def critical(needed: Sequence[Attention]) -> list[dict[str, str]]:
-    """Return what is critical, each with an id that stays the same while it lasts."""
+    """Return the critical incidents, each with an id that stays the same while it is open."""
     return [
         {"id": _id_of(each), "title": visible(each.title, _LONGEST_HEADLINE)}
         for each in needed
@@ -96,7 +96,7 @@ def _id_of(needed: Attention) -> str:
 
 
 def split(tiles: Sequence[_Tile], widest: int | None = None) -> list[Sequence[_Tile]]:
-    """Split tiles into lines of nearly one length, the first ones the shorter.
+    """Split tiles into lines of nearly equal length, the first ones the shorter.
 
     There are as many lines as suit a wide screen, or as few as `widest` tiles in each allow.
     """
@@ -135,7 +135,7 @@ def _line(rows: Sequence[NetworkRow], whys: Mapping[NetworkId, Attention], class
 
 
 def _tile(row: NetworkRow, why: Attention | None) -> Markup:
-    """Build a tile; `why` is the worst that needs attention there. What is fresh needs no age."""
+    """Build a tile; `why` is the worst that needs attention there. Fresh data needs no age."""
     status, difference = row.status, above_usual(row.status.figures, row.usual)
     kind = "failing" if status.figures.failures else status.activity.name.lower()
     severity = "" if why is None else f" needs-{severity_kind(why.severity)}"
@@ -165,7 +165,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
 
 
 def rejected_words(row: NetworkRow) -> str:
-    """Count the rejections of the last hour; empty where nobody asks for them, or there is none."""
+    """Count the rejections of the last hour; empty if nobody asks for them, or there is none."""
     if row.hourly is None:
         return ""
     if row.hourly.ended_at is not None and not row.hourly.count:

@@ -98,9 +98,9 @@ def page() -> None:
 
 
 def _write_address() -> None:
-    """Write what the address names anew: a link from a page to itself leaves the browser's alone.
+    """Write the address again: a link from a page to itself leaves the browser's address as it is.
 
-    Where it names nothing any more, a change that is taken back lets the browser know.
+    If it names nothing any more, a change that is undone lets the browser know.
     """
     named = [each for each in (INCIDENT, RULE, LIKE) if each in st.query_params]
     for each in named:
@@ -208,7 +208,7 @@ _SECTIONS: Final[dict[str, Callable[[], None]]] = {
 
 
 def headline(counts: NotificationCounts, now: datetime) -> str:
-    """Say how many notifications are pending, dead or held; where none is, when one was sent."""
+    """Say how many notifications are pending, dead or held; if none is, when one was sent."""
     states = {"pending": counts.pending, "dead": counts.dead, "held": counts.held}
     found = [(many, state) for state, many in states.items() if many]
     said = [
@@ -274,7 +274,7 @@ def _notifications(queries: Application, counts: NotificationCounts) -> None:
 
 
 def _verification_mails(queries: Application, wanted: NotificationFilter) -> None:
-    """Show what became of the mails that ask addresses for their verification."""
+    """Show the results of the mails that ask addresses for their verification."""
     found = queries.alerts.verification_mails(wanted)
     if found:
         section("Verification mails", "The latest to each address, with every attempt.")
@@ -312,7 +312,7 @@ def _about_hash(queries: Application, tx_hash: TxHash) -> None:
 
 
 def sent_answer(notifications: Sequence[Notification]) -> tuple[str, str, str]:
-    """Say of what is notified of one transaction whether it was sent: kind, headline, text."""
+    """Say whether the notifications of one transaction were sent: kind, headline, text."""
     states = Counter(each.state for each in notifications)
     sent = "; ".join(
         f"to {visible(each.recipient.address, 80)} at {moment(each.sent_at)}"

@@ -194,7 +194,7 @@ def _side_by_side(
     first: Sequence[NetworkStatus],
     now: datetime,
 ) -> None:
-    """Show the fees of chosen networks in one chart; at first of the `first` few."""
+    """Show the fees of chosen networks in one chart; at first the `first` few."""
     with st.container(key="card-side-by-side", gap="small"):
         title = st.container(horizontal=True, vertical_alignment="center", key="beside-title")
         with _controls():

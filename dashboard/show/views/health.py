@@ -1,4 +1,4 @@
-"""Health answers: does Linewatch itself work, and what must be done where it does not."""
+"""Health answers: does Linewatch itself work, and what must be done if it does not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from dashboard.show.parts.notification_table import incident_row
 
 REFRESH: Final = timedelta(seconds=4)
 _FEW: Final = 2
-"""So many networks are shown with all their questions; of more, each is a row that opens."""
+"""Up to this many networks are shown with all their questions; more have a row each that opens."""
 
 
 @live(REFRESH)
@@ -100,7 +100,7 @@ def _sources(queries: Application, now: datetime) -> None:
 
 
 def _plan(queries: Application, names: Collection[str]) -> None:
-    """Show what asking takes, and what other settings would give."""
+    """Show what asking costs, and what other settings would give."""
     with store_errors_shown():
         plan = queries.health.plan().of(names)
         if plan.lines:
@@ -111,7 +111,7 @@ def _plan(queries: Application, names: Collection[str]) -> None:
 
 
 def _history(queries: Application) -> SourceHistory:
-    """Return what the store says of answers and costs; where it does not, say so."""
+    """Return the stored answers and costs; if the store does not know them, say so."""
     records: SourceRecords | None = None
     spending: Mapping[NetworkId, Spending] | None = None
     with store_errors_shown():

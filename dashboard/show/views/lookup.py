@@ -49,7 +49,8 @@ from dashboard.show.parts.transaction_card import (
 
 REFRESH: Final = timedelta(seconds=5)
 REFRESH_OF_MANY: Final = timedelta(seconds=30)
-"""Where there are more than an address holds, since all of them are read each time."""
+"""The refresh period if there are more than an address holds, since all of them are read each time.
+"""
 
 FRESH_FOR: Final = timedelta(minutes=1)
 """An answer younger than this is shown as it is: nobody is asked again."""
@@ -93,9 +94,9 @@ def page() -> None:
 
 
 def _asked_by_itself(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
-    """Return what is asked by itself, once: of few transactions those without a fresh answer.
+    """Return what is asked automatically, once: of few transactions those without a fresh answer.
 
-    Of many those without any answer, and only where somebody pasted them.
+    Of many those without any answer, and only if somebody pasted them.
     """
     was_done = st.session_state.get(_ASKED_BY_ITSELF) is asked
     if was_done or not (asked.hashes and queries.can_ask):
@@ -117,7 +118,7 @@ def _worth_asking(queries: Application, asked: LookupQuestion) -> Sequence[TxHas
 
 
 def _readable(queries: Application, asked: LookupQuestion) -> Sequence[TransactionSummary]:
-    """Read what is known; nothing where the store cannot be read, which the answers show."""
+    """Read what is known; nothing if the store cannot be read, which the answers show."""
     with suppress(StoreError):
         return _known(queries, asked)
     return ()
@@ -160,7 +161,7 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
 def _files(queries: Application, hashes: Sequence[TxHash]) -> None:
     """Offer the whole look-up as files, written when somebody asks for them.
 
-    They are written outside the session, so what it knows is handed over here.
+    They are written outside the session, so what it knows is passed on here.
     """
     context, unsaved = _context(queries), unsaved_answers()
 
@@ -241,7 +242,7 @@ def _rows(queries: Application, shown: Sequence[TransactionSummary], number: int
 
 
 def _counts_in_words(kinds: Sequence[VerdictKind | None]) -> str:
-    """Count the verdicts in one sentence, in the order in which they lead."""
+    """Count the verdicts in one sentence, the most important first."""
     many = Counter(kinds)
     counts = "; ".join(f"{many[kind]:,} {kind}" for kind in VerdictKind if kind in many)
     return f"{counted(len(kinds), 'transaction')}: {counts}."

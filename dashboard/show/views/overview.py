@@ -148,14 +148,14 @@ def _ranked(
 
 
 def _drawn_row(queries: Application, status: NetworkStatus, now: datetime, severity: str) -> Markup:
-    """Return what the row shows: one for all who look at the same moment."""
+    """Return the drawn row: one for everybody who looks at the same moment."""
     key = ("row", status.profile.network_id, now, severity)
     return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now), severity))
 
 
 @lru_cache(maxsize=1)
 def _drawn(queries: Application) -> TtlCache[Markup]:
-    """Return what was drawn lately of answers that all viewers share."""
+    """Return cached drawings of answers that all viewers share."""
     return TtlCache(_DRAWN_FOR, queries.now)
 
 
