@@ -266,17 +266,18 @@ def _remarks(usual: Sequence[Compared]) -> list[str]:
         "question answered at once."
     )
     laws = (
-        "Laws of delays: most records within seconds and one in a hundred days later; a pure power "
-        f"law; and retried reports, where it is {number(other.of_bound)} × the bound."
+        "Three distributions of delays: most records within seconds and one in a hundred days "
+        "later; a pure power law; and retried reports, for which calls × mean delay is "
+        f"{number(other.of_bound)} × the bound."
     )
     fixed = (
-        "The fixed interval begins when the transaction is sent; where it begins at any moment, "
-        f"we take {number(anywhere)} × fewer calls."
+        "The fixed interval begins when the transaction is sent; if it begins at a random moment, "
+        f"Linewatch makes {number(anywhere)} × fewer calls."
     )
     inclusion = (
         f"Inclusion: {INCLUDED.share:.0%} of the transactions without a record are in a block "
         f"between {INCLUDED.since:.0f} s and {INCLUDED.until:.0f} s after they are sent, the "
-        "others never. The fixed interval stops there. Linewatch sees it with the next receipt or "
-        "block that it asks for, and asks four times more in seven days, since reports may be late."
+        "others never. The fixed interval stops there. Linewatch notices it with the next receipt "
+        "or block, and asks four more times in seven days, since reports may be late."
     )
     return [simulated, laws, fixed, inclusion]

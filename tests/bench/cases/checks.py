@@ -202,9 +202,9 @@ def _result(few: Turns, everything: Turns, alone: Turns, theirs: Sequence[float]
         lines=[*lines, peer],
         remarks=[
             (
-                "For S2, our worker asks over WebSocket, and the "
-                "[peer](../tests/bench/peers/sql_claims.py) over HTTP with web3.py: the same "
-                "upstream, which answers null. For S3, nobody is asked."
+                "For S2, both ask the same upstream, which answers null: our worker over "
+                "WebSocket, the [peer](../tests/bench/peers/sql_claims.py) over HTTP with web3.py. "
+                "For S3, no upstream is asked."
             )
         ],
     )

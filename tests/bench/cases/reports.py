@@ -66,8 +66,8 @@ def run(scene: Scene) -> Result:
 
 
 _WAITS: Final = (
-    f"Waits at {PACE} reports a second: from when a report was due until another process returns "
-    "it, asked once after the acknowledgement."
+    f"Waits are measured at {PACE} reports a second, from when a report was due until another "
+    "process, asked once after the acknowledgement, returns it."
 )
 
 
