@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from array import array
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -12,7 +13,7 @@ from dashboard.domain.fees.gas import TimedFee
 from dashboard.domain.quantity import Wei
 
 
-def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
+def nearest_rank(ascending: Sequence[int], percent: Fraction | int) -> Wei:
     """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
 
     ValueError if there are no values, or if the percentage is outside 0 to 100.
@@ -22,27 +23,27 @@ def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
     if not ascending:
         raise ValueError("an empty window has no percentile")
     rank = -(-len(ascending) * percent // 100)
-    return ascending[max(1, int(rank)) - 1]
+    return Wei(ascending[max(1, int(rank)) - 1])
 
 
 class RankedFees:
     """Fees sorted by size.
 
-    Adding or removing one costs a binary search and a move inside a list of integers, so
-    percentiles of 20,000 fees stay exact without sorting again.
+    Adding or removing one costs a binary search and a move inside an array, so percentiles of
+    20,000 fees stay exact without sorting again. A fee takes eight bytes.
     """
 
     __slots__ = ("_ascending",)
 
     def __init__(self, fees: Iterable[Wei] = ()) -> None:
         """Start with these fees, in any order."""
-        self._ascending = sorted(fees)
+        self._ascending = array("q", sorted(fees))
 
     def __len__(self) -> int:
         return len(self._ascending)
 
     def __iter__(self) -> Iterator[Wei]:
-        return iter(self._ascending)
+        return map(Wei, self._ascending)
 
     @property
     def is_constant(self) -> bool:
@@ -53,8 +54,7 @@ class RankedFees:
         insort(self._ascending, fee)
 
     def add_all(self, fees: Iterable[Wei]) -> None:
-        self._ascending.extend(fees)
-        self._ascending.sort()
+        self._ascending = array("q", sorted([*self._ascending, *fees]))
 
     def remove(self, fee: Wei) -> None:
         """Remove one fee of this size, which must be present."""
@@ -125,10 +125,11 @@ class TimedFees:
     """Fees by time (milliseconds); those from `since` to `until`, both included, are ranked.
 
     `ranked` may contain other fees too. A fee after `until` is ranked once `until` reaches it; a
-    fee before `since` is dropped.
+    fee before `since` is dropped. Here a fee takes sixteen bytes: a worker holds a day of each
+    network.
     """
 
-    __slots__ = ("_in_order", "_ranked", "since", "until")
+    __slots__ = ("_fees", "_ranked", "_times", "since", "until")
 
     def __init__(
         self, ranked: RankedFees, values: Iterable[TimedFee], since: int, until: int
@@ -136,25 +137,26 @@ class TimedFees:
         """Start with values, none of which is older than `since`."""
         self.since, self.until = since, until
         self._ranked = ranked
-        self._in_order = sorted(values)
-        ranked.add_all(each.fee for each in self._in_order[: self._after(until)])
+        in_order = sorted(values)
+        self._times = array("q", (each.at for each in in_order))
+        self._fees = array("q", (each.fee for each in in_order))
+        ranked.add_all(map(Wei, self._fees[: self._after(until)]))
 
     @property
     def first_at(self) -> int | None:
         """When the oldest ranked fee was seen; None if no fee is ranked."""
-        oldest = self._in_order[0].at if self._in_order else None
-        return None if oldest is None or oldest > self.until else oldest
+        return self._times[0] if self._after(self.until) else None
 
     def move(self, since: int, until: int) -> None:
         """Move the bounds forward; ValueError if they would move back: older fees are gone."""
         if since < self.since or until < self.until:
             raise ValueError("a window of fees moves with the time, never back")
         was, begin, end = self._after(self.until), self._after(since - 1), self._after(until)
-        for value in self._in_order[: min(begin, was)]:
-            self._ranked.remove(value.fee)
-        for value in self._in_order[max(begin, was) : end]:
-            self._ranked.add(value.fee)
-        del self._in_order[:begin]
+        for fee in self._fees[: min(begin, was)]:
+            self._ranked.remove(Wei(fee))
+        for fee in self._fees[max(begin, was) : end]:
+            self._ranked.add(Wei(fee))
+        del self._times[:begin], self._fees[:begin]
         self.since, self.until = since, until
 
     def add(self, value: TimedFee) -> None:
@@ -166,9 +168,10 @@ class TimedFees:
         if value.at < self.since:
             return
         place = self._after(value.at)
-        if self._in_order and (not place or self._in_order[place - 1].at == value.at):
+        if self._times and (not place or self._times[place - 1] == value.at):
             raise ValueError(f"{value} is older than all that is held, or its time is taken")
-        self._in_order.insert(place, value)
+        self._times.insert(place, value.at)
+        self._fees.insert(place, value.fee)
         if value.at <= self.until:
             self._ranked.add(value.fee)
 
@@ -176,13 +179,13 @@ class TimedFees:
         """Remove a fee, unless it is too old; ValueError if it is missing."""
         if value.at < self.since:
             return
-        place = bisect_left(self._in_order, value)
-        if self._in_order[place : place + 1] != [value]:
+        place = bisect_left(self._times, value.at)
+        if (*self._times[place : place + 1], *self._fees[place : place + 1]) != value[:2]:
             raise ValueError(f"{value} is not held")
-        del self._in_order[place]
+        del self._times[place], self._fees[place]
         if value.at <= self.until:
             self._ranked.remove(value.fee)
 
     def _after(self, at: int) -> int:
         """Return the index of the first fee after a time."""
-        return bisect_left(self._in_order, (at + 1,))
+        return bisect_right(self._times, at)
