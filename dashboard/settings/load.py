@@ -45,6 +45,7 @@ from dashboard.settings.values import (
     parse_secret,
     parse_size,
 )
+from dashboard.store.engine.disk import path_of
 
 DEFAULTS: Final = PROJECT / "config" / "default.toml"
 
@@ -183,15 +184,14 @@ class Configuration:
 
 def _home(environment: Mapping[str, str]) -> Path:
     named = environment.get(_HOME)
-    path = Path(named) if named else platformdirs.user_state_path("linewatch", appauthor=False)
-    return path.expanduser().absolute()
+    return path_of(named or platformdirs.user_state_dir("linewatch", appauthor=False)).absolute()
 
 
 def own_file(variables: Mapping[str, str] | None = None) -> Path:
     """Return the path of the person's own file, whether it exists or not."""
     environment = os.environ if variables is None else variables
     if named := environment.get(_OWN_FILE):
-        return Path(named).expanduser().absolute()
+        return path_of(named).absolute()
     return _home(environment) / "linewatch.toml"
 
 

@@ -21,6 +21,7 @@ from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits, ModuleLim
 from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
 from dashboard.settings.schema import NetworkSettings
+from dashboard.store.engine.disk import path_of
 from dashboard.wire.decoding import in_plain_words, read_toml
 from dashboard.wire.node import LARGEST_NUMBER
 
@@ -141,7 +142,7 @@ def _table_named(named: str) -> ModuleLimits:
     if named in table_names():
         return _ours()[named]
     if "/" in named:
-        return _read(Path(named).expanduser())
+        return _read(path_of(named))
     raise SettingsError(
         f"{shorten(named)} is no table of module limits: write one of "
         f"{', '.join(table_names())}, or the path of a file"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
 from dashboard.errors import SettingsError
 from dashboard.settings.layers import Remark
+from dashboard.store.engine.disk import path_of
 
 
 class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,7 +99,7 @@ def check_tls(tls: TlsSettings) -> Iterator[Remark]:
 def _load_authority(context: ssl.SSLContext, file: str) -> None:
     if not file:
         return
-    path = Path(file).expanduser()
+    path = path_of(file)
     try:
         context.load_verify_locations(path)
     except ssl.SSLError as error:

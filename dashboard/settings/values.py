@@ -20,6 +20,7 @@ from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice, read_coin_price
 from dashboard.errors import InputError, SettingsError
 from dashboard.settings.layers import read_text
+from dashboard.store.engine.disk import path_of
 
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _WIDEST_NETWORK: Final = 8
@@ -171,7 +172,7 @@ def parse_secret(text: object, variables: Mapping[str, str]) -> Secret:
     if text.startswith("env:"):
         return _secret_from_variable(text.removeprefix("env:"), variables)
     if text.startswith("file:"):
-        return _secret_from_file(_secret_path(text.removeprefix("file:"), variables))
+        return _secret_from_file(secret_path(text.removeprefix("file:"), variables))
     return Secret(text)
 
 
@@ -182,10 +183,11 @@ def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
     return Secret(variables[name])
 
 
-def _secret_path(path: str, variables: Mapping[str, str]) -> Path:
+def secret_path(path: str, variables: Mapping[str, str]) -> Path:
+    """Return the file that is named after ``file:``; ValueError where no unit loads credentials."""
     name = path.removeprefix(f"${_CREDENTIALS}/")
     if name == path:
-        return Path(path).expanduser()
+        return path_of(path)
     if not (folder := variables.get(_CREDENTIALS)):
         msg = f"the variable {_CREDENTIALS} is not set; systemd sets it if a unit loads credentials"
         raise ValueError(msg)

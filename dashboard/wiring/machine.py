@@ -7,7 +7,8 @@ import os
 import shlex
 import shutil
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,7 @@ from dashboard.settings import Settings
 from dashboard.settings.listing import EffectiveSetting, effective_settings
 from dashboard.settings.load import Configuration, own_file
 from dashboard.settings.tls import tls_context
+from dashboard.settings.values import secret_path
 from dashboard.store.engine.engine import Store, product_of
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client, server_time
@@ -77,7 +79,7 @@ def _files(configuration: Configuration) -> Iterator[Attention]:
     """Find secrets that every user of this machine may read or replace."""
     effective = list(effective_settings(configuration))
     own = own_file(configuration.variables)
-    holders = {Path(each) for each in _named_files(effective)}
+    holders = set(_named_files(effective, configuration.variables))
     if any(_is_secret_of(own, each) for each in effective):
         holders.add(own)
     for path in sorted(holders):
@@ -89,11 +91,12 @@ def _files(configuration: Configuration) -> Iterator[Attention]:
             )
 
 
-def _named_files(effective: list[EffectiveSetting]) -> Iterator[str]:
+def _named_files(effective: list[EffectiveSetting], variables: Mapping[str, str]) -> Iterator[Path]:
     for each in effective:
         for value in each.value if isinstance(each.value, list) else [each.value]:
             if isinstance(value, str) and value.startswith("file:"):
-                yield os.path.expanduser(value.removeprefix("file:"))  # noqa: PTH111 - a text, for Path
+                with suppress(ValueError):  # which the check of the settings says
+                    yield secret_path(value.removeprefix("file:"), variables)
 
 
 def _is_secret_of(file: Path, each: EffectiveSetting) -> bool:

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -45,6 +44,7 @@ from dashboard.settings.channels import MAIL
 from dashboard.settings.schema import fill
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context
 from dashboard.store.engine.database import LONGEST_PAUSE
+from dashboard.store.engine.disk import path_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import (
@@ -215,7 +215,7 @@ def _bounces(settings: Settings, store: Store) -> Iterator[SideTask]:
 def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
     bounces = settings.bounces
     if bounces.maildir:
-        return MaildirMailbox(Path(bounces.maildir).expanduser())
+        return MaildirMailbox(path_of(bounces.maildir))
     if not bounces.imap_host:
         return None
     return ImapMailbox(fill(ImapServer, bounces, trust=tls_context(settings.tls)))

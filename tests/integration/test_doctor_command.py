@@ -55,6 +55,7 @@ def broken_settings(nothing: int, upstream: int) -> str:
     """Name a port where nothing listens, and one of a server that is no node."""
     return f"""
 pages.public_url = "http://127.0.0.1:{nothing}"
+serve.metrics_key = "file:$CREDENTIALS_DIRECTORY/metrics"
 mail = {{ smtp_host = "127.0.0.1", smtp_port = {nothing}, recipients = ["a@b.c"] }}
 [networks.mine]
 network_id = 5
@@ -70,10 +71,14 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
         installation = new_installation(
             tmp_path / "home",
             LINEWATCH_CONFIG=str(file),
+            CREDENTIALS_DIRECTORY=str(tmp_path),
             LINEWATCH_PAGES_PORT=str(upstream.port),  # which is another server's
         )
         file.write_text(broken_settings(nothing, upstream.port), encoding="utf-8")
-        file.chmod(0o644)
+        credential = tmp_path / "metrics"
+        credential.write_text(CANARY, encoding="utf-8")
+        for each in (file, credential):
+            each.chmod(0o644)
         await to_thread.run_sync(installation.run, "migrate")
         installation.home.chmod(0o755)
         said = await to_thread.run_sync(installation.run, "doctor", "--exit-code")
@@ -81,6 +86,7 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
     assert said.returncode == 3, said.stderr
     for each in (
         f"may read {file}, which holds secrets. Run `chmod o= {file}`.",
+        f"may read {credential}, which holds secrets.",
         f"may read the state folder {installation.home}. Run `chmod o=",
         f"Port {upstream.port} on 127.0.0.1 cannot be used",
         "or set LINEWATCH_PAGES_PORT.",

@@ -8,7 +8,6 @@ from email.headerregistry import Address, BaseHeader, HeaderRegistry, Unstructur
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8, Policy
 from email.utils import format_datetime
-from pathlib import Path
 from typing import Final
 
 from dashboard.alert.message import Message, MessageHeaders
@@ -16,6 +15,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, InputError
+from dashboard.store.engine.disk import path_of
 
 _LONGEST_SUBJECT: Final = 300
 _ONE_LINE: Final = 65
@@ -185,7 +185,7 @@ def read_dkim_key(file: str) -> Secret:
     """Read a private RSA key in PEM; InputError if the file has none that is usable."""
     from dkim.crypto import UnparsableKeyError, parse_pem_private_key  # noqa: PLC0415 - see above
 
-    path = Path(file).expanduser()
+    path = path_of(file)
     try:
         pem = path.read_text(encoding="ascii")
         bits = parse_pem_private_key(pem.encode("ascii"))["modulus"].bit_length()

@@ -31,6 +31,15 @@ _SOME_ROOM: Final = 65_536
 """Bytes: a few reports make the log grow by less."""
 
 
+def path_of(text: str) -> Path:
+    """Return the path that a person wrote, of which ~ is the home folder.
+
+    What can name no file, such as the folder of a user who does not exist, stays as it is: whoever
+    opens it says so.
+    """
+    return Path(os.path.expanduser(text.replace("\0", r"\0")))  # noqa: PTH111 - that of Path raises
+
+
 def force_to_disk(path: Path) -> None:
     """Wait until a file or folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
