@@ -20,7 +20,8 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import track, track_all
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_report
+from tests.one_by_one import save_report
 
 MANY = 7000
 """More than are looked at one by one."""
@@ -106,6 +107,18 @@ def ids_of(connection: Connection, numbers: Sequence[int]) -> list[int]:
         for row in connection.execute(select(column.tx_hash, column.tracked_id))
     }
     return [known[a_hash(number)] for number in numbers]
+
+
+def test_report_of_a_tracked_hash_is_found_as_a_rejection_of_its_network(store: Store) -> None:
+    rejected = RecordStatus.REJECTED
+    with store.write() as connection:
+        for number in (1, 2):
+            request = TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK))
+            track(connection, request, A_MOMENT)
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+
+        for network_id, expected in ((None, [1]), (A_NETWORK, [1]), (ANOTHER_NETWORK, [])):
+            check_pages(connection, TrackedFilter(network_id, rejected), expected)
 
 
 def test_what_no_database_keeps_fits_nothing(store: Store) -> None:
