@@ -259,9 +259,10 @@ class CoverageWatch:
             elif ended_at is not None and before.until >= ended_at:
                 change = conclude_coverage(replace(before, until=at), Visit(at, timedelta()))
             elif ended_at is not None:
-                change = conclude_coverage(as_last_seen(connection, before), Visit(ended_at))
+                [seen] = as_last_seen(connection, [before])
+                change = conclude_coverage(seen, Visit(ended_at))
             else:
-                seen = as_last_seen(connection, before) if since_last is None else before
+                [seen] = as_last_seen(connection, [before]) if since_last is None else [before]
                 change = conclude_coverage(seen, visit)
             every = PRECISION if Watched.FEES in self.watched else WITHOUT_FEES
             save_coverage(connection, before, change, every)

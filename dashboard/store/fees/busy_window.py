@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, update
 
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.fees.gas import FeeSeries, SavedFee, SavedFees, TimedFee
@@ -19,7 +19,7 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.fees.stored_fees import PLACES
 from dashboard.store.schema import busy_spells
-from dashboard.store.schema.columns import columns_of, milliseconds_of
+from dashboard.store.schema.columns import columns_of, milliseconds_of, moment_of
 
 _FAR: Final = 10
 """If a window moves by more than this part of its length, reading it again costs less."""
@@ -33,6 +33,12 @@ _SIGNS: Final = {
     )
     for series, places in PLACES.items()
 }
+_SPELLS: Final = (
+    "SELECT begins_at, ends_at, is_end_known FROM busy_spells WHERE network_id = ? "
+    "AND begins_at >= coalesce((SELECT max(begins_at) FROM busy_spells "
+    "WHERE network_id = ? AND begins_at <= ?), ?) AND begins_at <= ? "
+    "AND (ends_at IS NULL OR ends_at > ?) ORDER BY begins_at"
+)
 
 
 class _Held(NamedTuple):
@@ -177,15 +183,10 @@ def spells_between(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> list[Spell]:
     """Return the busy spells that overlap a period, oldest first, each uncut."""
-    column = busy_spells.c
-    last = select(func.max(column.begins_at)).where(
-        column.network_id == network_id, column.begins_at <= since
-    )
-    begins_from = connection.scalar(last) or since
-    query = (
-        select(column.begins_at, column.ends_at, column.is_end_known)
-        .where(column.network_id == network_id, column.begins_at.between(begins_from, until))
-        .order_by(column.begins_at)
-    )
-    found = (Spell(*row) for row in connection.execute(query))
-    return [each for each in found if each.ends_at is None or each.ends_at > since]
+    begin, end = milliseconds_of(since), milliseconds_of(until)
+    return [
+        Spell(moment_of(begins_at), None if ends_at is None else moment_of(ends_at), bool(is_known))
+        for begins_at, ends_at, is_known in read_rows(
+            connection, _SPELLS, (network_id, network_id, begin, begin, end, begin)
+        )
+    ]

@@ -8,7 +8,7 @@ kept. The newest roll-ups are never behind: they are saved together with the val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self, TypeAlias
@@ -22,8 +22,14 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import Row
 from dashboard.store.fees.histograms import Flags, Integers
-from dashboard.store.fees.rollup_arrays import RollupArrays, joined
-from dashboard.store.fees.rollups import first_at, first_begin_after, last_before, read_rollups
+from dashboard.store.fees.rollup_arrays import RollupArrays, Totals, joined
+from dashboard.store.fees.rollups import (
+    first_at,
+    first_begin_after,
+    last_before,
+    read_rollups,
+    totals_between,
+)
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
     SeriesKey,
@@ -80,7 +86,7 @@ class FeeSteps:
             steps.last,
             steps.lowest,
             steps.highest,
-            _means_of(steps),
+            _means_of(steps.totals, steps.seen),
             steps.seen,
             steps.estimated,
             steps.median,
@@ -121,7 +127,20 @@ class FeeMeans:
     @classmethod
     def of(cls, steps: RollupArrays) -> Self:
         """Take a roll-up of each step, oldest first."""
-        return cls(steps.first, steps.last, _means_of(steps), steps.seen)
+        return cls(steps.first, steps.last, _means_of(steps.totals, steps.seen), steps.seen)
+
+    @classmethod
+    def of_totals(cls, rows: Sequence[Row], length: int) -> Self:
+        """Add rows of `totals_between` up to steps of so many milliseconds."""
+        columns: list[Any] = list(zip(*rows, strict=True)) or [()] * 4
+        first, last, seen = (np.array(columns[each], np.int64) for each in (0, 1, 3))
+        totals = np.array([int.from_bytes(each, "big") for each in columns[2]], dtype=object)
+        starts = np.flatnonzero(np.diff(first // length, prepend=-1))
+        if not len(starts):
+            return cls(first, last, np.array((), np.float64), seen)
+        seen = np.add.reduceat(seen, starts)
+        means = _means_of(np.add.reduceat(totals, starts), seen)
+        return cls(first[starts], last[np.append(starts[1:], len(last)) - 1], means, seen)
 
     def __len__(self) -> int:
         return len(self.first_at)
@@ -153,9 +172,9 @@ class FeePercentiles:
         return held
 
 
-def _means_of(steps: RollupArrays) -> Floats:
+def _means_of(totals: Totals, seen: Integers) -> Floats:
     """Divide exact sums, which may need more than 64 bits."""
-    means: Floats = (steps.totals / steps.seen.astype(object)).astype(float)
+    means: Floats = (totals / seen.astype(object)).astype(float)
     return means
 
 
@@ -197,7 +216,13 @@ def fee_means(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeMeans:
     """Return only the means of the same steps: a chart of several networks needs no more."""
-    key = SeriesKey(network_id, series)
+    key, window = SeriesKey(network_id, series), between.window
+    level = level_for(connection, key, window, between.length)
+    if level is not None:
+        since = level.begin_of(window.since)
+        rows = totals_between(connection, key, level, since, window.until)
+        if all(window.since <= row[0] and row[1] < window.until for row in (*rows[:1], *rows[-1:])):
+            return FeeMeans.of_totals(rows, whole_steps(level, between.length))
     return FeeMeans.of(_steps(connection, key, between, with_percentiles=False))
 
 

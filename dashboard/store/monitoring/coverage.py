@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -47,18 +48,26 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
     ]
 
 
-def as_last_seen(connection: Connection, held: Covered) -> Covered:
-    """Return the coverage, extended to the last fees that a worker stored since.
+def as_last_seen(connection: Connection, several: Sequence[Covered]) -> list[Covered]:
+    """Return each coverage, extended to the last fees that a worker stored since.
 
-    A worker polls all networks, so fees of any of them show that it was running.
+    A worker polls all networks, so fees of any of them show that it was running. What ended
+    together, as all does when a worker stops, is one query.
     """
-    asked_at = suggested_gas_fees.c.asked_at
-    known = select(coverage.c.network_id).distinct()
-    query = select(func.max(asked_at)).where(
-        suggested_gas_fees.c.network_id.in_(known),
-        asked_at.between(held.until, held.until + _UNNOTED),
-    )
-    return replace(held, until=connection.scalar(query) or held.until)
+    ends = [(each.until, each.until + _UNNOTED) for each in several]
+    if not ends:
+        return []
+    asked_at, known = suggested_gas_fees.c.asked_at, select(coverage.c.network_id).distinct()
+    wanted = func.max(asked_at) if len(several) == 1 else asked_at
+    of_known = select(wanted).where(suggested_gas_fees.c.network_id.in_(known))
+    seen: list[datetime] = []
+    for stretch in WatchedTime.of(min(ends)[0], max(ends)[1], ends).missed:
+        seen += filter(None, connection.scalars(of_known.where(asked_at.between(*stretch))))
+    seen.sort()
+    return [
+        replace(each, until=max([each.until, *seen[: bisect_right(seen, longest)][-1:]]))
+        for each, (_, longest) in zip(several, ends, strict=True)
+    ]
 
 
 def watched_from(
@@ -126,10 +135,9 @@ def gaps_until(
     If no worker runs, the present gap is among them, without an end.
     """
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
-    for held in covered(connection, networks):
-        unseen = held.unseen(held.until, now)
-        if unseen:
-            unseen = held.unseen(as_last_seen(connection, held).until, now)
+    idle = [each for each in covered(connection, networks) if each.unseen(each.until, now)]
+    for held, seen in zip(idle, as_last_seen(connection, idle), strict=True):
+        unseen = held.unseen(seen.until, now)
         if unseen:
             lasting = replace(unseen[-1], ends_at=None)
             found |= {_key(gap): gap for gap in (*unseen[:-1], lasting)}

@@ -41,7 +41,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.fees.busy_window import RollingFees
+from dashboard.store.fees.busy_window import RollingFees, spells_between
 from dashboard.store.fees.latest import latest_gas_of
 from dashboard.store.fees.series import (
     ChartRange,
@@ -211,6 +211,7 @@ READS: dict[str, Read] = {
     "rank_senders": lambda it: rank_senders(it, RejectionFilter(since=A_MOMENT), 5),
     "gaps": lambda it: gaps(it, [A_NETWORK], A_MOMENT, 5),
     "covered": lambda it: covered(it, [A_NETWORK]),
+    "spells_between": lambda it: spells_between(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "watched_from": lambda it: watched_from(it, [A_NETWORK], Watched.REJECTIONS),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "source_records": lambda it: source_records(it, A_MOMENT, 96),

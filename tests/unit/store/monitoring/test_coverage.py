@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.save import save_gas
 from dashboard.store.monitoring.coverage import (
     PRECISION,
+    as_last_seen,
     covered,
     gaps,
     save_coverage,
@@ -18,7 +21,13 @@ from dashboard.store.monitoring.coverage import (
     watched_time,
     watched_times,
 )
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    seconds,
+    suggested_gas_fees,
+)
 
 HOUR = timedelta(hours=1)
 HELD = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT)
@@ -143,3 +152,20 @@ def test_history_that_was_put_in_counts_as_watched(store: Store) -> None:
     assert began == [{A_NETWORK: A_MOMENT - HOUR}] * 2
     assert {(each.watched, each.until) for each in held} == {(each, A_MOMENT) for each in Watched}
     assert HELD in held
+
+
+def test_coverage_lasts_to_the_last_fees_within_a_minute_of_its_end(store: Store) -> None:
+    ends = (0, 40, 60, 1000, 2000)
+    several = [replace(HELD, until=A_MOMENT + seconds(each)) for each in ends]
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(HELD))
+        for at in (12, 59, 101, 130, 999, 1060, 2061):
+            saved = GasObservation(A_NETWORK, A_MOMENT + seconds(at), suggested_gas_fees())
+            save_gas(connection, saved)
+        found = as_last_seen(connection, several)
+        alone = [as_last_seen(connection, [each]) for each in several]
+
+        assert as_last_seen(connection, []) == []
+    last = (59, 59, 101, 1060, 2000)
+    assert found == [replace(HELD, until=A_MOMENT + seconds(each)) for each in last]
+    assert alone == [[each] for each in found]
