@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    Connection,
     Dialect,
     Index,
     Integer,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     RowMapping,
     Table,
     Text,
+    event,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -35,6 +37,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _UNSTORABLE: Final = re.compile("[\\\\\0\ud800-\udfff]")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-f]{4})")
+_CONDITION: Final = "where"
 
 
 class Exact(TypeDecorator[T]):
@@ -135,8 +138,21 @@ def table(name: str, *items: Any, **options: Any) -> Table:  # noqa: ANN401 - as
 def partial_index(
     name: str, *columns: ColumnElement[Any], where: ColumnElement[bool], unique: bool = False
 ) -> Index:
-    """Index those rows of a table that meet a condition."""
-    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+    """Index those rows of a table that meet a condition.
+
+    The condition waits until the table is created: the option for PostgreSQL makes SQLAlchemy
+    import all that it has about PostgreSQL, which takes a twentieth of the time of a command.
+    """
+    return Index(name, *columns, unique=unique, info={_CONDITION: where})
+
+
+@event.listens_for(metadata, "before_create")
+def _state_conditions(target: MetaData, connection: Connection, **_: object) -> None:
+    """Give indexes their condition, in the option of the database that creates them."""
+    for each in target.tables.values():
+        for index in each.indexes:
+            if _CONDITION in index.info:
+                index.dialect_kwargs[f"{connection.dialect.name}_where"] = index.info[_CONDITION]
 
 
 def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
