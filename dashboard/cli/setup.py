@@ -249,8 +249,10 @@ def _network(name: str, dialog: Dialog) -> Table:
 
 
 def _api(dialog: Dialog) -> Table:
-    exclusion = dialog.ask("exclusion-url", "Address of the exclusion RPC (empty: none)", "")
-    gas = dialog.ask("gas-url", "Address of the gas API (empty: none)", exclusion)
+    exclusion = dialog.ask(
+        "exclusion-url", "Address of the exclusion RPC, without its key (empty: none)", ""
+    )
+    gas = dialog.ask("gas-url", "Address of the gas API, without its key (empty: none)", exclusion)
     key = dialog.ask("key", "API key", is_secret=True)
     endpoints = {"exclusion": {"url": exclusion, "key": key, "method_prefix": "linea"}}
     endpoints["gas"] = {"url": gas, "key": key}
@@ -337,3 +339,5 @@ def _say_what_is_next(settings: Settings) -> None:
     if settings.has_devnet and settings.mail.smtp_host:
         to = ", ".join(settings.mail.recipients)
         say(f"The simulated chain rejects a transaction within two minutes: {to} gets a mail.")
+    elif settings.mail.smtp_host:
+        say("For a mail at once, in another terminal: linewatch alerts test-send")

@@ -65,7 +65,7 @@ def test_options_alone_write_settings_that_only_their_owner_reads(
     file = installation.home / "linewatch.toml"
     settings = load_settings(installation.environment())
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Next: linewatch up" in done.stdout
+    assert "Next: linewatch up\nFor a mail at once" in done.stdout
     assert file.stat().st_mode & 0o777 == 0o600
     assert PASSWORD not in file.read_text(encoding="utf-8")
     assert settings.networks["node"].network_id == CHAIN_ID
