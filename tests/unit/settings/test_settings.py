@@ -141,10 +141,6 @@ MISTAKES = {
         "[mail]\npassword = 'file:~nobody-here/secret'\n",
         ("mail.password", "~nobody-here/secret cannot be read: No such file"),
     ),
-    "a name that no file can have": (
-        '[tls]\nca_file = "/a\\u0000b"\n',
-        ("tls.ca_file", r"/a\0b cannot be read: No such file"),
-    ),
     "a credential without a unit": (
         "[mail]\npassword = 'file:$CREDENTIALS_DIRECTORY/smtp'\n",
         ("mail.password", "CREDENTIALS_DIRECTORY is not set", "systemd"),
