@@ -67,7 +67,7 @@ def test_file_of_ones_own_node_goes_before_the_table_of_the_network(tmp_path: Pa
     [
         ("linea-mainet", "no table of module limits: write one of linea-dev-v4.4, "),
         ("/nowhere/limits.toml", "/nowhere/limits.toml cannot be read: No such file"),
-        ("/nowhere/a\0b", r"/nowhere/a\0b cannot be read: No such file"),
+        ("/nowhere/a\0b", r"/nowhere/a\\0b cannot be read: No such file"),
     ],
 )
 def test_table_that_does_not_exist_is_named_with_the_remedy(named: str, said: str) -> None:
