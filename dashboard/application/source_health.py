@@ -12,7 +12,7 @@ from typing import Final
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.application.text import age, moment_near
 from dashboard.domain.fees.gas import GasSource
-from dashboard.domain.formatting import capitalized, counted, moment
+from dashboard.domain.formatting import capitalized, counted, moment, share
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import (
     FEE_OPERATIONS,
@@ -72,7 +72,7 @@ def spending_in_words(spending: Spending, took: int, planned: int) -> str:
 
 def plan_in_words(took: int, planned: int) -> str:
     """Say what fees cost today (UTC) of the daily plan, and by how much they exceed it."""
-    over = f", {took / planned - 1:.0%} over plan" if is_over_plan(took, planned) else ""
+    over = f", {share(took / planned - 1)} over plan" if is_over_plan(took, planned) else ""
     return f"Its fees took {took:,} of the {planned:,} credits planned for a day{over}."
 
 

@@ -44,7 +44,7 @@ from dashboard.cli.output import (
     warn,
     write,
 )
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import counted, share
 from dashboard.domain.health.observation import (
     CREDITS_PER_CALL,
     FREE_CREDITS,
@@ -265,7 +265,7 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
     if fees.credits:
         lines.append(
             f"  fees: {fees.calls:,} calls, {fees.credits:,} credits a day, "
-            f"{fees.credits / FREE_CREDITS:.0%} of a free plan's {FREE_CREDITS:,}"
+            f"{share(fees.credits / FREE_CREDITS)} of a free plan's {FREE_CREDITS:,}"
         )
     if cost.of_question.credits:
         whole = cost.of_checks(cost.checks)

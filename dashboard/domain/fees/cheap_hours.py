@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.formatting import fee as printed
-from dashboard.domain.formatting import span
+from dashboard.domain.formatting import share, span
 from dashboard.domain.quantity import Wei
 
 CHEAP_LENGTH: Final = 3
@@ -135,7 +135,7 @@ class UsualWeek:
         below = sum(each < fee for each in self.this_hour)
         return (
             f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on {below} of "
-            f"{len(self.this_hour)} days ({below / len(self.this_hour):.0%})."
+            f"{len(self.this_hour)} days ({share(below / len(self.this_hour))})."
         )
 
 

@@ -9,7 +9,7 @@ from math import inf
 from typing import Final
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.formatting import span
+from dashboard.domain.formatting import share, span
 from dashboard.domain.health.observation import CREDITS_PER_CALL, bare_method
 
 _LONGEST_STRETCH: Final = 1000.0
@@ -78,9 +78,10 @@ class BudgetState:
         found = []
         for period, limit in self.budget.limits(for_people=True).items():
             spent = self.spent.get(period, 0)
+            part = share(spent / limit)
             ends = span(period_end(period, now) - now)
             found.append(
-                f"{spent:,} of {limit:,} credits of this {period} are spent ({spent / limit:.0%}), "
+                f"{spent:,} of {limit:,} credits of this {period} are spent ({part}), "
                 f"which ends in {ends}."
             )
         if not found:

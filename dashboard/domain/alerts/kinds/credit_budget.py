@@ -25,6 +25,7 @@ from dashboard.domain.alerts.kinds.kind import (
     Measure,
 )
 from dashboard.domain.alerts.rule_values import word
+from dashboard.domain.formatting import share
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
@@ -96,16 +97,16 @@ def _percent(written: object) -> int:
 
 
 def _measure(values: Mapping[str, Any]) -> CreditMeasure:
-    share = values.get("used_percent", USUAL_SHARE)
-    return CreditMeasure(values["budget"], values["per"], share)
+    percent = values.get("used_percent", USUAL_SHARE)
+    return CreditMeasure(values["budget"], values["per"], percent)
 
 
 def _describe(change: DescribedChange, grounds: CreditGrounds) -> IncidentText:
-    share = f"{grounds.spent / grounds.budget:.0%}"
+    used = share(grounds.spent / grounds.budget)
     spent = f"{grounds.spent:,} of {grounds.budget:,} credits of this {grounds.per}"
     return IncidentText(
-        headline=f"{share} of the credits of this {grounds.per} are spent",
-        opening=f"{spent} are spent, {share}.",
+        headline=f"{used} of the credits of this {grounds.per} are spent",
+        opening=f"{spent} are spent, {used}.",
         page="health",
         rows=(change.rule, ("Spent", spent), *change.lasted),
         next_steps=_SAVE_CREDITS if change.is_open else (),
