@@ -26,7 +26,7 @@ from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.rule import URGENCY
 from dashboard.domain.fees.spells import UsualFee, UsualSpells
-from dashboard.domain.formatting import capitalized, counted, span
+from dashboard.domain.formatting import capitalized, counted, name_order, span
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -387,4 +387,4 @@ def worst_first(
     rank = 0 if status.figures.failures else _RANKS[status.activity]
     if rank == _RANKS[Activity.CALM] and rejections:
         rank -= 1
-    return -URGENCY.get(severity, -1), rank, -rejections, status.profile.name
+    return -URGENCY.get(severity, -1), rank, -rejections, name_order(status.profile.name)

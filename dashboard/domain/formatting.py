@@ -26,6 +26,8 @@ _SIGNIFICANT: Final = 4
 _FEW_DIGITS: Final = 3
 _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
 """Wei per unit, its name, and the smallest fee in wei that is shown in it."""
+_DIGITS: Final = re.compile("[0-9]+")
+_MOST_DIGITS: Final = 20
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -156,6 +158,11 @@ def short_hash(tx_hash: TxHash) -> str:
 def unnamed_network(network_id: NetworkId) -> str:
     """Return the name of a network that is not configured, or no longer."""
     return f"network {network_id}"
+
+
+def name_order(name: str) -> str:
+    """Return what names sort by, as people count: Chain 2 comes before Chain 10."""
+    return _DIGITS.sub(lambda found: found[0].zfill(_MOST_DIGITS), name.casefold())
 
 
 def share(part: float) -> str:

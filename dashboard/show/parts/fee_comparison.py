@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.overview import above_usual, worst_first
+from dashboard.domain.formatting import name_order
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges
@@ -60,7 +61,7 @@ def _cost(row: NetworkRow) -> tuple[str, int] | None:
 
 _USUAL: Final = "usual"
 _ORDERS: Final = {
-    "network": _Order("Network", lambda row: row.status.profile.name.casefold(), "by name"),
+    "network": _Order("Network", lambda row: name_order(row.status.profile.name), "by name"),
     "state": _Order("State", lambda row: worst_first(row.status, 0), "the worst first"),
     "fee": _Order("Fee now", _fee, "the highest first"),
     _USUAL: _Order("Against usual", _above, "the highest first"),
@@ -80,7 +81,7 @@ def sorted_rows(rows: Sequence[NetworkRow], order: tuple[str, bool]) -> list[Net
     """Sort networks by a column; those with an unknown value come last."""
     name, is_turned = order
     place = _ORDERS[name].place
-    by_name = sorted(rows, key=lambda each: each.status.profile.name.casefold())
+    by_name = sorted(rows, key=lambda each: name_order(each.status.profile.name))
     known = [each for each in by_name if place(each) is not None]
     unknown = [each for each in by_name if place(each) is None]
     return [*sorted(known, key=place, reverse=is_turned), *unknown]  # type: ignore[arg-type] # places of one column compare

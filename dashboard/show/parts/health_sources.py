@@ -25,7 +25,7 @@ from dashboard.application.source_health import (
     spending_in_words,
 )
 from dashboard.application.text import age
-from dashboard.domain.formatting import counted, moment, period, span
+from dashboard.domain.formatting import counted, moment, name_order, period, span
 from dashboard.domain.health.budgets import BudgetState, factor
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
@@ -225,7 +225,10 @@ def _answered(operation: OperationHealth, now: datetime) -> Markup:
 
 
 def sorted_by_state(networks: Sequence[NetworkHealth], now: datetime) -> list[NetworkHealth]:
-    return sorted(networks, key=lambda each: (_RANKS.index(each.state(now)), each.profile.name))
+    def place(health: NetworkHealth) -> tuple[int, str]:
+        return _RANKS.index(health.state(now)), name_order(health.profile.name)
+
+    return sorted(networks, key=place)
 
 
 def source_rows_head() -> None:

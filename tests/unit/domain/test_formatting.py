@@ -16,6 +16,7 @@ from dashboard.domain.formatting import (
     fee,
     from_to,
     moment_in,
+    name_order,
     period,
     size,
     span,
@@ -153,6 +154,12 @@ def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
 def test_number_is_printed_with_what_there_is_of_it(many: int, said: str) -> None:
     assert counted(many, "row is", "rows are") == said
     assert counted(many, "row") == said.removesuffix(" is").removesuffix(" are")
+
+
+def test_names_are_sorted_as_people_count() -> None:
+    names = ["Chain 10", "base", "Chain 2", "Arbitrum", "Chain"]
+
+    assert sorted(names, key=name_order) == ["Arbitrum", "base", "Chain", "Chain 2", "Chain 10"]
 
 
 @pytest.mark.parametrize(
