@@ -245,7 +245,7 @@ def _text_for(
 
 
 def _state_of(change: NotifiedChange) -> str:
-    return str(change.transition.after) if change.ended is None else "over"
+    return change.transition.after.word if change.ended is None else "over"
 
 
 def _of_change(

@@ -133,7 +133,7 @@ class _Grouped:
             title = visible(network.title)
             said = (text.subject or text.headline).removesuffix(f" · {title}")
             link = link_of(change, text, self.templates.links)
-            state = f"{change.transition.after}{'' if change.ended is None else ' (over)'}"
+            state = f"{change.transition.after.word}{'' if change.ended is None else ' (over)'}"
             self.others.append(ChangeLine(_clock(change), title, said, link=link, state=state))
 
     def _text_of(self, change: NotifiedChange, network: NetworkName) -> IncidentText:
@@ -335,7 +335,7 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
     """Return the row of a change; unknown cells are empty."""
     transition = change.transition
     tx_hash = transition.subject.tx_hash
-    said = "record changed" if change.is_changed_record else str(transition.after)
+    said = "record changed" if change.is_changed_record else transition.after.word
     attempted = None if change.attempted_at is None else change.attempted_at.isoformat()
     about = (
         *(transition.began_at.isoformat(), transition.subject.network_id, network.title, said),

@@ -86,7 +86,7 @@ def _of_unknown(change: DescribedChange) -> IncidentText:
 def _of_end(change: DescribedChange) -> IncidentText:
     """Say that trouble is over, or began, if there is no figure for it."""
     subject = change.transition.subject
-    headline = f"{change.network}: fees changed to {change.transition.after}"
+    headline = f"{change.network}: fees changed to {change.transition.after.word}"
     over = JUDGED[subject.kind].over
     if over and not change.is_open:
         headline = over.format(network=change.network, what=change.what)

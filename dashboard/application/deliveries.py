@@ -12,6 +12,7 @@ from uuid import UUID
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.closing_plan import expected_at
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.hourly_cap import HourlyCap, RecipientTraffic
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.formatting import counted
@@ -264,7 +265,7 @@ def reported_words(notification: Notification) -> str:
     transition = notification.transition
     if not notification.is_of_changes:
         return str(notification.kind)
-    return "record changed" if transition.before is transition.after else str(transition.after)
+    return "record changed" if transition.before is transition.after else transition.after.word
 
 
 def reported_states(history: NotificationHistory) -> list[str]:
@@ -278,7 +279,8 @@ def further_words(history: NotificationHistory) -> str:
     """Count the changes after its first, and name all their states; empty if there are none."""
     if not history.notification.is_grouped:
         return ""
-    states = f" ({', '.join(history.states)})" if len(history.states) > 1 else ""
+    words = ", ".join(State(each).word for each in history.states)
+    states = f" ({words})" if len(history.states) > 1 else ""
     return f"and {history.notification.member_count - 1:,} more{states}"
 
 

@@ -174,7 +174,7 @@ def reach_words(story: IncidentStory) -> str:
 def upcoming_words(story: IncidentStory, now: datetime) -> str:
     """Say when people are next notified of an open incident; empty if they are not."""
     if story.silence is not None:
-        return f"silent until {moment_near(story.silence.over_at, now)}"
+        return f"silenced until {moment_near(story.silence.over_at, now)}"
     if story.state is IncidentState.PENDING and story.incident.next_at is not None:
         return f"fires in {span(max(timedelta(), story.incident.next_at - now))} if it lasts"
     if story.upcoming is None or story.state is not IncidentState.FIRING:

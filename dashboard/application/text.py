@@ -52,7 +52,7 @@ _TURNING: Final = {
     State.CALM: ("above the threshold", "busy"),
     State.UNKNOWN: ("beyond the threshold", "certain"),
     State.SILENT: ("answered", "over"),
-    State.ANSWERING: ("not answered", "silent"),
+    State.ANSWERING: ("not answered", "down"),
     State.STALE: ("fresh", "over"),
     State.FRESH: ("too old", "stale"),
     State.LOW_ON_SPACE: ("enough space", "over"),

@@ -162,6 +162,11 @@ class State(StrEnum):
     NO_LINE_LIMITS = "no line limits"
 
     @property
+    def word(self) -> str:
+        """What people read; stores and webhooks keep the older name of an outage."""
+        return "down" if self is State.SILENT else self.value
+
+    @property
     def is_open(self) -> bool:
         """Whether something is wrong while a subject is in this state."""
         return self in _OPEN

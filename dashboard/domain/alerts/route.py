@@ -24,8 +24,8 @@ BY_QUIET_HOURS: Final = "quiet-hours"
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 _WORDS: Final = {
-    SubjectKind.GAS_API: "the fee source has been silent",
-    SubjectKind.EXCLUSION_API: "the exclusion API has been silent",
+    SubjectKind.GAS_API: "the fee source has been down",
+    SubjectKind.EXCLUSION_API: "the exclusion API has been down",
     SubjectKind.FEES: "fees have been stale",
     SubjectKind.WORKER: "no worker has been running",
 }

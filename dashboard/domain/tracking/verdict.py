@@ -23,7 +23,7 @@ from dashboard.domain.tracking.statements import Statement, statements_in_words
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
 """How long a transaction is asked about after its attempt, or after it was tracked."""
 
-SILENT_AFTER: Final = timedelta(minutes=10)
+UNANSWERED_AFTER: Final = timedelta(minutes=10)
 ENDS_WITHIN: Final = timedelta(hours=24)
 
 
@@ -31,12 +31,12 @@ class Need(StrEnum):
     """Why a transaction needs attention; the most urgent first.
 
     All of these are still asked about, and are neither included nor replaced as far as nodes say.
-    REJECTED: a rejection is on record. SILENT: no question about it was answered for ten minutes.
+    REJECTED: a rejection is on record. UNANSWERED: no answer about it for ten minutes.
     ENDING: it has no record, and will be asked about for less than a day.
     """
 
     REJECTED = "Rejected"
-    SILENT = "Silent"
+    UNANSWERED = "No answer"
     ENDING = "Ending soon"
 
 

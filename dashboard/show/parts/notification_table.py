@@ -50,7 +50,7 @@ _CONDITION_STATES: Final = {
     State.UNKNOWN: ("stale", "◌", "Unknown"),
     State.STALE: ("stale", "◌", "Stale"),
     State.FRESH: ("calm", "●", "Fresh again"),
-    State.SILENT: ("busy", "!", "Silent"),
+    State.SILENT: ("busy", "!", "Down"),
     State.ANSWERING: ("calm", "●", "Answering again"),
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
     State.ENOUGH_SPACE: ("calm", "●", "Enough space again"),
@@ -267,7 +267,7 @@ def _of_address(dead: DeadSummary, address: str, many: int) -> Markup:
 
 def _of_one(notification: Notification) -> Markup:
     subject = notification.transition.subject
-    what = f"{notification.transition.after} {subject.tx_hash or subject.kind}"
+    what = f"{notification.transition.after.word} {subject.tx_hash or subject.kind}"
     to = visible(notification.recipient.address, _LONGEST_ADDRESS)
     title = join(f"{what} of {moment(notification.created_at)} to ", breakable(to))
     return entry_markup(Markup(), title, _outcome(notification))

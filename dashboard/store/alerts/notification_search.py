@@ -153,7 +153,11 @@ def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
 
 
 def _member_is_found(text: str, typed: str) -> Iterator[ColumnElement[bool]]:
-    states = [state for state in State if typed in state.value or state.value in typed]
+    states = [
+        state
+        for state in State
+        if any(typed in name or name in typed for name in {state.value, state.word})
+    ]
     if states:
         yield transitions.c.after.in_(states)
     hashes = bare_beginning(text)

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks, written_tags
-from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
+from dashboard.domain.tracking.verdict import ENDS_WITHIN, UNANSWERED_AFTER, WATCHED_FOR, Need
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import without_index
 from dashboard.store.schema import (
@@ -181,7 +181,7 @@ def _unanswered_conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
         ends = wanted.now - WATCHED_FOR + ENDS_WITHIN
         has_record = exists().where(cohorts.c.cohort_id == watched.cohort_id, cohorts.c.is_rejected)
         return [watched.born_at <= literal(ends, Moment), ~has_record]
-    since = wanted.now - SILENT_AFTER
+    since = wanted.now - UNANSWERED_AFTER
     never = and_(watched.last_answered_at.is_(None), watched.watched_at <= since)
     return [UNANSWERED, or_(watched.failing_since <= since, never), ~watched.is_rejected]
 

@@ -169,7 +169,7 @@ def test_quiet_hours_end_in_one_summary_of_all_that_waited(
     assert (summary.kind, summary.member_count) == (NotificationKind.CHANGE, 3)
     templates = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
     message = MessageWriter(store, templates).write(summary)
-    assert message.subject.endswith("2 rejections, silent · 1 reminder · Linea")
+    assert message.subject.endswith("2 rejections, down · 1 reminder · Linea")
     assert "nobody has acknowledged it for 8 h" in message.text
     assert "nobody has acknowledged it for 8 h" in message.html
 

@@ -120,7 +120,7 @@ def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch:
     assert [each.partition(":")[0] for each in watch.story()] == [
         *("opened with 1 change", "no data", "judged again", "reminded to oncall@example.org")
     ]
-    assert "the fee source has been silent since 2026-11-20" in watch.story()[1]
+    assert "the fee source has been down since 2026-11-20" in watch.story()[1]
 
 
 def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> None:

@@ -296,4 +296,4 @@ def test_rules_that_are_on_and_take_the_network_are_named() -> None:
 
 
 def test_source_says_since_when_it_is_silent() -> None:
-    assert str(FEES) == "the fee source has been silent since 2026-11-20 12:00:00 UTC"
+    assert str(FEES) == "the fee source has been down since 2026-11-20 12:00:00 UTC"

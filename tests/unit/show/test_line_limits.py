@@ -81,7 +81,7 @@ def test_silence_after_the_end_needs_no_attention_and_health_says_why(ended: App
 def test_transaction_that_is_not_asked_about_after_the_end_needs_no_attention(
     ended: Application, store: Store
 ) -> None:
-    before = ended.tracked.needs(None)[Need.SILENT]
+    before = ended.tracked.needs(None)[Need.UNANSWERED]
     with store.write() as connection:
         request = TrackRequest(a_hash(77), (SIMULATED.network_id,))
         track(connection, request, NOW - timedelta(hours=1))
@@ -89,7 +89,7 @@ def test_transaction_that_is_not_asked_about_after_the_end_needs_no_attention(
     [summary] = ended.summaries([a_hash(77)])
 
     assert summary.findings[0].verdict.kind is VerdictKind.NO_LINE_LIMITS
-    assert ended.tracked.needs(None)[Need.SILENT] == before
+    assert ended.tracked.needs(None)[Need.UNANSWERED] == before
     assert summary.unanswered_since(NOW) == ()
     assert ENDED in words_of(open_page(ended, str(a_hash(77))))
 

@@ -263,7 +263,7 @@ def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: Applicatio
     page = visit("tracked", queries)
     assert listed(page) == [str(tx_hash(2)), str(tx_hash(9))]
     assert words_of(page).count("is-needed") == 1
-    assert queries.tracked.needs(None) == {Need.REJECTED: 1, Need.SILENT: 0, Need.ENDING: 0}
+    assert queries.tracked.needs(None) == {Need.REJECTED: 1, Need.UNANSWERED: 0, Need.ENDING: 0}
 
     press(page, "need-REJECTED")
     assert listed(page) == [str(tx_hash(2))]

@@ -52,10 +52,10 @@ def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> I
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
-        headline=f"{change.network}: {source} silent since {since:%H:%M} UTC",
+        headline=f"{change.network}: {source} down since {since:%H:%M} UTC",
         opening=f"The {source} of {change.network} {_OUTAGES[kind].format(moment(since))}.",
         page="health",
-        rows=(("Silent since", moment_in(since, change.zone)),),
+        rows=(("Down since", moment_in(since, change.zone)),),
         explanation=consequence,
         next_steps=_ASK_ONCE,
         quote=unlinked(grounds.message),
@@ -78,11 +78,11 @@ def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
 
 def _describe_past(change: DescribedChange, _: Grounds) -> str:
     source, _consequence = _SOURCES[change.transition.subject.kind]
-    return f"{change.network}: {source} was silent {change.when}"
+    return f"{change.network}: {source} was down {change.when}"
 
 
 UPSTREAM_SILENT: Final = Kind(
-    title="{where}upstream silent",
+    title="{where}upstream down",
     when="an upstream does not answer",
     subjects={
         kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")

@@ -14,7 +14,7 @@ from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, Incl
 from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
-from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
+from dashboard.domain.tracking.verdict import ENDS_WITHIN, UNANSWERED_AFTER, WATCHED_FOR, Need
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -88,8 +88,8 @@ def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
 
         soon = WATCHED_FOR - ENDS_WITHIN
         assert needing(connection, Need.REJECTED, seconds(1)) == [1]
-        assert needing(connection, Need.SILENT, SILENT_AFTER - seconds(1)) == []
-        assert needing(connection, Need.SILENT, SILENT_AFTER) == [3, 6]
+        assert needing(connection, Need.UNANSWERED, UNANSWERED_AFTER - seconds(1)) == []
+        assert needing(connection, Need.UNANSWERED, UNANSWERED_AFTER) == [3, 6]
         assert needing(connection, Need.ENDING, soon - seconds(1)) == []
         assert needing(connection, Need.ENDING, soon) == [3, 4, 6]
         for need in Need:
