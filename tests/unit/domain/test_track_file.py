@@ -170,6 +170,7 @@ def test_repeated_hash_is_taken_once_and_counted() -> None:
         ("0x1", "has 1 hexadecimal digit; a transaction hash has 64"),
         ("0x", "has 0 hexadecimal digits; a transaction hash has 64"),
         (f"{ONE[:-1]}g", "holds a character that is no hexadecimal digit (0 to 9, a to f)"),
+        ("0x12…ab", "is part of a hash, and no known transaction has it; give all 64 digits"),
         (ADDRESS, "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"),
         ("my transaction", "holds no transaction hash"),
     ],
