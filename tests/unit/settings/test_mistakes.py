@@ -216,3 +216,8 @@ def test_role_that_cannot_start_names_one_mistake_and_where_to_see_all(tmp_path:
         load_settings({"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(tmp_path)})
 
     assert str(refused.value).endswith("; 7 more: `linewatch config check` names them all")
+
+
+def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"gone\.toml cannot be read"):
+        load_settings({"LINEWATCH_CONFIG": str(tmp_path / "gone.toml")})

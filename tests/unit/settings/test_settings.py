@@ -292,11 +292,6 @@ def test_settings_name_the_variable_that_holds_a_wrong_value(tmp_path: Path) -> 
     assert "pages.port (in the variable LINEWATCH_PAGES_PORT) is 'high'" in message
 
 
-def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"gone\.toml cannot be read"):
-        load_settings({"LINEWATCH_CONFIG": str(tmp_path / "gone.toml")})
-
-
 HIDING = {
     "a list for a key": NETWORK + "exclusion = { url = 'https://h', key = ['canary'] }\n",
     "a list for a replica": "[store]\nread_url = ['canary']\n",
