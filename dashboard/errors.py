@@ -30,7 +30,7 @@ from datetime import timedelta
 
 
 class LinewatchError(Exception):
-    """Root of the tree; its text is safe to show to a person and holds no secret."""
+    """Root of the tree; its text is safe to show to a person and contains no secret."""
 
 
 class InputError(LinewatchError):
@@ -42,11 +42,11 @@ class NotFound(InputError):
 
 
 class NotAllowed(InputError):
-    """The role of who acts does not allow it; the text names both roles."""
+    """The actor's role does not allow it; the text names both roles."""
 
 
 class SettingsError(InputError):
-    """A setting is unknown, malformed or contradicts another; the text names where it stands."""
+    """A setting is unknown, malformed or contradicts another; the text names its place."""
 
 
 class WireError(LinewatchError):

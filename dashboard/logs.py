@@ -12,7 +12,7 @@ from structlog.typing import EventDict
 
 
 class _Forgiving:
-    """A stream whose trouble ends nothing: on a full disk lines are lost, and work goes on."""
+    """A stream whose errors end nothing: on a full disk lines are lost, and work goes on."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -53,7 +53,7 @@ def configure_logs(role: str, level: int = logging.INFO) -> None:
 
 
 def _of_libraries(role: str) -> logging.Formatter:
-    """Write the lines of libraries, which may quote foreign text, as we write our own."""
+    """Write the lines of libraries, which may quote foreign text, like our own."""
 
     def name_subject(_: object, __: str, event: EventDict) -> EventDict:
         return {"subject": event["_record"].name, **event, "role": role}

@@ -41,10 +41,10 @@ RunRole: TypeAlias = Callable[[str], None]
 class Patience:
     """How long the supervisor waits, in seconds.
 
-    A role waits for those that it comes `after` for so long, and then starts all the same.
-    `back_off` are the waits before each new start of a role that died, the last one again and
-    again; they begin anew once it was ready for `steady`. When all is stopped, a role that does
-    not end within `grace` is killed.
+    A role waits this long for those that it comes `after`, and then starts all the same. `back_off`
+    are the waits before each new start of a role that died, the last one again and again; they
+    start over once it was ready for `steady`. When everything is stopped, a role that does not end
+    within `grace` is killed.
     """
 
     after: float = 60.0
@@ -137,7 +137,7 @@ class _Keeper:
     count: int = 0
 
     async def run(self, before: Sequence[_Keeper]) -> None:
-        """Start once the roles `before` let others follow, and start again for ever."""
+        """Start once the roles `before` let others follow, and restart for ever."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience.after):
                 for keeper in before:
@@ -209,7 +209,7 @@ class _Keeper:
         self.deaths.forget(self.role.name)
 
     def _pause(self, why: str) -> float:
-        """Note a death; return the seconds to wait before the next start."""
+        """Record a death; return the seconds to wait before the next start."""
         waits = self.patience.back_off
         pause = waits[min(self.count, len(waits) - 1)]
         self.count += 1

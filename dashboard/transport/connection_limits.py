@@ -107,7 +107,7 @@ class WritableConnection(Protocol):
 def measure_read_progress(connection: WritableConnection) -> ReadProgress:
     """Return the same object as long as the client read less than 64 kB of what waits for it.
 
-    Only a smaller rest is progress: the server may add to it meanwhile.
+    Only a smaller rest counts as progress: the server may add to it meanwhile.
     """
     progress, waiting = connection.read_progress, connection.transport.get_write_buffer_size()
     if progress.resumed != connection.resumed or waiting <= progress.most - _READ_STEP:
@@ -153,7 +153,7 @@ class ConnectionLimiter:
         return self._open
 
     def admit(self, connection: LimitedConnection, address: str) -> bool | None:
-        """Count a connection; False where it is to be refused, None to be cut off at once."""
+        """Count a connection; False if it is to be refused, None to be cut off at once."""
         self.accepted += 1
         self._open += 1
         self._by_address[address] += 1
@@ -178,21 +178,21 @@ class ConnectionLimiter:
         self.unwatch(connection)
 
     def watch(self, connection: LimitedConnection) -> None:
-        """Check a connection from now on; does not count it, as after a change of protocol."""
+        """Check a connection from now on, without counting it, as after a change of protocol."""
         loop = asyncio.get_running_loop()
         self._observed[connection] = _Observed(loop.time())
         if self._next_check is None:
             self._next_check = loop.call_later(self._check_period, self._check)
 
     def unwatch(self, connection: LimitedConnection) -> None:
-        """Check a connection no longer."""
+        """Stop checking a connection."""
         self._observed.pop(connection, None)
         self.note_unfinished(connection, 0)
 
     def note_unfinished(self, connection: LimitedConnection, size: int) -> None:
-        """Note how many bytes of messages a connection holds.
+        """Record how many bytes of messages a connection holds.
 
-        Where all together hold too many, the one that holds the most is dropped.
+        If all together hold too many, the one that holds the most is dropped.
         """
         if connection not in self._observed:
             size = 0  # it has ended, and its app takes what came before

@@ -1,4 +1,4 @@
-"""Which names and web pages may ask a server of ours: the check that stands before each app."""
+"""The check in front of each app: which host names and web pages may ask a server of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _REMEDY: Final = (
     "serve.cors_origins."
 )
 _MOST_LOGGED: Final = 20
-"""Refusals logged, each text once: enough to find a wrong proxy, too few to fill a disk."""
+"""How many refusals are logged, each text once: enough to find a wrong proxy, too few to fill a
+disk."""
 
 _log = get_logger("host check")
 
@@ -24,7 +25,7 @@ class HostCheck:
     """ASGI middleware that answers 403 to requests and WebSockets of foreign names and pages."""
 
     def __init__(self, app: ASGIApp, allowed: AllowedHosts) -> None:
-        """Pass only what is `allowed` to the app."""
+        """Only pass what is `allowed` to the app."""
         self._app = app
         self._allowed = allowed
         self._logged: set[str] = set()
@@ -47,8 +48,8 @@ class HostCheck:
 def _with_host_of_origin(scope: Scope) -> Scope:
     """Set the Host of a request to that of its Origin, which was checked to be ours.
 
-    Streamlit compares the two on a WebSocket; where a proxy made them differ, it asks a host on
-    the internet which address this machine has.
+    Streamlit compares the two on a WebSocket; if a proxy made them differ, it asks a host on the
+    internet which address this machine has.
     """
     headers = dict(scope["headers"])
     authority = origin_authority(headers.get(b"origin", b"").decode("latin-1"))

@@ -28,10 +28,8 @@ from dashboard.transport.websocket_connection import (
 from dashboard.wire.gas import encode_error
 
 PEER: Final = "linewatch.peer"
-"""Holds, in the state that ASGI hands an app, the address from which a connection really comes.
-
-That of `client` may be what a proxy said in X-Forwarded-For.
-"""
+"""The key, in the state that ASGI passes to an app, of the address from which a connection comes.
+That of `client` may be what a proxy said in X-Forwarded-For."""
 
 _MOST_HEADERS: Final = 100
 """A header of two bytes is kept in a hundred, so their number is bounded beside their size."""
@@ -255,7 +253,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _refusal(self, scope: Mapping[str, Any]) -> tuple[int, str] | None:
-        """Return what a request is refused with, if it is."""
+        """Return the reply that refuses a request, if it is refused."""
         if self._is_refused:
             return _TOO_MANY
         self._needs_check = False
@@ -310,7 +308,7 @@ class HttpReply:
     __slots__ = ("body", "raw_headers", "status_code")
 
     def __init__(self, status: int, headers: RawHeaders, body: bytes = b"") -> None:
-        """Take all headers; the length of the body is one of them."""
+        """Use exactly these headers; the length of the body is one of them."""
         self.status_code = status
         self.raw_headers = headers
         self.body = body

@@ -1,8 +1,8 @@
 """WebSocket connections: a guard bounds their bytes and seconds.
 
-The guard stands between a connection and the server's protocol, and knows of either what asyncio
-documents: a protocol takes what was read, and writes to a transport. An app finds the guard of its
-connection in the state that ASGI hands it, as `GUARD`.
+The guard stands between a connection and the server's protocol, and uses of either only what
+asyncio documents: a protocol receives what was read, and writes to a transport. An app finds the
+guard of its connection in the state that ASGI passes to it, as `GUARD`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ GUARD: Final = "linewatch.websocket"
 
 _LARGEST_WRITE: Final = 65_536
 _READ_AHEAD: Final = 65_536
-"""Bytes that are read while the app has not taken the message before."""
+"""How many bytes are read while the app has not taken the message before."""
 _MOST_FRAGMENTS: Final = 4_096
-"""Of one message: uvicorn keeps each, and one of a byte is kept in a hundred."""
+"""How many fragments a message may have: uvicorn keeps each, and a hundred bytes for one of a byte.
+"""
 _PROTOCOLS_WITH_SESSION: Final = 3
 """What Streamlit's script offers as subprotocols: a name, a token, and the session it had."""
 _LARGEST_HEAD: Final = 14
@@ -68,13 +69,13 @@ def frame_at(read: bytes | bytearray, start: int) -> _Frame | None:
 
 
 class WebSocketGuard(asyncio.Protocol):
-    """Hands the server whole messages, one after the other, as the app takes them.
+    """Passes the server whole messages, one after the other, as the app takes them.
 
-    So what is unfinished lies here alone, as it came: it is counted, unpacked by nobody, and freed
-    with its connection. Control frames are handed on between the fragments of a message.
-    The connection began as an HTTP one and still counts as that. For the server's protocol the
-    guard is the transport, and sends small writes of one turn of the event loop together.
-    `has_spoken`: False for a client that has to say something, and is dropped if it does not.
+    So unfinished messages are here alone, as they came: counted, unpacked by nobody, and freed with
+    their connection. Control frames are passed on between the fragments of a message. The
+    connection began as an HTTP one and still counts as that. For the server's protocol the guard is
+    the transport, and sends small writes of one turn of the event loop together. `has_spoken`:
+    False for a client that has to say something, and is dropped if it does not.
     """
 
     def __init__(
@@ -120,30 +121,30 @@ class WebSocketGuard(asyncio.Protocol):
         self._inner.eof_received()
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what is whole."""
+        """Pass on what is complete."""
         self._unread += data
         self._hand_on()
         self._note_held()
 
     def pause_writing(self) -> None:
-        """Read no more while the client does not: answers to pings wait for nothing."""
+        """Stop reading while the client does not read: answers to pings wait for nothing."""
         self._inner.pause_writing()
         self._is_client_slow = True
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Go on reading."""
+        """Continue reading."""
         self.resumed += 1
         self._inner.resume_writing()
         self._is_client_slow = False
         self._read_on()
 
     def pause_reading(self) -> None:
-        """Hand nothing on: the app has not taken what came before. Read until that is much."""
+        """Pass nothing on, as the app has not taken what came before; read ahead up to a limit."""
         self._is_app_busy = True
 
     def resume_reading(self) -> None:
-        """Hand on what came meanwhile."""
+        """Pass on what came meanwhile."""
         self._is_app_busy = False
         self._read_on()
 
@@ -157,7 +158,7 @@ class WebSocketGuard(asyncio.Protocol):
             self._flush()
 
     def write_at_once(self) -> None:
-        """Let a last message be written, though the client reads nothing of what waits for it.
+        """Write a last message even if the client reads nothing of what waits for it.
 
         The client has the time of a closing connection to read it.
         """
@@ -173,7 +174,7 @@ class WebSocketGuard(asyncio.Protocol):
         return getattr(self.transport, name)
 
     def note_taken(self, size: int) -> None:
-        """Note how many bytes the app took, which it may keep until the next message."""
+        """Record how many bytes the app took, which it may keep until the next message."""
         self.has_spoken = True
         self._taken = size
         self._note_held()
@@ -196,13 +197,13 @@ class WebSocketGuard(asyncio.Protocol):
         self.transport.abort()
 
     def _read_on(self) -> None:
-        """Hand on what waits for the app, and read on if it takes that."""
+        """Pass on what waits for the app, and read on if it takes that."""
         self._hand_on()
         if not self._is_client_slow and not self._is_far_ahead():
             self.transport.resume_reading()
 
     def _hand_on(self) -> None:
-        """Hand on messages, until the app is busy with one."""
+        """Pass on messages, until the app is busy with one."""
         while not self._is_app_busy and not self.transport.is_closing():
             frame = frame_at(self._unread, self._scanned)
             if frame is None:

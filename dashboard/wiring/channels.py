@@ -59,18 +59,18 @@ from dashboard.wiring.store import in_force
 
 
 class MailInForce:
-    """The channel for mail by what is chosen on the page Settings when a message goes."""
+    """The channel for mail by the choices on the page Settings when a message is sent."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
         self._last: tuple[object, Channel] | None = None
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Send one message as the channel does that is in force."""
+        """Send one message over the channel in force."""
         return self._channel().send(message, headers, may_send)
 
     def _channel(self) -> Channel:
-        """Return that channel; DeliveryBlocked if what was chosen contradicts the files."""
+        """Return that channel; DeliveryBlocked if the choices contradict the files."""
         try:
             with self._store.read() as connection:
                 chosen = chosen_values(connection)
@@ -89,7 +89,7 @@ def open_channels(settings: Settings) -> dict[str, Channel]:
 
 
 def chosen_mail_channel(settings: Settings, chosen: Chosen, watch: Watch = ignore) -> Channel:
-    """Return the channel for mail with what was chosen; DeliveryBlocked if that is wrong."""
+    """Return the channel for mail with the choices; DeliveryBlocked if these are wrong."""
     changed, mistakes = with_chosen(settings, chosen)
     if mistakes:
         raise DeliveryBlocked(f"the mail server chosen on the page Settings: {mistakes[0]}")
@@ -122,7 +122,7 @@ def _http_rules(channel: ChannelSettings, settings: Settings, watch: Watch) -> H
 
 
 def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
-    """Return the channel for mail: the SMTP server, or files where none is configured."""
+    """Return the channel for mail: the SMTP server, or files if none is configured."""
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
@@ -130,7 +130,7 @@ def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
 
 
 def greet_mail_server(settings: Settings) -> None:
-    """Do with the mail server all but send; DeliveryError says what it refuses, or what fails."""
+    """Do everything with the mail server but send; DeliveryError says what fails."""
     if settings.mail.smtp_host:
         _smtp_channel(settings, ignore).greet(settings.mail.recipients)
 
@@ -159,7 +159,7 @@ def open_notifier(
     channels: Mapping[str, Channel] | None = None,
     clocks: Clocks = REAL_CLOCKS,
 ) -> Notifier:
-    """Return who notifies over the configured channels, or over others of the same names."""
+    """Return the notifier over the configured channels, or over others of the same names."""
     links = Links(settings.pages.public_url, _key_of_links(store))
     zone = zone_of(settings.mail.time_zone)
     templates = load_templates(network_names(networks), links, zone)
@@ -176,7 +176,7 @@ def open_notifier(
 
 
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:
-    """Return how messages call each network."""
+    """Return the name of each network in messages."""
     return {
         each.network_id: NetworkName(each.title, each.is_simulated, line_limits(each))
         for each in networks
@@ -184,9 +184,9 @@ def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]
 
 
 def _key_of_links(store: Store) -> bytes:
-    """Return the key with which links are signed, made the first time.
+    """Return the key that signs links, created the first time.
 
-    It is empty, so that messages hold no such links, where a store without one is full.
+    It is empty, so that messages contain no such links, if the disk of a store without one is full.
     """
     with store.read() as connection:
         known = link_key(connection)

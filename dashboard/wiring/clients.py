@@ -1,4 +1,4 @@
-"""The clients that ask the endpoints of networks: their addresses, and the budgets they keep to."""
+"""The clients of the endpoints of networks: their addresses, and the budgets they keep to."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def open_clients(
 ) -> AsyncIterator[Clients]:
     """Yield the clients of all networks, over the one HTTP client of the process.
 
-    With a `store` they keep to budgets, of which people and polls have different parts, and begin
+    With a `store` they keep to budgets, of which people and polls have different shares, and begin
     with what was found out about endpoints before.
     """
     trust = tls_context(settings.tls)
@@ -97,7 +97,7 @@ class Clients:
     def exclusion(
         self, network: Network, deadline: timedelta | None = None
     ) -> ExclusionAsker | None:
-        """Return what asks the exclusion endpoints, if there are any.
+        """Return the client of the exclusion endpoints, if there are any.
 
         Within a `deadline` every endpoint has its turn.
         """
@@ -111,9 +111,9 @@ class Clients:
         return endpoints
 
     def exclusions(self, network: Network) -> dict[str, ExclusionClient]:
-        """Return the client of each exclusion endpoint by name; one that is alone has none.
+        """Return the client of each exclusion endpoint by name; a single one has no name.
 
-        Of several, none is asked twice in a row: the others wait.
+        If there are several, none is asked twice in a row: the others wait.
         """
         every = network.endpoints.all_exclusions
         attempts = self.attempts if len(every) == 1 else 1
@@ -131,7 +131,7 @@ class Clients:
         return NetworkBudgets(shares, in_use) if shares else None
 
     def other_transport(self, network: Network, name: str) -> tuple[ExclusionClient, str, bool]:
-        """Return a client for WebSocket where that exclusion endpoint has HTTP, or the reverse.
+        """Return a client for WebSocket if that exclusion endpoint has HTTP, or the reverse.
 
         With the name of the transport, and whether the settings have an address for it.
         """
@@ -194,7 +194,7 @@ class Clients:
         return BlockClient(nodes, network.network_id, endpoints.block_time) if nodes else None
 
     def new_blocks(self, network: Network) -> BlockStream | None:
-        """Return what reads which transactions new blocks hold, if there are nodes."""
+        """Return the reader of the transactions in new blocks, if there are nodes."""
         nodes = self.nodes(network)
         return BlockStream(nodes, network.network_id) if nodes else None
 
@@ -241,7 +241,7 @@ class Clients:
 
 
 def exclusion_title(network: Network, name: str) -> str:
-    """Return what errors call an exclusion endpoint."""
+    """Return the name of an exclusion endpoint in errors."""
     return f"{network.title} exclusion endpoint {name}".rstrip()
 
 
@@ -266,7 +266,7 @@ def rpc_address(settings: EndpointSettings) -> Secret:
 
 
 def key_advice(settings: EndpointSettings) -> str:
-    """Return the remedy where the key is refused, as many servers do for a wrong address too."""
+    """Return the remedy if the key is refused, as many servers do for a wrong address too."""
     base = settings.url.reveal().rstrip("/")
     folder = _folder(base)
     if settings.key is None:
@@ -281,9 +281,9 @@ def key_advice(settings: EndpointSettings) -> str:
 
 
 def forbidden_advice(settings: EndpointSettings) -> str:
-    """Return the remedy where a request is forbidden.
+    """Return the remedy if a request is forbidden.
 
-    WebSocket servers forbid every path that they do not have, so also a wrong address.
+    WebSocket servers forbid every path that they do not have, so a wrong address as well.
     """
     if settings.key is None:
         return "check url: the setting key is empty, and a key inside url may not ask this"
@@ -370,7 +370,7 @@ class StoredPurse:
             return Taken(is_taken, spent_of(connection, self.name, now))
 
     def note_stretch(self, stretch: float) -> None:
-        """Say to everybody how far polls stretch."""
+        """Record for everybody how far polls stretch."""
         with self.store.write() as connection:
             note_stretch(connection, self.name, self.now(), stretch)
 

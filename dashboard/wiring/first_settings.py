@@ -1,4 +1,4 @@
-"""The settings that a person's answers make: checked and tried before any of it is written."""
+"""The settings made from a person's answers: checked and tried before any of it is written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def configuration_of(table: Table) -> Configuration:
 
 
 def beyond_own_serve(tried: Sequence[TriedNetwork], settings: Settings) -> list[TriedNetwork]:
-    """Leave out what our own serve answered, or did not: it need not run yet."""
+    """Leave out the answers of our own serve, which need not run yet."""
     return [replace(each, findings=tuple(_beyond(each, settings))) for each in tried]
 
 
@@ -74,10 +74,10 @@ def failed_issuers(settings: Settings) -> list[str]:
 
 
 def write_own_file(path: Path, table: Table) -> None:
-    """Put the table into the person's own file, whole or not at all.
+    """Write the table into the person's own file, whole or not at all.
 
     A new file is for its owner alone. One that is replaced keeps its owner, its group and their
-    rights, so that a service reads it as before; all others have none. OSError where that fails.
+    rights, so that a service can read it as before; all others have none. OSError if that fails.
     """
     path = path.resolve()
     make_folder(path.parent)

@@ -19,7 +19,7 @@ from dashboard.wiring.roles import open_listener
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, but for its signal handlers: a role has its own, which end all that it runs."""
+    """uvicorn without its signal handlers: a role has its own, which end all that it runs."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -36,8 +36,8 @@ async def run_http(
 ) -> None:
     """Serve until `stop`, then let running requests finish, after what `finish` does.
 
-    A `listener` that is given is used in place of a new one at the configured address. RoleError
-    where the port cannot be used, or where the app could not start or ended by itself.
+    A given `listener` is used in place of a new one at the configured address. RoleError if the
+    port cannot be used, or if the app could not start or ended by itself.
     """
     server = _Server(config)
     with listener or open_listener(config.host, config.port, port_variable) as listening:
@@ -57,12 +57,12 @@ async def run_http(
 
 
 def connection_limits(serve: ServeSettings) -> ConnectionLimits:
-    """Return the limits of [serve], which hold for the pages and the devnet as well."""
+    """Return the limits of [serve], which apply to the pages and the devnet as well."""
     return fill(ConnectionLimits, serve)
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
-    """Return the names of this machine, and from where the pages are opened.
+    """Return the names of this machine, and those at which people open the pages.
 
     `with_cors` adds the origins that may call serve.
     """

@@ -1,4 +1,4 @@
-"""What asks OpenID Connect providers: loaded only where there are some, as it weighs megabytes."""
+"""The client of OpenID Connect providers, loaded only if there are any, as it weighs megabytes."""
 
 from __future__ import annotations
 

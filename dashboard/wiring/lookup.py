@@ -1,4 +1,4 @@
-"""The live question about hashes, as pages and commands put it."""
+"""The live look-up of pages and commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.wiring.networks import Network
 def live_lookup(
     settings: Settings, store: Store, networks: tuple[Network, ...]
 ) -> Iterator[LookUp | None]:
-    """Yield the function that pages call, from any thread; None where no network can be asked."""
+    """Yield the function that pages call, from any thread; None if no network can be asked."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(

@@ -43,14 +43,14 @@ from dashboard.wiring.roles import Role, refuse_taken_ports, roles_of
 from dashboard.wiring.store import os_user
 
 _PATIENCE: Final = timedelta(seconds=5)
-"""For one server to answer: doctor asks all at the same time."""
+"""How long one server may take to answer: doctor asks all at the same time."""
 
 _CLOCKS_APART: Final = timedelta(seconds=10)
-"""Far more than an answer takes, and than servers differ whose clocks are right."""
+"""Far more than an answer takes, and than correct clocks differ."""
 
 _OTHERS: Final = 0o007
 _LIVE: Final = frozenset({b"live\n", b'{"status":"OK"}'})
-"""What the pages and serve answer on /live."""
+"""The answer of the pages and serve on /live."""
 
 
 def machine_troubles(configuration: Configuration, settings: Settings) -> list[Attention]:
@@ -76,7 +76,7 @@ def _trouble(
 
 
 def _files(configuration: Configuration) -> Iterator[Attention]:
-    """Find secrets that every user of this machine may read or replace."""
+    """Report secrets that every user of this machine may read or replace."""
     effective = list(effective_settings(configuration))
     own = own_file(configuration.variables)
     holders = set(_named_files(effective, configuration.variables))
@@ -134,7 +134,7 @@ def _state_folder(settings: Settings) -> Iterator[Attention]:
 
 
 def _authorities(settings: Settings) -> Iterator[Attention]:
-    """Find a system that trusts nobody, as a bare Debian does."""
+    """Report a system that trusts no certificate, as a bare Debian does."""
     paths = ssl.get_default_verify_paths()
     folder = Path(paths.capath) if paths.capath else None
     is_there = paths.cafile or (folder is not None and any(folder.iterdir()))
@@ -159,7 +159,7 @@ async def _servers(settings: Settings) -> list[Attention]:
 
 
 async def _port(http: HttpClient, role: Role) -> list[Attention]:
-    """Find a port that something else has; a role that runs already has its own."""
+    """Report a port that something else uses; a running role uses its own."""
     if role.address is None:
         return []
     host, port = role.address
@@ -188,7 +188,7 @@ async def _live(http: HttpClient, name: str, origin: str) -> bytes | UpstreamErr
 
 
 async def _public_url(http: HttpClient, settings: Settings) -> list[Attention]:
-    """Find an address for links in mails that leads nowhere, or to something else.
+    """Report an address for links in mails that leads nowhere, or to something else.
 
     A proxy that asks people to sign in first refuses us, which is as good as an answer.
     """
@@ -208,7 +208,7 @@ async def _public_url(http: HttpClient, settings: Settings) -> list[Attention]:
 
 
 async def _mail_server(settings: Settings) -> list[Attention]:
-    """Find a mail server that would take no mail of ours, without sending one."""
+    """Report a mail server that would accept no mail of ours, without sending one."""
     try:
         await to_thread.run_sync(greet_mail_server, settings)
     except DeliveryError as error:
@@ -218,7 +218,7 @@ async def _mail_server(settings: Settings) -> list[Attention]:
 
 
 async def _upstreams(http: HttpClient, settings: Settings) -> list[Attention]:
-    """Find servers that cannot be reached, and a clock that differs from those of all others."""
+    """Report servers that cannot be reached, and a clock that differs from those of all others."""
     servers = upstream_origins(settings)
     asked = await asyncio.gather(*(_ahead(http, *each) for each in servers.items()))
     advice = "Check the address, DNS, the firewall and [tls]; `linewatch config try` asks it all."

@@ -52,7 +52,7 @@ class VerificationResult:
 def back_up_store(
     settings: Settings, path: Path, *, keep: int | None, overwrites: bool
 ) -> BackupResult:
-    """Back the store up into a file, or under a name of its own into a folder that is there.
+    """Back up the store into a file, or under a generated name into an existing folder.
 
     Of a folder's backups with such names, only the last `keep` stay.
     """
@@ -72,7 +72,7 @@ def back_up_store(
 
 
 def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
-    """Note it in the audit log; return why that is not possible, as on a full disk."""
+    """Log it in the audit log; return why that is not possible, as on a full disk."""
     try:
         with store.write() as connection:
             note_action(connection, by, Action.BACKUP, "store", details)
@@ -94,15 +94,15 @@ def verify_store(
 
 
 def rebuild_store(settings: Settings, report: Progress = no_report) -> Rebuilt:
-    """Rebuild those data that the store derives from others and that are wrong."""
+    """Rebuild derived data that is wrong."""
     with closing(open_checked_store(settings)) as store:
         return rebuild(store, _actor(), report)
 
 
 def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restored:
-    """Put a backup into the store's place; the state folder belongs to its installation then.
+    """Put a backup in the store's place; the state folder belongs to its installation then.
 
-    Forced, also one of another installation, and where the store was moved away.
+    If forced, also one of another installation, and in place of a store that was moved away.
     """
     own = own_id(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restore
 
 
 def release_held(settings: Settings, *, drops: bool) -> int:
-    """Send what a restore holds, or mark it dead; return how many notifications that are."""
+    """Send what a restore holds, or mark it dead; return how many notifications that were."""
     by = _actor()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
@@ -135,7 +135,7 @@ def count_held(settings: Settings) -> int:
 def move_store(settings: Settings, target: str) -> Moved:
     """Move the store to another database; the settings have to name that afterwards.
 
-    InputError where they would refuse it.
+    InputError if they would refuse it.
     """
     complaint = clear_text_store(settings.store, target)
     if complaint is not None:
@@ -144,7 +144,7 @@ def move_store(settings: Settings, target: str) -> Moved:
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:
-    """Let the state folder belong to the installation of the store that the settings name."""
+    """Make the state folder belong to the installation of the store in the settings."""
     by, own = _actor(), own_id(settings)
     with closing(open_store(store_url(settings))) as store, store.write() as connection:
         found = installation_id(connection)

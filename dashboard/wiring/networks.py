@@ -29,7 +29,7 @@ from dashboard.settings.presets import line_limits_of
 from dashboard.settings.schema import FEWEST_CALLS, ExclusionSettings, fill
 
 _VERIFIED: Final = 10
-"""One of so many calls is left where our own serve gets the reports."""
+"""One of this many calls is left if our own serve gets the reports."""
 
 
 @dataclass(frozen=True, slots=True)
