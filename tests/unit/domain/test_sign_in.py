@@ -237,6 +237,7 @@ def test_proxy_names_a_person_and_their_groups() -> None:
     assert PROXY.role_of(found.groups) is Role.OPERATOR
     assert without_groups is not None
     assert without_groups.groups == frozenset()
+    assert PROXY.identity([(b"remote-user", b"a" * 250)]) is not None
 
 
 @pytest.mark.parametrize("sent", [[], [(b"remote-user", b"")], [(b"remote_user", b"ada")]])
