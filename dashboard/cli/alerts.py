@@ -49,7 +49,7 @@ from dashboard.wiring.trials import recipients_to_try, send_trial
 _COMMANDS: Final = {
     "incidents": "List open incidents: state, since when, how many changes, who owns it.",
     "acknowledge": "Acknowledge INCIDENT as yours; the first digits of its id are enough.",
-    "unacknowledge": "Stop owning INCIDENT, or several: nobody owns it then, and it is unacknowledged.",
+    "unacknowledge": "Stop owning INCIDENT, or several: each is unacknowledged then.",
     "hand-over": "Hand INCIDENT over to another person; a recipient of that name is notified.",
     "resolve": "Resolve INCIDENT; later changes open a new incident.",
     "test-send": "Send a test message now, and show what the server answers, step by step.",
@@ -271,7 +271,7 @@ def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json
 @options.by
 @as_json
 def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
-    """Stop owning INCIDENT, or several: nobody owns it then, and it is unacknowledged."""
+    """Stop owning INCIDENT, or several: each is unacknowledged then."""
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
         if len(ids) > 1:
