@@ -134,7 +134,7 @@ class LinkActions(ApplicationSubject):
             return self._incidents.with_it(others)
         matchers = matchers_of(incident)
         named = ", ".join(map(self._silences.words_of, matchers))
-        return f"It covers {named}. {self._silences.preview(matchers)}"
+        return f"{named}. {self._silences.preview(matchers)}"
 
     def act(self, link: SignedLink, form: LinkForm) -> LinkResult:
         """Do what the link is for; the second time, say what was done the first time.

@@ -68,7 +68,7 @@ _FAULTS: Final = {
     ),
     LinkFault.EXPIRED: (
         "This link has expired",
-        "Links in messages are valid for some days. The page Alerts does the same.",
+        "Links in messages are valid for some days. You can do the same on the page Alerts.",
     ),
 }
 _NAME: Final = "linewatch-name"
@@ -87,8 +87,11 @@ def confirm_page(subject: LinkSubject, length: str = "", name: str = "") -> str:
     if subject.link.incident_id is None:
         question, consequence, _ = _QUESTIONS[purpose]
         about = element("p", element("strong", visible(subject.title, 400)))
+        if subject.done:
+            said = element("p", subject.done)
+            return plain_page("Nothing is left to do", said, _further(None), tone="calm")
         form = _form(subject, length, name)
-        return plain_page(question, about, _done(subject), element("p", consequence), form)
+        return plain_page(question, about, element("p", consequence), form)
     title = visible(subject.title, 400)
     if not subject.state:
         return plain_page(title, _further(None))
@@ -215,7 +218,7 @@ class SignedLinks(LinkPages):
             form = await read_form(request)
             response = await run_in_threadpool(_respond, links, link, form, known)
         except InputError as mistake:
-            said = sentence(str(mistake))
+            said = sentence(capitalized(str(mistake)))
             return notice(400, "Nothing was changed", said, " Go back and correct it.")
         _remember(response, request, "" if form is None else form.get("name", ""), link)
         return response

@@ -92,7 +92,7 @@ def comparison_head() -> None:
     chosen, is_turned = chosen_order()
     with st.container(key="sort-heads", gap=None):
         for name, order in _ORDERS.items():
-            mark = "" if name != chosen else " ↑" if is_turned else " ↓"
+            mark = "" if name != chosen else f"\N{NO-BREAK SPACE}{'↑' if is_turned else '↓'}"
             st.button(
                 f"{order.head}{mark}",
                 key=f"sort-{name}",

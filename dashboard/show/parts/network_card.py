@@ -125,7 +125,7 @@ def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale
         f"At most {exact_fee(most)} for one unit of gas, {tip} of it priority fee. A plain "
         "transfer takes 21,000 units."
     )
-    note = f"transfer {f'{_NO_BREAK}· '.join(map(unbroken, amounts))}"
+    note = f"transfer {', '.join(map(unbroken, amounts))}"
     return figure(name, _fee(most), note, why, is_stale=is_stale)
 
 

@@ -269,7 +269,7 @@ def _drawn_line(
     def draw() -> Markup:
         name = queries.network_name(stored.network_id) if is_named else ""
         reason = queries.context.reason_of(stored)
-        times = element("span", f" {found.versions:,} times") if found.versions > 1 else Markup()
+        times = element("span", f" · {found.versions:,} times") if found.versions > 1 else Markup()
         mark = element("span", " ◉", role="img", aria_label="Tracked", title="Tracked")
         also = join(times, mark) if is_tracked else times
         return rejection_markup(stored, reason, name, now, also=also)
