@@ -200,7 +200,7 @@ async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chos
     covers = 'rule=rejections, network=424242, module=ADD, stage=RPC, cause=""'
     assert f"{escape(covers)}." in asked.text
     assert "Now it matches 1 open incident." in asked.text
-    assert (none.status_code, "say how long" in none.text) == (400, True)
+    assert (none.status_code, "Say how long" in none.text) == (400, True)
     assert "Silenced<" in first.text
     assert "Silenced already" in again.text
     [silence] = queries.silences.stored().unfinished
