@@ -36,7 +36,7 @@ class Need(StrEnum):
     """
 
     REJECTED = "Rejected"
-    UNANSWERED = "No answer"
+    UNANSWERED = "No answer for 10 min"
     ENDING = "Ending soon"
 
 

@@ -187,7 +187,7 @@ def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], N
 
 _MEANINGS: Final = {
     Need.REJECTED: "Rejected, still asked about, and neither included nor replaced since",
-    Need.UNANSWERED: "No network has answered about it for ten minutes",
+    Need.UNANSWERED: "Asked about, but no network has answered for ten minutes",
     Need.ENDING: "Asked about for less than a day more, without a record or an inclusion",
 }
 
