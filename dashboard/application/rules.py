@@ -16,7 +16,7 @@ from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.route import SourceOutage, inhibited_rules
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import MOST_RULES, Rule
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
@@ -62,10 +62,6 @@ from dashboard.store.alerts.rules import (
 from dashboard.store.engine.connection import Connection
 
 _MOST_INCIDENTS: Final = 10_000
-
-MOST_RULES: Final = 200
-"""The most rules in force: the worker tries each on every change, and measures some every few
-seconds."""
 
 LATELY: Final = timedelta(days=7)
 """How far back the page tries a rule."""

@@ -167,7 +167,8 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         depth += (token[0] in "[{") - (token[0] in "]}")
         if token[0] == "\n" and depth == 0:
             statement = text[begin : token.start()]
-            yield line, statement
+            if statement.lstrip()[:1] not in {"", "#"}:
+                yield line, statement
             line, begin = line + statement.count("\n") + 1, token.end()
 
 

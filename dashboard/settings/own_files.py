@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import MOST_RULES, Rule
 from dashboard.domain.alerts.rule_table import RuleNames, read_rule
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.answer_template import (
@@ -54,9 +55,12 @@ def read_rule_file(source: str, text: str, names: RuleNames) -> RuleFile:
         layer = layer_of(source, text)
     except Unreadable as error:
         return RuleFile((), (error.mistake,))
-    mistakes = [*_strangers(layer)]
+    mistakes = [*islice(_strangers(layer), MOST_RULES)]
     rules = []
     tables = layer.table.get(TABLE)
+    if isinstance(tables, dict) and len(tables) > MOST_RULES:
+        remark = f"holds {len(tables):,} rules: write {MOST_RULES} at most"
+        return RuleFile((), (Mistake(source, remark),))
     for name, table in tables.items() if isinstance(tables, dict) else ():
         found = read_rule(name, table, names)
         if isinstance(found, Rule):

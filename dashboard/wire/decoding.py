@@ -62,7 +62,9 @@ def _trouble_in(table: dict[str, Any]) -> str:
             if isinstance(each, dict | list)
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
-    return _TOO_DEEP if level else ""
+        if not level:
+            return ""
+    return _TOO_DEEP
 
 
 def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: str) -> T:

@@ -23,6 +23,11 @@ GROUP_WAIT: Final = timedelta(seconds=30)
 """
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
+
+MOST_RULES: Final = 200
+"""The most rules in force: the worker tries each on every change, and measures some every few
+seconds."""
+
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
 CAUSE: Final = "cause"

@@ -59,6 +59,8 @@ class RuleNames:
     channels: Collection[str] | None = None
 
 
+_MOST_KEYS: Final = 100
+
 ANY_NAMES: Final = RuleNames()
 """For rules that were checked before: networks by number, and any time zone."""
 
@@ -68,6 +70,9 @@ def read_rule(name: str, table: object, names: RuleNames = ANY_NAMES) -> Rule | 
     remarks = [] if _NAME.fullmatch(name) else [RuleRemark("", _wrong_name(name))]
     if not isinstance(table, dict):
         return [*remarks, RuleRemark("", f"is {shorten(str(table))}: write a table of settings")]
+    if len(table) > _MOST_KEYS:  # a hint for each takes a millisecond
+        said = f"has {len(table):,} settings: write {_MOST_KEYS} at most"
+        return [*remarks, RuleRemark("", said)]
     values: RuleTable = {}
     for key, written in table.items():
         try:

@@ -85,6 +85,15 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
         ("[rules]\nbusy = 5", "line 2) is '5': write a table of settings"),
         ("", "rules.toml holds no rule"),
         ("[rules.a\n", "rules.toml is not valid TOML: Expected"),
+        (  # what nobody writes, and what to say of each line would take half a minute
+            "[rules.a]\n" + "".join(f"a{each}=1\n" for each in range(5_000)),
+            "line 1) has 5,000 settings: write 100 at most",
+        ),
+        (
+            "".join(f"[rules.a{each}]\n" for each in range(2_000)),
+            "rules.toml holds 2,000 rules: write 200 at most",
+        ),
+        ("\n" * 390_000 + "[rules]\nbusy = 5", "line 390002) is '5'"),
     ],
 )
 def test_file_of_another_form_is_refused_with_the_form_to_write(text: str, remark: str) -> None:
