@@ -103,7 +103,7 @@ def test_end_of_limits_is_announced_a_week_before_and_said_after(golden: GoldenT
         "a week before": (timed, -7 * day),
         "then": (timed, timedelta()),
         "a block that is expected": (block, -day),
-        "a block that is overdue": (block, day),
+        "a block that is overdue": (block, timedelta()),
         "a block that came": (LimitsEnd(A_MOMENT, 31_000_000), day),
         "a block of which nothing is known": (LimitsEnd(block_number=31_000_000), day),
     }
