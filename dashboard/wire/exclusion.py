@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache, partial
 from operator import attrgetter
-from struct import Struct
+from struct import unpack
 from typing import Final, TypeVar
 
 import msgspec
@@ -203,8 +203,7 @@ def encode_status_batch(method: str, hashes: Sequence[TxHash], first_id: int) ->
     template, length = _template(method)
     start = b"%d" % (first_id // LARGEST_BATCH)
     calls = (template[: length * len(hashes)] + b"]").replace(_MARK, start)
-    digits = Struct(f"{2 * TxHash.LENGTH}s" * len(hashes))
-    return calls % digits.unpack(hexlify(pack(hashes)))
+    return calls % unpack(f"{2 * TxHash.LENGTH}s" * len(hashes), hexlify(pack(hashes)))
 
 
 @lru_cache(maxsize=8)
