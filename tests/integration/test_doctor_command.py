@@ -84,7 +84,7 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
         said = await to_thread.run_sync(installation.run, "doctor", "--exit-code")
 
     assert said.returncode == 3, said.stderr
-    for each in (
+    for line in (
         f"may read {file}, which holds secrets. Run `chmod o= {file}`.",
         f"may read {credential}, which holds secrets.",
         f"may read the state folder {installation.home}. Run `chmod o=",
@@ -97,7 +97,7 @@ async def test_everything_wrong_with_the_machine_is_named_with_its_remedy(tmp_pa
         "Monitoring stopped: the worker is not running.",
         "SQLite 3.",
     ):
-        assert each in said.stdout
+        assert line in said.stdout
     assert CANARY not in said.stdout + said.stderr
     asked = sorted(each.partition(b" HTTP")[0] for each in upstream.requests)
     assert asked == [b"GET /live", b"HEAD /"]

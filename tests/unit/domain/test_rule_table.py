@@ -289,6 +289,7 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({"kind": "fee", "fee": "base fee", "above": "5"}, "above", "1.5gwei or 7wei"),
         ({"kind": "fee", "fee": "base", "above": "5gwei"}, "fee", "base fee, priority fee"),
         ("busy", "", "write a table of settings"),
+        ({f"key{number}": 1 for number in range(101)}, "", "has 101 settings: write 100 at most"),
     ],
 )
 def test_what_does_not_go_together_is_named(table: object, key: str, remark: str) -> None:
