@@ -14,7 +14,12 @@ from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fee_timeline import NO_MARKS, FeeMarks, FeeTimeline, busy_in_words
 from dashboard.application.fees import FeeView
 from dashboard.application.listing import Column, Listing
-from dashboard.application.network_status import NetworkProfile, NetworkStatus, PolledValue
+from dashboard.application.network_status import (
+    Activity,
+    NetworkProfile,
+    NetworkStatus,
+    PolledValue,
+)
 from dashboard.application.overview import UsualNow
 from dashboard.application.text import age
 from dashboard.domain.fees.cheap_hours import UsualWeek
@@ -372,7 +377,7 @@ def cheap_in_words(
     status: NetworkStatus, week: UsualWeek, usual: UsualNow, zone: tuple[tzinfo, str], now: datetime
 ) -> list[str]:
     """Say what is known of cheap hours, of now, of busy spells and of the last week."""
-    fee_now = status.figures.judged_fee
+    fee_now = None if status.activity is Activity.STALE else status.figures.judged_fee
     cheap = (
         "The cheapest hours appear once every hour of the day was seen on three days."
         if week.cheapest is None

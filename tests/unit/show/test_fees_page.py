@@ -176,13 +176,13 @@ def test_too_little_history_is_said_and_not_made_up(queries: Application) -> Non
     assert chart_count(page) == 1
 
 
-def see_a_month(store: Store) -> None:
-    """See a month of hours of Devnet that are cheap from 03:00 to 06:00 UTC."""
+def see_a_month(store: Store, network_id: NetworkId = SIMULATED.network_id) -> None:
+    """See a month of hours of a network that are cheap from 03:00 to 06:00 UTC."""
     hours = [NOW - timedelta(hours=each) for each in range(24 * 30, 2, -1)]
     with store.write() as connection:
         import_fee_years(
             connection,
-            SIMULATED.network_id,
+            network_id,
             FeeSeries.ESTIMATED_BASE_FEE,
             np.array([milliseconds_of(at) for at in hours]),
             np.array([(10 if at.hour in {3, 4, 5} else 20) * GWEI for at in hours]),
@@ -199,6 +199,17 @@ def test_page_says_when_it_is_cheaper(queries: Application, store: Store) -> Non
     assert "Usually below 10 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
     assert "is higher than at this hour on " in words
     assert "of the 7 before" in words
+
+
+def test_fee_that_is_stale_is_not_compared_as_that_of_now(
+    queries: Application, store: Store
+) -> None:
+    see_a_month(store, SILENT.network_id)
+
+    words = words_of(visit("fees", queries, network="Linea"))
+
+    assert "Usually below 10 gwei" in words
+    assert "The fee now" not in words
 
 
 def test_week_has_a_table_too(queries: Application, store: Store) -> None:
