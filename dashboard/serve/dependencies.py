@@ -95,10 +95,12 @@ class ServeDependencies:
     """Everything that `build_app` needs.
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
-    `cors_origins`: browser origins that may call, ``*`` for all. `metrics_key`: gives other
-    machines than this one access to ``/metrics``. `allowed_hosts`: host names for which this
-    machine reads ``/metrics`` without a key. `has_page`: whether the page to try the APIs is
-    served. `log_requests`: whether the access log is written. `new_id`: returns unique ids.
+    `cors_origins`: browser origins that may call, ``*`` for all.
+    `metrics_key`: gives other machines than this one access to ``/metrics``.
+    `allowed_hosts`: host names for which this machine reads ``/metrics`` without a key.
+    `has_page`: whether the page to try the APIs is served.
+    `log_requests`: whether the access log is written.
+    `new_id`: returns unique ids.
     `authentication_throttle`: limits attempts with wrong keys. `key_sync`: keeps `keys` equal to
     the store's while the app runs, if there is a store. `sessions`: the open WebSockets.
     """

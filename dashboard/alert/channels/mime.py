@@ -50,8 +50,8 @@ for unsubscribing."""
 class SubjectHeader(UnstructuredHeader, BaseHeader):
     """A subject that arrives as it was written.
 
-    When the standard library folds, it moves blanks beside text that is not ASCII: ``1.29 × ·
-    Case`` became ``1.29 ×· Case``. If all of it is encoded words (RFC 2047), each character stays.
+    When the standard library folds, it moves blanks beside text that is not ASCII:
+    ``1.29 × · Case`` became ``1.29  ×· Case``. As encoded words (RFC 2047) all of it stays.
     """
 
     def fold(self, *, policy: Policy) -> str:
