@@ -223,7 +223,8 @@ STOPPED_SAVES = Row(
     ),
     short=3,
     full=200,
-    stage=playing(serve_site, _stop, lives=25),
+    # On a slow machine an acknowledgement may take longer than the 5 s of the default.
+    stage=playing(partial(serve_site, LINEWATCH_SERVE_STOP_TIMEOUT="60s"), _stop, lives=25),
 )
 KILLED_SERVE_AT_POINTS = Row(
     name="killed-serve-at-points",

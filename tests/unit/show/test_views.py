@@ -141,7 +141,7 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
 
     words = words_of(open_page(Application(store, (profile,), None, lambda: NOW)))
 
-    assert re.search(r"transfer \d+\xa0µDEV\xa0· \d\.\d\d\xa0USD", words)
+    assert re.search(r"transfer \d+\xa0µDEV, \d\.\d\d\xa0USD", words)
 
 
 def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: Store) -> None:
