@@ -125,8 +125,8 @@ class TimedFees:
     """Fees by time (milliseconds); those from `since` to `until`, both included, are ranked.
 
     `ranked` may contain other fees too. A fee after `until` is ranked once `until` reaches it; a
-    fee before `since` is dropped. Here a fee takes sixteen bytes: a worker holds a day of each
-    network.
+    fee before `since` is dropped. Here a fee takes sixteen bytes: a worker holds an hour of each
+    network, and a day of one whose base fee does not move.
     """
 
     __slots__ = ("_fees", "_ranked", "_times", "since", "until")
