@@ -16,9 +16,10 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
@@ -37,8 +38,7 @@ RunRole: TypeAlias = Callable[[str], None]
 """Does the work of the role of this name until it is asked to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long the supervisor waits, in seconds.
 
     A role waits this long for those that it comes `after`, and then starts all the same. `back_off`
@@ -53,6 +53,8 @@ class Patience:
     back_off: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 
+_USUAL: Final = Patience()
+
 _log = get_logger("supervise")
 
 
@@ -61,7 +63,7 @@ async def supervise(
     run: RunRole,
     stop: asyncio.Event,
     deaths: RoleDeaths,
-    patience: Patience = Patience(),
+    patience: Patience = _USUAL,
     reload: Reload | None = None,
 ) -> None:
     """Start each role when those that it comes after have data, and keep all running until `stop`.
@@ -119,8 +121,7 @@ async def _replace(keepers: Mapping[str, _Keeper], reload: Reload) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Keeper:
+class _Keeper(Struct):
     """One role and its present process, if any.
 
     `tried` is set once it was ready or has died, `wanted` when it is to start again at once.
@@ -238,8 +239,7 @@ def _pauses() -> Iterator[float]:
         pause = min(longest, 1.5 * pause)
 
 
-@dataclass(frozen=True, slots=True)
-class ForkedProcess:
+class ForkedProcess(Struct, frozen=True):
     """A child; the pipe `life`, whose other end it alone holds, ends when the child does."""
 
     pid: int

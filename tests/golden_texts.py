@@ -7,12 +7,14 @@ the difference as what users will see: it is the review.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import asdict
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 
@@ -45,11 +47,15 @@ def as_lines(text: object) -> str:
 
 
 def _lines_of(text: object) -> list[str]:
-    if is_dataclass(text):
+    if isinstance(text, Struct):
+        last_first = zip(
+            reversed(text.__struct_fields__), reversed(text.__struct_defaults__), strict=False
+        )
+        defaults = dict(last_first)
         named = {
-            each.name: getattr(text, each.name)
-            for each in fields(text)
-            if getattr(text, each.name) != each.default
+            name: value
+            for name, value in asdict(text).items()
+            if name not in defaults or value != defaults[name]
         }
         return [line for name, value in named.items() for line in _lines_of_field(name, value)]
     if isinstance(text, tuple | list):

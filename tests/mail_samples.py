@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from dashboard.alert.channels.mime import parse_sender, write_mail
 from dashboard.alert.compose import Links, MessageContext, NetworkName, compose

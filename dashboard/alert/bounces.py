@@ -7,12 +7,13 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from email.message import Message
 from email.parser import BytesHeaderParser
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
 from dashboard.alert.channels.smtp import is_no_mailbox
@@ -54,8 +55,7 @@ _DISABLED: Final = "5.2.1"
 _LONGEST: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Bounce:
+class Bounce(Struct, frozen=True):
     """A message that came back for good: which, from which addresses, and what the server said.
 
     All of it is foreign: anybody can write such a mail. `addresses` are in lower case.
@@ -187,8 +187,7 @@ class BounceMailbox(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class MaildirMailbox:
+class MaildirMailbox(Struct):
     """Reads a Maildir; a bounce is moved from `new` to `cur`, as a mail program does."""
 
     folder: Path
@@ -216,8 +215,7 @@ class MaildirMailbox:
             self._seen.add(name)
 
 
-@dataclass(frozen=True, slots=True)
-class ImapServer:
+class ImapServer(Struct, frozen=True):
     """A mailbox on a server as in [bounces], through TLS; `timeout` is for one whole run."""
 
     imap_host: str
@@ -229,8 +227,7 @@ class ImapServer:
     trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
 
-@dataclass(slots=True)
-class ImapMailbox:
+class ImapMailbox(Struct):
     """Reads the unread mails of a mailbox; a bounce is marked as read."""
 
     server: ImapServer
@@ -326,8 +323,7 @@ def _errors_named(server: ImapServer) -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class BounceReader:
+class BounceReader(Struct, frozen=True):
     """Reads one mailbox while this worker holds the lease.
 
     Anybody can send a mail there. So a bounce does nothing unless it quotes the Message-ID of a

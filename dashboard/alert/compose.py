@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Final, TypeAlias
 from uuid import UUID
 
 from jinja2 import Template
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.incident_text import BusyText, describe, describe_busy, tone_of
 from dashboard.alert.message import InlineImage, Message
@@ -52,8 +54,7 @@ _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines with hexadecimal values."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkName:
+class NetworkName(Struct, frozen=True):
     """The title of a network, whether its data is simulated, and its line limits."""
 
     title: str
@@ -117,8 +118,7 @@ class Links:
         return f"{self.public_url.rstrip('/')}/link/{sign(link, self.key)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ActionLinks:
+class ActionLinks(Struct, frozen=True):
     """Where the recipient of a message can act; each is empty if they cannot."""
 
     acknowledge: str = ""
@@ -143,16 +143,14 @@ def actions_of(notification: Notification, links: Links) -> ActionLinks:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePair:
+class TemplatePair(Struct, frozen=True):
     """The two templates of one kind of message."""
 
     text: Template
     html: Template
 
 
-@dataclass(frozen=True, slots=True)
-class MessageTemplates:
+class MessageTemplates(Struct, frozen=True):
     """The loaded templates, and what every message of this installation needs.
 
     Times are printed in UTC and in `zone`.
@@ -165,8 +163,7 @@ class MessageTemplates:
     zone: tzinfo = UTC
 
 
-@dataclass(frozen=True, slots=True)
-class MessageContext:
+class MessageContext(Struct, frozen=True):
     """What the store knows of a change, and of the fees around a network that became busy.
 
     `events` are what people did, if the notification is about that. `inhibited` are the names of

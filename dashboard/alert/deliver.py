@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits, ReleaseTimes, WorkerPool
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
@@ -39,17 +41,19 @@ WriteMessage: TypeAlias = Callable[[Notification], Message]
 _log = get_logger("delivery")
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryPolicy:
+class DeliveryPolicy(Struct, frozen=True):
     """How delivery uses its time; a round waits `patience` for running attempts.
 
     Slower ones continue while the next rounds begin.
     """
 
     patience: timedelta = timedelta(milliseconds=250)
-    limits: QueueLimits = field(default_factory=QueueLimits)
-    retry: RetryRule = field(default_factory=RetryRule)
-    cap: HourlyCap = field(default_factory=HourlyCap)
+    limits: QueueLimits = QueueLimits()
+    retry: RetryRule = RetryRule()
+    cap: HourlyCap = HourlyCap()
+
+
+_USUAL: Final = DeliveryPolicy()
 
 
 class Deliverer:
@@ -71,7 +75,7 @@ class Deliverer:
         sending: Sending,
         clock: Clock,
         elapsed: Elapsed,
-        policy: DeliveryPolicy = DeliveryPolicy(),
+        policy: DeliveryPolicy = _USUAL,
     ) -> None:
         self._store = store
         self._sending = sending
@@ -249,8 +253,7 @@ class Deliverer:
         return Counter(results)
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedAttempt:
+class FinishedAttempt(Struct, frozen=True):
     """An attempt that is over; `answer` is the channel's, or the error.
 
     `is_blocked`: another message to the same recipient would have failed as well. `wait` is how
@@ -265,8 +268,7 @@ class FinishedAttempt:
     retry_after: timedelta = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """The composer of messages, and the channels that send them, by name."""
 
     channels: Mapping[str, Channel]

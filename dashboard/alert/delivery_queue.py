@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from queue import SimpleQueue
 from typing import TypeAlias
 from uuid import UUID
+
+from msgspec import Struct
 
 from dashboard.alert.retries import Elapsed
 from dashboard.domain.alerts.hourly_cap import OpenNotification
@@ -17,8 +18,7 @@ from dashboard.domain.alerts.notification import Notification, Recipient
 _Task: TypeAlias = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLimits:
+class QueueLimits(Struct, frozen=True):
     """How many attempts of one channel run side by side, and how many wait for each recipient.
 
     An attempt that takes longer than `slow_after` counts as slow and makes room for a fast one.
@@ -37,8 +37,7 @@ class QueueLimits:
     per_recipient: int = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _RunningAttempt:
+class _RunningAttempt(Struct, frozen=True):
     notification: Notification
     started_at: timedelta
     is_slow: bool

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.alert.compose import (
     ActionLinks,
@@ -70,8 +72,7 @@ class Cause(NamedTuple):
     stage: str
 
 
-@dataclass(slots=True)
-class _Grouped:
+class _Grouped(Struct):
     """What a message says of its changes, which it sees once each, in order.
 
     `lines` are the first rejections, `others` the first of all other changes, which would be lost

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.detect.routing import hold, hold_in_quiet_hours, routes_of, timers_of, withhold
 from dashboard.domain.alerts.condition import Transition
@@ -64,8 +66,7 @@ _REPEATED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentClock:
+class IncidentClock(Struct, frozen=True):
     """The moment, and what is in force at it; `sources` are the silent sources behind rules."""
 
     now: datetime

@@ -5,9 +5,10 @@ About a high fee it says what is known of suggested fees, of usual spells and of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.alert.fee_chart import ChartPoint, draw_chart
 from dashboard.domain.alerts.condition import State, Transition
@@ -106,8 +107,7 @@ def tone_of(
     return "notable" if transition.after is State.BUSY else "alarm"
 
 
-@dataclass(frozen=True, slots=True)
-class BusyText:
+class BusyText(Struct, frozen=True):
     """What a message says about a high fee; what is not known is empty.
 
     `levels` are rows of level, priority fee and whole fee. `chart` is a PNG, and `chart_says` the

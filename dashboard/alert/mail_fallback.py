@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from html import escape
 from typing import Final
 from uuid import UUID, uuid5
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.formatting import counted, moment, span
@@ -37,8 +39,7 @@ _IDS: Final = UUID("0c6f2a2e-6f0b-4b57-9d1e-3f1f0f9b7a10")
 _log = get_logger("delivery")
 
 
-@dataclass(frozen=True, slots=True)
-class MailFallback:
+class MailFallback(Struct, frozen=True):
     """Watches one channel, that of mail, and reports its outages over `fallback`.
 
     Outages are stored: after a restart no report is repeated, and the one that mail works again is

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 MaySend: TypeAlias = Callable[[], bool]
 """Whether the worker still has the lease and may send; asked at the last moment, in any thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file that a message carries; `media_type` such as ``text/csv``."""
 
     name: str
@@ -20,16 +20,14 @@ class Attachment:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class InlineImage:
+class InlineImage(Struct, frozen=True):
     """A PNG that the HTML shows as ``cid:`` and its `content_id`, which is globally unique."""
 
     content_id: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
     `payload` is what programs get: a JSON object. `unsubscribe` is where its recipient
@@ -45,8 +43,7 @@ class Message:
     unsubscribe: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageHeaders:
+class MessageHeaders(Struct, frozen=True):
     """What identifies a message: the same `message_id` and `date` at every attempt.
 
     `in_reply_to` is the Message-ID that it answers, empty if it opens a thread, and `thread` all
@@ -79,8 +76,7 @@ class Channel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """One step, and what was answered; both are safe to show and hold no secret."""
 
     name: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from html import escape
 from itertools import islice
@@ -13,6 +14,7 @@ from threading import Lock
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from msgspec.structs import replace
 
 from dashboard.alert.compose import (
     Links,
@@ -150,7 +152,7 @@ class MessageWriter:
         networks = {
             which: replace(each, line_limits=limits[which]) for which, each in named.items()
         }
-        links = replace(self.templates.links, key=key)
+        links = dataclasses.replace(self.templates.links, key=key)
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
     def _beside(self, notification: Notification) -> list[Incident]:

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
@@ -54,8 +56,7 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 """Returns the routes of a change by each rule, given the recipients of rules that name none."""
 
 
-@dataclass(slots=True)
-class _LatestCheck:
+class _LatestCheck(Struct):
     """When incidents were last checked, and what kept messages about them back then."""
 
     _at: datetime | None = None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.hourly_cap import LATE_AFTER
 from dashboard.domain.alerts.incident import Incident, IncidentEvent
@@ -71,8 +73,7 @@ _DONE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(Struct, frozen=True):
     """Why a message comes now.
 
     `word` leads the subject, `kicker` is above the headline; both are empty if the change itself is

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
@@ -44,8 +45,7 @@ _ACCEPTED: Final = (
 _NOTHING: Final = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class RejectionContext:
+class RejectionContext(Struct, frozen=True):
     """What a text about a rejection needs besides it, such as the network's visible name.
 
     `limits` are those of the network, for reasons that name none; times are in UTC and `zone`.

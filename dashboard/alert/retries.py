@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
+
+from msgspec import Struct, field
 
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 
@@ -19,8 +20,7 @@ FAILURES_BEFORE_PAUSE: Final = 3
 _MOST_DOUBLINGS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRule:
+class RetryRule(Struct, frozen=True):
     """Waits double from `first_wait`, up to `longest_wait` for a message that is itself the cause.
 
     If nothing can be delivered to a recipient, one message is tried, at least every
@@ -53,8 +53,7 @@ class _Wait(NamedTuple):
     is_own: bool
 
 
-@dataclass(slots=True)
-class _RecipientState:
+class _RecipientState(Struct):
     """A recipient `works` from a success on, until nothing can be delivered to them."""
 
     works: bool = False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.alert.channels.alertmanager import (
     FIRES_FOR,
@@ -51,8 +53,7 @@ _log = get_logger("delivery")
 _heartbeat_log = get_logger("heartbeat")
 
 
-@dataclass(frozen=True, slots=True)
-class SideTask:
+class SideTask(Struct, frozen=True):
     """A task that runs every `period`, never twice at once; it may block, as on a silent server.
 
     `work` gets a function that tells whether this worker still holds the lease.
@@ -102,8 +103,7 @@ def _work(task: SideTask, may_send: MaySend) -> None:
         _log.exception("a task beside delivery failed", task=task.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Digests:
+class Digests(Struct, frozen=True):
     """Makes digests of `networks` while this worker holds the lease.
 
     `domain` is that of Message-IDs.
@@ -128,8 +128,7 @@ class Digests:
                 make_digest(connection, each, directory, self.networks, self.clock(), self.domain)
 
 
-@dataclass(slots=True)
-class AlertRepeater:
+class AlertRepeater(Struct):
     """Pushes open alerts to an Alertmanager again, with the same labels.
 
     What it pushed last time and is over by now is ended as of that time: the end may have been
@@ -181,8 +180,7 @@ class AlertRepeater:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True):
     """Requests one address, while this worker holds the lease and every network is answered."""
 
     store: Store

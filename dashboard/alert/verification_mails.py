@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message import Channel, MaySend, MessageHeaders
@@ -50,8 +51,7 @@ _BY: Final = "worker"
 _log = get_logger("recipients")
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationMails:
+class VerificationMails(Struct, frozen=True):
     """Sends verification mails while this worker holds the lease.
 
     An address that a rule names is asked once by itself; after that a person has to request another

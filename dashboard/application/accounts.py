@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, for_programs, time_column
@@ -40,8 +41,7 @@ INVITATION: Final = "/invitation/"
 _TOKEN_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """A person, when they were last here, and how long their invitation is valid."""
 
     person: Person

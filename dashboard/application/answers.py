@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
@@ -75,8 +76,7 @@ class AnswerTexts(ApplicationSubject):
         return file
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
+class AnswerContext(Struct, frozen=True):
     """What an answer contains besides what is known of the transaction.
 
     `now` is the time of the answer if nothing has answered yet. `case_id` is as a person gave it.
@@ -100,8 +100,7 @@ class AnswerContext:
         return f"{self.public_url.rstrip('/')}/lookup?tx={tx_hash}{case_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class FindingGroup:
+class FindingGroup(Struct, frozen=True):
     """The answer of one network, or of several that answer the same; `finding` is one of theirs."""
 
     finding: NetworkFinding

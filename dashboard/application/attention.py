@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import notifications_are
@@ -76,8 +77,7 @@ class Remedy(StrEnum):
         return self not in {Remedy.SOURCES, Remedy.STORAGE, Remedy.WORKER}
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(Struct, frozen=True):
     """One thing that needs attention; `network` is None if it is about the installation.
 
     `text` says more, and `advice` what to do; Overview has room for one of them. Headline and text

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from dashboard.application.application import Application
 from dashboard.domain.people.access import Actor
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRequest:
+class CommandRequest(Struct, frozen=True):
     """The arguments after `linewatch`, and the texts of the files that the command reads."""
 
     arguments: tuple[str, ...]
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     status: int
     output: str
     errors: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from dashboard.application.answers import AnswerTexts
 from dashboard.application.chosen_settings import ChosenSettings
@@ -76,8 +77,7 @@ def configured(context: ApplicationContext) -> Document:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One table that differs: its keys before and after, None if it does not exist."""
 
     section: str

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct, field
 
 from dashboard.application.answers import AnswerTexts
 from dashboard.application.chosen_settings import ChosenSettings
@@ -109,8 +109,7 @@ class _Templates(_Fields):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What a file changed; `left` says what was left out, and why."""
 
     changes: tuple[Difference, ...]
@@ -156,8 +155,7 @@ class ConfigurationImport(ApplicationSubject):
         return Taken(changes, tuple(taking.left))
 
 
-@dataclass(slots=True)
-class _Taking:
+class _Taking(Struct):
     """Applies a file, and collects what is wrong with it."""
 
     context: ApplicationContext

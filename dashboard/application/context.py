@@ -9,6 +9,9 @@ from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
+import msgspec
+from msgspec import Struct
+
 from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
@@ -43,11 +46,10 @@ P = ParamSpec("P")
 Asked = TypeVar("Asked", bound="ApplicationSubject")
 
 
-@dataclass(slots=True)
-class _SharedAnswer(Generic[T]):
+class _SharedAnswer(Struct, Generic[T]):
     """The answer to one question, None until it is computed; `lock` is held meanwhile."""
 
-    lock: Lock = field(default_factory=Lock)
+    lock: Lock = msgspec.field(default_factory=Lock)
     answer: tuple[datetime, T] | None = None
 
 
@@ -105,8 +107,7 @@ class TtlCache(Generic[T]):
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSetting:
+class ShownSetting(Struct, frozen=True):
     """One setting in force, as text; a value that may be secret is masked.
 
     `source` says where it was set. `default` is empty if the value is the default, or if there is
@@ -130,8 +131,7 @@ class ShownSetting:
         return all(word in text for word in words.lower().split())
 
 
-@dataclass(frozen=True, slots=True)
-class SettingChange:
+class SettingChange(Struct, frozen=True):
     """What a reload would change: the value of a setting now and after it.
 
     Both are texts, empty if the setting does not exist; values that may be secret are masked.
@@ -148,8 +148,7 @@ LONGEST_SETTINGS: Final = 100_000
 """Characters of a text of settings that can be checked."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
+class CheckedText(Struct, frozen=True):
     """What is wrong with a text of settings, and what a reload with it would change.
 
     `unread` names settings that refer to files and variables, which were not read.
@@ -160,8 +159,7 @@ class CheckedText:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationState:
+class ConfigurationState(Struct, frozen=True):
     """The settings with which this process started, and how their files changed since.
 
     `own_file` is where a person sets them; it may not exist. `changed` is what differs in the files
@@ -175,8 +173,7 @@ class ConfigurationState:
     mistakes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChoosableSetting:
+class ChoosableSetting(Struct, frozen=True):
     """A setting that people may choose on a page: its value now, and where it comes from.
 
     A password is masked. `is_fixed`: the file or variable in `source` sets it and takes precedence.
@@ -210,8 +207,7 @@ class Choosing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PageSettings:
+class PageSettings(Struct, frozen=True):
     """What pages know of the settings.
 
     Pages warn if less than `low_space` bytes are free on the disk of the store. `public_url` is

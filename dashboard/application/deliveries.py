@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
@@ -54,16 +55,14 @@ _INCIDENT: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 _LONGEST_REASON: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class DeadSummary:
+class DeadSummary(Struct, frozen=True):
     """The dead notifications of the counted time: how many by address, and the latest."""
 
     by_address: dict[str, int]
     latest: tuple[Notification, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationHistory:
+class NotificationHistory(Struct, frozen=True):
     """A notification with every finished delivery attempt, oldest first.
 
     `progress` says when it was sent or what it waits for, empty if its state says all;
@@ -77,8 +76,7 @@ class NotificationHistory:
     states: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationMail:
+class VerificationMail(Struct, frozen=True):
     """The latest verification mail to an address: when it was requested, and its state."""
 
     verification: Verification
@@ -222,8 +220,7 @@ class Notifications(ApplicationSubject):
         return many
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """What a pending notification waits for, as of `now`.
 
     `traffic` is that of its recipient, None while it still takes in changes. `expected_at` is when

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import (
@@ -111,8 +112,7 @@ def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class BesideNotifications:
+class BesideNotifications(Struct, frozen=True):
     """What is listed beside notifications.
 
     `incidents` are open conditions of networks, `withheld` says who was not notified and why.

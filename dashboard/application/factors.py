@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from pyotp import TOTP, OTPVerificationError, random_base32
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject
@@ -69,8 +69,7 @@ class PasskeyAsked(InputError):
         super().__init__("your role requires a second factor: sign in with your passkey")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFactors:
+class OwnFactors(Struct, frozen=True):
     """A person's factors besides the password; `recovery_codes` counts the unused ones."""
 
     has_app: bool

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import repeat
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import FeeTimeline
@@ -24,8 +25,7 @@ from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.series import FeeStep
 
 
-@dataclass(frozen=True, slots=True)
-class FeeFigure:
+class FeeFigure(Struct, frozen=True):
     """One figure of a network in words; `exact` and `age` are empty if there is none."""
 
     network: str

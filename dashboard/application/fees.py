@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationSubject, TtlCache, shared_for
 from dashboard.application.fee_timeline import (
@@ -64,8 +64,7 @@ _MOST_HOURS: Final = 20_000
 """The most hours that are read for all networks together."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeeView:
+class FeeView(Struct, frozen=True):
     signal: Signal
     network_name: str
     step: timedelta
@@ -99,8 +98,7 @@ class NetworkLine(NamedTuple):
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FeeLines:
+class FeeLines(Struct, frozen=True):
     """The fees of several networks during a time; networks in `without` had no fee."""
 
     lines: Sequence[NetworkLine]
@@ -109,8 +107,7 @@ class FeeLines:
     without: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentFees:
+class CurrentFees(Struct, frozen=True):
     """The current figures of one network; `suggested` is None if there have never been any."""
 
     status: NetworkStatus

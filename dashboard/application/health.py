@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.deliveries import COUNTED
@@ -77,8 +78,7 @@ LATE_AFTER: Final = timedelta(minutes=2)
 """After this long in delivery, a notification needs attention."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """The latest `gaps`, the last one first, and since when each part of a network is watched."""
 
     gaps: Sequence[Gap]
@@ -90,8 +90,7 @@ class Coverage:
         return max((at for at in began if at is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerHealth:
+class WorkerHealth(Struct, frozen=True):
     """Who holds the leases, by name, and what the worker last did.
 
     `heartbeat` is None if none is configured.
@@ -99,12 +98,11 @@ class WorkerHealth:
 
     holders: Mapping[str, Holder]
     heartbeat: LastHeartbeat | None = None
-    upkeep: Upkeep = field(default_factory=Upkeep)
+    upkeep: Upkeep = Upkeep()
     schema: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationHealth:
+class NotificationHealth(Struct, frozen=True):
     """The state of notifications; `unreached` are rules that reach nobody.
 
     `recipients` counts recipients by status; mails to `suspects` bounced once.
@@ -116,8 +114,7 @@ class NotificationHealth:
     suspects: Sequence[SuspectAddress] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StorageHealth:
+class StorageHealth(Struct, frozen=True):
     """The space of the store; `low_space` is how many bytes should be free on its disk.
 
     `replica` is None if none is configured.
@@ -133,8 +130,7 @@ class StorageHealth:
         return is_space_low(self.space.free_on_disk, self.low_space)
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """Everything that shows whether Linewatch is well, read part by part.
 
     A part is None if it could not be read; `unread` says why, by the part's name. `failing_roles`

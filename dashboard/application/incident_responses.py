@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import astuple, replace
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.recipients import recipients_called

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.listing import Column, Json, Listing, instant
 from dashboard.application.text import moment_near
@@ -48,8 +49,7 @@ def severity_style(severity: str) -> tuple[str, str, str]:
     return _SEVERITIES.get(severity, ("mute", "·", severity))
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True):
     """What happened at a moment, and who was notified; both hold foreign text, made visible."""
 
     at: datetime

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.incident_responses import respond_to

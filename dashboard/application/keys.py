@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.listing import (
@@ -64,8 +65,7 @@ Uses = Mapping[bytes, KeyUse]
 """The use of each credential, by the digest of its key."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedKey:
+class ListedKey(Struct, frozen=True):
     """One key; `key` has the limits in force.
 
     `stored` is None for a key in the settings. `uses` belong to its credentials.
@@ -102,8 +102,7 @@ class ListedKey:
         return sum(use.refusals for use in self.uses.values())
 
 
-@dataclass(frozen=True, slots=True)
-class NewKey:
+class NewKey(Struct, frozen=True):
     """A new key and its secret, which are shown once, and the digests to store."""
 
     key: Secret

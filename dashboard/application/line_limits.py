@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.network_status import NetworkFigures, NetworkProfile
@@ -40,7 +42,8 @@ class LineLimitEnds(ApplicationSubject):
         """Return the networks, each with the end of its line limits as far as it is known."""
         limits = self.limits()
         return tuple(
-            replace(each, line_limits=limits[each.network_id]) for each in self._context.networks
+            dataclasses.replace(each, line_limits=limits[each.network_id])
+            for each in self._context.networks
         )
 
     def ended(self) -> dict[NetworkId, datetime]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
@@ -28,8 +29,7 @@ def instant(at: datetime | None) -> str | None:
     return None if at is None else format_timestamp(at)
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[Item]):
+class Column(Struct, Generic[Item], frozen=True):
     """One column of a listing.
 
     People and CSV get `text` under `name`, followed by the `unit` if there is one; without `text`
@@ -91,8 +91,7 @@ def limit_column(
     return Column(name, text, key, json)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[Item]):
+class Listing(Struct, Generic[Item], frozen=True):
     """The columns of a subject. `key` holds the items in JSON, `nothing` is said if there are none.
 
     `fields` returns further keys of an item, if a codec writes several at once.

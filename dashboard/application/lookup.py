@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.answers import (
     AnswerContext,
@@ -110,8 +112,7 @@ class Lookups(ApplicationSubject):
         return LookupAnswer(summaries, tuple(dict.fromkeys(str(each.why) for each in unsaved)))
 
 
-@dataclass(frozen=True, slots=True)
-class LookupAnswer:
+class LookupAnswer(Struct, frozen=True):
     """What is known of transactions; `unsaved` says why new answers could not be stored."""
 
     summaries: Sequence[TransactionSummary]

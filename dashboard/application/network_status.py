@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.listing import Json
 from dashboard.application.text import age, moment_near, sentence, since_when
@@ -95,8 +98,7 @@ class NetworkProfile:
         return None if self.block_time is None else min(self.block_time, self.gas_period)
 
 
-@dataclass(frozen=True, slots=True)
-class PolledValue(Generic[T]):
+class PolledValue(Struct, Generic[T], frozen=True):
     """One value, when it was asked for, and how often it is polled."""
 
     value: T
@@ -123,8 +125,7 @@ class Activity(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkFigures:
+class NetworkFigures(Struct, frozen=True):
     """The latest value of each figure of a network; None if it was never seen.
 
     `recent` are the bounds of the base fees of the last hour. `failures` are the operations that
@@ -199,8 +200,7 @@ class NetworkFigures:
         return min(of_kind, key=lambda failure: failure.failing_since, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkStatus:
+class NetworkStatus(Struct, frozen=True):
     """The figures of a network, and what follows from them at one moment.
 
     `activity_reason` says in one sentence what the activity rests on, or why it is unknown.

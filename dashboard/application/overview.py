@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.attention import Attention, Remedy, down_in_words, most_urgent_first
 from dashboard.application.context import ApplicationSubject, shared_for
@@ -66,16 +67,14 @@ _MOST_READ: Final = 200
 _LONGEST_TITLE: Final = 120
 
 
-@dataclass(frozen=True, slots=True)
-class UsualNow:
+class UsualNow(Struct, frozen=True):
     """The usual fee and spells of a network at this hour; None if too little is known."""
 
     fee: UsualFee | None = None
     spells: UsualSpells | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DayLine:
+class DayLine(Struct, frozen=True):
     """The fee that decides busyness during the last day, in steps of a quarter of an hour.
 
     `fees` [wei] and `busy_parts` (0 to 1 of the watched time) have an element for each step, oldest
@@ -88,8 +87,7 @@ class DayLine:
     busy_share: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HourlyRejections:
+class HourlyRejections(Struct, frozen=True):
     """The rejections of the last hour, and how much of it was watched.
 
     `ended_at` is when line limits ended.
@@ -100,16 +98,14 @@ class HourlyRejections:
     ended_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedAgain:
+class RejectedAgain(Struct, frozen=True):
     """The latest version of a rejection, and how many versions its transaction has in total."""
 
     latest: StoredRejection
     versions: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesSince:
+class ChangesSince(Struct, frozen=True):
     """How much happened since a moment; `networks` are the names of those that changed state."""
 
     incidents: int

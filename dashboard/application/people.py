@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
+from msgspec.structs import replace
 
 from dashboard.application.accounts import Accounts
 from dashboard.application.context import ApplicationContext

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
@@ -34,8 +36,7 @@ _OTHERS: Final = (0.5, 1, 2, 4)
 _FEWEST, _MOST = 10, 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedPolling:
+class PlannedPolling(Struct, frozen=True):
     """One cadence on one network, for the load of the last week and the budgets in force.
 
     `tracked` is how many transactions are young enough to be asked about; `asked` is the daily cost
@@ -55,8 +56,7 @@ class PlannedPolling:
     stretch: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBudget:
+class PlannedBudget(Struct, frozen=True):
     """What one budget has for polls in a day (UTC), and what polls would spend of it.
 
     `fees` and `wanted`, for questions about transactions, are credits of all networks charged to
@@ -79,8 +79,7 @@ class PlannedBudget:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PollingPlan:
+class PollingPlan(Struct, frozen=True):
     """Every network at its cadence and at others, and the budgets that they are charged to."""
 
     lines: Sequence[PlannedPolling] = ()
@@ -145,8 +144,7 @@ def planned_polling(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Planner:
+class _Planner(Struct, frozen=True):
     """Plans all networks together, since they share budgets."""
 
     profiles: Sequence[NetworkProfile]

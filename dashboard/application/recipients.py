@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.domain.alerts.notification import Recipient
@@ -57,8 +58,7 @@ _ONE_TEST: Final = Lock()
 """Held while a test message is sent, so that a slow server blocks one thread, not all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRecipient:
+class ListedRecipient(Struct, frozen=True):
     """A recipient as people see it.
 
     `named_in` says where it is named: in the settings, or in which rules. `is_fixed`: its profile
@@ -76,16 +76,14 @@ class ListedRecipient:
     last_sent: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnreachedRule:
+class UnreachedRule(Struct, frozen=True):
     """A rule in force, or its escalation, that reaches nobody, with a reason for each recipient."""
 
     place: str
     reasons: tuple[tuple[Recipient, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TriedRecipient:
+class TriedRecipient(Struct, frozen=True):
     """Whether a test message was accepted, with the answer, or why it was not."""
 
     recipient: Recipient

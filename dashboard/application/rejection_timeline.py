@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.time_ranges import Zoom
 from dashboard.domain.formatting import capitalized, counted, span
@@ -18,8 +20,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """A length of time up to now, counted in equal steps; `words` name its length."""
 
     words: str
@@ -40,8 +41,7 @@ Shown: TypeAlias = Period | Zoom
 """A period, or a time that was chosen in the chart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """A time from `since` to before `until`, and the steps in which it is counted.
 
     `words` say which time it is, `length_words` its length, to follow `the`. If `is_open`, it ends
@@ -117,8 +117,7 @@ class SplitBy(StrEnum):
 NO_MODULE: Final = "no module named"
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """Rejections in each step of a time, split into groups, the largest first.
 
     `groups` holds the name of each group and its count for every step; `unwatched` are the
@@ -150,8 +149,7 @@ RANGES: Final = (*(name for name, _ in _RANGES), _LIMIT_ZERO)
 """The ranges, from the smallest overrun on; a limit of 0 has no factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overruns:
+class Overruns(Struct, frozen=True):
     """Rejections in each of `RANGES`; `of` were read, and `largest` is the largest overrun."""
 
     counts: tuple[int, ...]
@@ -182,8 +180,7 @@ def sort_overruns(reasons: Iterable[str]) -> Overruns:
 _BEYOND_CHANCE: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """How many rejections arrived in a time and in the time before, and how much was watched.
 
     There may have been more while nobody watched.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.line_limits import LineLimitEnds
@@ -84,8 +84,7 @@ _GROUPINGS: Final = {
 _MOST_GROUPS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class RejectionSummary:
+class RejectionSummary(Struct, frozen=True):
     """The rejections of a time and of the time before, counted by kind and module of reason."""
 
     compared: Compared

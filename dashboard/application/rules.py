@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant
@@ -286,8 +288,7 @@ class RuleState(NamedTuple):
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSituation:
+class RuleSituation(Struct, frozen=True):
     """What is open, pending, and not answering."""
 
     incidents: Sequence[Incident] = ()
@@ -336,8 +337,7 @@ def _concerns(subject: Subject, rule: Rule) -> bool:
     return is_taken and subject.kind in subject_kinds(rule.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRule:
+class ListedRule(Struct, frozen=True):
     stored: StoredRule
     state: RuleState
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Final
 from uuid import UUID, uuid4
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, Way, digest
@@ -42,16 +43,14 @@ _NOTED_EVERY: Final = timedelta(minutes=1)
 _ROLE_SHOWN_FOR: Final = timedelta(milliseconds=500)
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """Where somebody signs in from; `name` is the browser's name for itself. Both are foreign."""
 
     name: str
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewSession:
+class NewSession(Struct, frozen=True):
     """A new session; only the browser keeps its secret."""
 
     session: Session

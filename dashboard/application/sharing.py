@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, finding_groups
 from dashboard.application.context import ApplicationSubject
@@ -37,8 +38,7 @@ LONGEST_SHARE: Final = timedelta(days=90)
 _SECRET_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCase:
+class SharedCase(Struct, frozen=True):
     """What a share link shows: the verdict, None if nothing can be asked, and the text.
 
     `text` is the one for customers, without a link into the pages; it is foreign text.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.incident_words import owner_words
@@ -42,8 +43,7 @@ LinkForm: TypeAlias = Mapping[str, str]
 """The submitted form of a link, by field; a mail program sends a field of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkSubject:
+class LinkSubject(Struct, frozen=True):
     """What a link is about, for its page; `done` says what was already done, if anything.
 
     `state`, `severity`, `since` and `changes` belong to the incident, and are empty if there is
@@ -63,8 +63,7 @@ class LinkSubject:
     preview: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkResult:
+class LinkResult(Struct, frozen=True):
     """What was done, now or before."""
 
     headline: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import (
@@ -72,8 +74,7 @@ _MOST_OPEN: Final = 1_000
 _MOST_RULES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSilences:
+class StoredSilences(Struct, frozen=True):
     """Active and planned silences, the first to end first, and finished ones."""
 
     unfinished: tuple[Silence, ...]
@@ -251,8 +252,7 @@ def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
     return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)
 
 
-@dataclass(frozen=True, slots=True)
-class SilencePreview:
+class SilencePreview(Struct, frozen=True):
     """How many changes of the last days match, by the rule that reports them.
 
     `last` is the latest of these changes, `incidents` how many open incidents match. `is_cut`:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.application.network_status import NetworkProfile, PolledValue
 from dashboard.application.text import age, moment_near
@@ -35,12 +37,11 @@ PLAN_TOLERANCE: Final = 0.05
 """The share by which fees may exceed the plan: a worker that restarts asks at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """Calls to one network, and their credits."""
 
-    today: Spent = field(default_factory=Spent)
-    this_month: Spent = field(default_factory=Spent)
+    today: Spent = Spent()
+    this_month: Spent = Spent()
 
 
 def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:
@@ -126,8 +127,7 @@ class OperationState(StrEnum):
     NOT_AWAITED = "no line limits"
 
 
-@dataclass(frozen=True, slots=True)
-class OperationHealth:
+class OperationHealth(Struct, frozen=True):
     """One operation on one network: when it was last answered, and why it is not.
 
     `period` is how often it is asked, None if that depends on the age of each hash.
@@ -225,8 +225,7 @@ _SHAPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkHealth:
+class NetworkHealth(Struct, frozen=True):
     """The operations of one network; its fees cost `fee_credits` today.
 
     `transports` say how its exclusion endpoints are asked, by endpoint.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, limit_column, time_column
@@ -64,8 +65,7 @@ _NOTED_EVERY: Final = timedelta(minutes=1)
 """How often the use of a token is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class MadeToken:
+class MadeToken(Struct, frozen=True):
     """A new token; its secret is not stored."""
 
     token: Token

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.line_limits import LineLimitEnds
@@ -76,8 +78,7 @@ Chosen: TypeAlias = Sequence[TxHash] | TrackedFilter
 """The transactions that a person chose: one by one, or all that match a filter."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedCounts:
+class TrackedCounts(Struct, frozen=True):
     """How many are tracked, how many of these were rejected, and how many have no answer yet."""
 
     total: int
@@ -85,8 +86,7 @@ class TrackedCounts:
     unanswered: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedEntry:
+class TrackedEntry(Struct, frozen=True):
     transaction: TrackedTransaction
     summary: TransactionSummary
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
@@ -30,8 +32,7 @@ _CONCLUSIVE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkFinding:
+class NetworkFinding(Struct, frozen=True):
     """What is known of one hash on one network, and the verdict.
 
     `versions` are the records in our archive, newest claimed time first.
@@ -57,8 +58,7 @@ class NetworkFinding:
         return advise(reason, nonce, known.follow_up, known.ended_limits)
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionSummary:
+class TransactionSummary(Struct, frozen=True):
     """All that is known of one hash, one finding per network that can be asked.
 
     `case_id` and `label` are those of a tracked transaction; empty if there are none.

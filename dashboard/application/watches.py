@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.recipients import recipients_called

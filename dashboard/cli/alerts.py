@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import click
+from msgspec.structs import replace
 
 from dashboard.alert.message import Stage
 from dashboard.application.chosen_settings import ChosenSettings

@@ -6,13 +6,14 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import BinaryIO, Final, TextIO
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.lookup import LookUp
@@ -45,8 +46,7 @@ _LONGEST_OUTPUT: Final = 20_000_000
 """How many characters a command may print for a program elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """An installation whose store is open; `source` also answers the pages."""
 
     settings: Settings
@@ -72,8 +72,7 @@ class Installation:
         return chosen_id(text, self.source.networks, self.source.has_data_of)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedInstallation(Installation):
+class ServedInstallation(Installation, frozen=True):
     """The installation of this process, for a program elsewhere; `by` is its actor."""
 
     by: Actor

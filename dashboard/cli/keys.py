@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
 from dashboard.application.network_status import NetworkProfile

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import click
+from msgspec import Struct
 
 from dashboard.application.application import Application
 from dashboard.application.commands import CommandRequest, CommandResult, register_commands
@@ -18,8 +18,7 @@ from dashboard.settings import Settings
 from dashboard.wiring.networks import Network, shown_networks
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRunner:
+class CommandRunner(Struct, frozen=True):
     """One for the process; concurrent commands print into memory of their own."""
 
     settings: Settings

@@ -7,10 +7,10 @@ import logging
 import secrets
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 import click
+from msgspec import Struct, field
 
 from dashboard.cli.config import print_trials
 from dashboard.cli.options import Parsed
@@ -64,8 +64,7 @@ _SECURITY: Final = click.Choice(["starttls", "tls", "none"])
 _SIGN_IN: Final = click.Choice(["nobody", "accounts", "issuer"])
 
 
-@dataclass(slots=True)
-class Dialog:
+class Dialog(Struct):
     """Answers from options, else from a person on a terminal, else defaults.
 
     An option answers once: if the answer fails, the person is asked, with it as the default.
@@ -125,8 +124,7 @@ class Dialog:
         self.answers.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One part of the settings: its questions, the sections that they fill, and how it is tried.
 
     `failures` says what a server does not do.

@@ -6,7 +6,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from dashboard.application.listing import Json, instant
 from dashboard.application.senders import RANKED, WatchedSenders
@@ -75,8 +75,7 @@ _OUTCOMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedLine:
+class ReportedLine(Struct, frozen=True):
     """One line of the input, with its result; `text` is foreign.
 
     `why` says why it cannot be used, or which part of it cannot.

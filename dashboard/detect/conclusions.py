@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import (
     Condition,
@@ -29,8 +31,7 @@ _OUTAGE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
 _STALENESS: Final = HoldPeriods(timedelta(minutes=5))
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionRules:
+class ConditionRules(Struct, frozen=True):
     """How long each kind of trouble must last to open an incident, and be gone to close it."""
 
     busy: HoldPeriods = _BUSY
@@ -60,8 +61,7 @@ def condition_of(kind: SubjectKind, state: SpellState) -> Condition:
     return Condition(after, state.since, state.turning_since, state.seen_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """The condition of a subject before and after a reading, and the transition if it changed."""
 
     subject: Subject
@@ -185,16 +185,14 @@ BUSY_PERCENTILE: Final = 90
 """A chain with a constant base fee is busy strictly above this percentile of its priority fees."""
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityFeeReadings:
+class PriorityFeeReadings(Struct, frozen=True):
     """The latest medium suggested priority fee, and a window of stored ones."""
 
     medium: Wei
     window: RankedFees
 
 
-@dataclass(frozen=True, slots=True)
-class BaseFeeReadings:
+class BaseFeeReadings(Struct, frozen=True):
     """The latest values of one network; each is None if it was never answered or is stale.
 
     `known_window` holds every known base fee.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import Conclusions
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
@@ -20,8 +22,7 @@ STALE_AFTER_PERIODS: Final = 2
 """A figure is stale when it is older than this many of its own poll periods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """A question that an API fails to answer: since when, when it failed last, and why."""
 
     failing_since: datetime
@@ -34,8 +35,7 @@ class Unanswered:
         return self.last_failed_at - self.failing_since
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A question, when it was last answered, and how often it is asked.
 
     Unless `was_answered`, it never was, and `answered_at` is since when we have waited for an
@@ -53,8 +53,7 @@ class Answered:
         return self.answered_at + STALE_AFTER_PERIODS * self.period
 
 
-@dataclass(frozen=True, slots=True)
-class GasReadings:
+class GasReadings(Struct, frozen=True):
     """What the store says at one moment about the source of a network's fees.
 
     `unanswered` is the question for suggested fees while it fails; `answered_at` is the last answer
@@ -187,8 +186,7 @@ def detect_staleness(
     return Reading(is_trouble=True, at=now, since=oldest.stale_from, grounds=grounds)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A moment at which a worker checks what it watches.
 
     `since_last` is the time since the same worker's last visit, by a monotonic clock; None at its

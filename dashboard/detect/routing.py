@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.incident import QUIET_AFTER
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers

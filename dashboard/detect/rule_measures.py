@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import Conclusion, conclude, condition_of
 from dashboard.domain.alerts.condition import (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import coincurve
 from eth_hash.auto import keccak
+from msgspec import Struct
 
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain, SeededRandom, between
 from dashboard.devnet.genesis import DEVNET_ID
@@ -27,8 +27,7 @@ _NO_ACCESS_LIST: Final = encode_list(b"")
 _LONGEST_SHORT: Final = 55
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Struct, frozen=True):
     """A transaction to be signed; `recipient` is None for a deployment.
 
     `data` has two to 255 bytes, or none.
@@ -108,8 +107,7 @@ _DRAWS_EACH: Final = 8
 _MICRO_ETHER: Final = 10**12
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """One of the chain's own transactions, before it is signed.
 
     `tip` is the priority fee per gas that it really pays. `gas_used` is less than planned if

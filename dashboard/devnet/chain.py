@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dashboard.devnet.genesis import BLOCK_SECONDS, Genesis
 from dashboard.domain.fees.suggestion import next_base_fee
@@ -30,8 +30,7 @@ _KEPT_SEGMENTS: Final = 16
 _SCATTER: Final = tuple(600 + byte * 800 // 255 for byte in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """One block; `first_transaction` counts the chain's own transactions before this block."""
 
     number: int
@@ -42,16 +41,14 @@ class Block:
     first_transaction: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(Struct, frozen=True):
     """The state of the chain where a segment starts."""
 
     base_fee: Wei
     first_transaction: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(Struct, frozen=True):
     """Consecutive blocks as plain arrays, and the start of the next segment."""
 
     base_fees: array[int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
@@ -12,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
+from msgspec.structs import replace
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dashboard.devnet.chain import (

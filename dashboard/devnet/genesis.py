@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from dashboard.domain.quantity import WEI_PER_GWEI, Clock, NetworkId, Wei
 from dashboard.errors import InputError, RoleError
@@ -20,8 +20,7 @@ BLOCKS_AT_FIRST_START: Final = 20_000
 _FILE: Final = "genesis.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Genesis:
+class Genesis(Struct, frozen=True):
     """What a devnet is computed from; `timestamp` is in Unix seconds."""
 
     seed: int
@@ -80,8 +79,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedNetwork:
+class SimulatedNetwork(Struct, frozen=True):
     """How the fees of a simulated network follow demand; shares are thousandths of demand.
 
     Its share of demand is added to `base_fee`. `has_outages`: sometimes polls did not run for

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.devnet.blockspace import Blockspace, Payment, gas_weighted
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
@@ -22,8 +23,7 @@ _KEPT_BLOCKS: Final = 512
 _DAY_OF_BLOCKS: Final = 86_400 // BLOCK_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class IncludedTransaction:
+class IncludedTransaction(Struct, frozen=True):
     """A transaction in its block; `gas_before` is the gas of earlier transactions in the block."""
 
     transaction: SignedTransaction

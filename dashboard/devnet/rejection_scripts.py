@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
@@ -33,8 +34,7 @@ class FinalOutcome(Enum):
     REPLACED = "its nonce is used by another transaction"
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedReport:
+class ScriptedReport(Struct, frozen=True):
     """One node rejects `after` seconds after sending, and reports `late` seconds after that.
 
     A recount happens on another state of the chain, so it counts other lines.
@@ -47,8 +47,7 @@ class ScriptedReport:
     is_recount: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """What happens to one transaction; the outcome comes `ends_after` seconds after sending."""
 
     steps: tuple[ScriptedReport, ...]
@@ -56,8 +55,7 @@ class Script:
     ends_after: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Overrun:
+class Overrun(Struct, frozen=True):
     """The numbers of one rejection; `unknown` is a module that the node's limits lack."""
 
     module: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Never, Protocol, TypeAlias
 
 import anyio.to_thread
+from msgspec import Struct
 
 from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, Payment, SimulatedAccount
 from dashboard.devnet.chain import Chain, between
@@ -48,8 +48,7 @@ _MODULES: Final = tuple(LIMITS)
 _GENEROUS: Final = Wei(150 * WEI_PER_GWEI)
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(Struct, frozen=True):
     """Track a transaction that was sent at `attempted_at`."""
 
     at: datetime
@@ -58,8 +57,7 @@ class Track:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitReport:
+class SubmitReport(Struct, frozen=True):
     """Report a rejection, as a node does."""
 
     at: datetime
@@ -69,8 +67,7 @@ class SubmitReport:
 TrafficAction: TypeAlias = Track | SubmitReport
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedInclusion:
+class SimulatedInclusion(Struct, frozen=True):
     """The transaction that uses the nonce of a rejected one after all, and its block."""
 
     block: int
@@ -78,8 +75,7 @@ class SimulatedInclusion:
     transaction: SignedTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedRejection:
+class SimulatedRejection(Struct, frozen=True):
     """One transaction that exceeds a limit, and what happens to it, in order."""
 
     number: int

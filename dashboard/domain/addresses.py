@@ -5,10 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import shorten
 
@@ -20,8 +21,7 @@ _HOST: Final = re.compile(_AUTHORITY, re.ASCII)
 _ORIGIN: Final = re.compile(rf"https?://(?P<authority>{_AUTHORITY})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedHosts:
+class AllowedHosts(Struct, frozen=True):
     """The names by which browsers reach this machine, in lower case.
 
     A web site can point its own name at our address (DNS rebinding); a browser then takes our

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from heapq import heappop, heappush
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.tracking.cadence import (
     RENEWED_FOR,

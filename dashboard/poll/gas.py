@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import GasObservation, GasPeriods, GasSource
 from dashboard.domain.formatting import span
@@ -45,8 +46,7 @@ class GasAsker(Protocol):
         """Ask one operation; raises UpstreamError."""
 
 
-@dataclass(frozen=True, slots=True)
-class GasAnswer:
+class GasAnswer(Struct, frozen=True):
     """The result of one question: a value and its source, a failure, or both."""
 
     operation: Operation
@@ -55,8 +55,7 @@ class GasAnswer:
     failure: Failure | None = None
 
 
-@dataclass(slots=True)
-class GasQuestion:
+class GasQuestion(Struct):
     """One operation, who can answer it, and when it is due.
 
     If both can, the gas API is asked first. After a failure it is not asked for half a minute, or
@@ -143,8 +142,7 @@ def _pause_after(period: timedelta, failure: Failure) -> timedelta:
     return max(demanded, period) if demanded else min(period, RETRY_AFTER)
 
 
-@dataclass(frozen=True, slots=True)
-class GasArchive:
+class GasArchive(Struct, frozen=True):
     """The store as seen by the gas poll of one network during one term.
 
     `block_time` is the usual time between blocks, if known: it dates the values of a history, which

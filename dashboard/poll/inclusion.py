@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
@@ -43,8 +44,7 @@ _SAME_TIME: Final = timedelta(seconds=1)
 """Hashes whose ages began within this are asked about together."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledHash:
+class ScheduledHash(Struct, frozen=True):
     """A hash to schedule.
 
     `born` is when its age began and `asked` when it was last asked about, None for never: both in

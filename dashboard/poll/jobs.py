@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 from uuid import UUID
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct, field
 
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.fees.gas import GasPeriods
@@ -54,8 +54,7 @@ class NotifyJob(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedNetwork:
+class WatchedNetwork(Struct, frozen=True):
     """One network, with the clients of the APIs that it has.
 
     `gas_from_node` answers for its fees if no gas API does. `block_time` is the usual time between
@@ -73,7 +72,7 @@ class WatchedNetwork:
     gas_from_node: GasAsker | None = None
     inclusion: InclusionAsker | None = None
     limits_end: LimitsEnd | None = None
-    cadence: CadencePolicy = field(default_factory=CadencePolicy)
+    cadence: CadencePolicy = CadencePolicy()
     after_limits: CadencePolicy | None = SELDOM
     blocks: BlockAsker | None = None
     new_blocks: BlockReader | None = None
@@ -91,8 +90,7 @@ class WatchedNetwork:
         return fees if self.exclusion is None else (*fees, Watched.REJECTIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Periods:
+class Periods(Struct, frozen=True):
     """How often each job runs."""
 
     exclusion_tick: timedelta = timedelta(seconds=1)
@@ -102,8 +100,7 @@ class Periods:
     housekeeping: timedelta = timedelta(seconds=10)
 
 
-@dataclass(frozen=True, slots=True)
-class PollingWorker:
+class PollingWorker(Struct, frozen=True):
     """Everything that a worker works with; `new_id` returns ids that nobody else has.
 
     With less than `low_space` bytes free on the disk of the store, recipients are notified.
@@ -118,8 +115,8 @@ class PollingWorker:
     periods: Periods
     clocks: Clocks
     new_id: Callable[[], UUID]
-    rules: ConditionRules = field(default_factory=ConditionRules)
-    retention: Retention = field(default_factory=Retention)
+    rules: ConditionRules = ConditionRules()
+    retention: Retention = Retention()
     low_space: int = 0
     certificates: Sequence[tuple[str, datetime]] = ()
     peers: PeerCertificates = field(default_factory=PeerCertificates)

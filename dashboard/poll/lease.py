@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import msgspec
+from msgspec import Struct
+
 from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
@@ -23,8 +26,7 @@ class LeaseLost(LinewatchError):
     """Another worker may be active: this one writes nothing more."""
 
 
-@dataclass(slots=True)
-class Term:
+class Term(Struct):
     """The time for which a worker has the lease, with its fencing token; it ends at `ends_at`.
 
     That counts from before the store was asked, so the store never ends it first.
@@ -46,8 +48,7 @@ class Term:
             raise LeaseLost(f"this worker no longer holds the lease {self.name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """A lease for which this process applies as `holder`, a name that no other process has.
 
     `elapsed` goes on while the machine sleeps, as does the clock by which leases expire.
@@ -96,14 +97,13 @@ class Lease:
             leases.release(connection, self.name, term.token)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkStore:
+class NetworkStore(Struct, frozen=True):
     """The store during one term of the lease; `meter` counts what the polls ask upstream."""
 
     store: Store
     network_id: NetworkId
     term: Term
-    meter: Meter = field(default_factory=Meter)
+    meter: Meter = msgspec.field(default_factory=Meter)
 
     def read(self) -> AbstractContextManager[Connection]:
         """Read from one snapshot."""
@@ -135,8 +135,7 @@ LARGEST_DRIFT: Final = timedelta(seconds=2)
 """Between two readings; a larger difference means that the clock was set, not corrected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """`now` is the time of day, which people and time servers set; `elapsed` only goes on.
 
     Everything that waits uses `elapsed`, so that a clock set wrong strands nothing.

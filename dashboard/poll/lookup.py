@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -12,6 +11,7 @@ from uuid import UUID
 
 import anyio
 from anyio.to_thread import run_sync
+from msgspec import Struct, field
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
@@ -42,8 +42,7 @@ _LOOKED_AT: Final = 25
 """Up to this many hashes of a look-up are followed on the node; more would cost too much."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveLookup:
+class LiveLookup(Struct, frozen=True):
     """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, in parallel.
 
     `meters` count what is asked of each network.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
@@ -104,17 +108,16 @@ class _SeenCertificate(NamedTuple):
     seen_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class PeerCertificates:
+class PeerCertificates(Struct, frozen=True):
     """Certificates seen at the servers that are asked; no connection is made for this.
 
     `names` has what people call each host. `take_seen` returns what was seen since its last call:
     when the certificate of each host ends.
     """
 
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = msgspec.field(default_factory=dict)
     take_seen: Callable[[], Mapping[str, datetime]] = dict
-    _last: dict[str, _SeenCertificate] = field(default_factory=dict)
+    _last: dict[str, _SeenCertificate] = msgspec.field(default_factory=dict)
 
     def update(self, now: datetime) -> None:
         """Add what was seen since the last call."""
@@ -133,8 +136,7 @@ class PeerCertificates:
         return [name for host, name in self.names.items() if host not in self._last]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleReader:
+class RuleReader(Struct, frozen=True):
     """Reads for the networks of a worker; `with_fees` says how often fees are asked for, if at all.
 
     `certificates` are names of certificates in use, and when each ends; `peers` are those of
@@ -144,7 +146,7 @@ class RuleReader:
     networks: Sequence[NetworkId]
     with_fees: Mapping[NetworkId, timedelta]
     certificates: Sequence[tuple[str, datetime]] = ()
-    peers: PeerCertificates = field(default_factory=PeerCertificates)
+    peers: PeerCertificates = msgspec.field(default_factory=PeerCertificates)
 
     def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
         """Return what a rule measures now; nothing for a rule about fees, which `fees` reads."""

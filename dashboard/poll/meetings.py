@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from dashboard.store.tracking.cohorts import LARGEST_COHORT
 
@@ -32,8 +33,7 @@ _EARLY: Final = timedelta(seconds=1)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledCohort:
+class ScheduledCohort(Struct, frozen=True):
     """A cohort of at most `size` hashes; `born` is when its age began, in elapsed time.
 
     `is_after_limits`: that was after line limits ended. `is_group`: it stands for all cohorts of

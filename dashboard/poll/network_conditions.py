@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import (
     FLAT_FOR,
@@ -63,8 +66,7 @@ from dashboard.store.rejections.limits_end import known_end
 _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredConditions:
+class StoredConditions(Struct, frozen=True):
     """The conditions of one network as stored, changed in the open transaction."""
 
     network_id: NetworkId
@@ -224,8 +226,7 @@ class Conditions:
         )
 
 
-@dataclass(slots=True)
-class CoverageWatch:
+class CoverageWatch(Struct):
     """Checks the coverage of one network at each visit; begin a new one with each term.
 
     `visited_at` is when the last visit was stored, in elapsed time.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from dashboard.domain.health.observation import (
     AnswerCounts,
@@ -50,8 +50,7 @@ class Schedule(Protocol[DueT]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PollRules:
+class PollRules(Struct, frozen=True):
     """How much one tick of a poll asks, and how long it pauses after a failure.
 
     The pause is the circuit breaker of the endpoint. An upstream that answered nothing is not asked

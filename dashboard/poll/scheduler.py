@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
+from msgspec import Struct
 
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
@@ -21,8 +21,7 @@ _CHECK_CLOCK_EVERY: Final = 1.0
 _log = get_logger("scheduler")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """Work to do every `period`, and once at the start."""
 
     name: str

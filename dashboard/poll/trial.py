@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import fee, span
 from dashboard.domain.health.observation import (
@@ -34,8 +36,7 @@ _NOT_THERE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """Asks, with the clock that times the answers."""
 
     clocks: Clocks

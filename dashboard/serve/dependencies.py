@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID, uuid4
 
+from msgspec import Struct
+
 from dashboard.domain.addresses import AllowedHosts
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import Clock, NetworkId
@@ -51,8 +53,7 @@ class Follower(Protocol):
         """Return the known fees; raises UpstreamUnavailable if there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedNetwork:
+class ServedNetwork(Struct, frozen=True):
     """A network whose rejections are served and, if a node is followed, whose fees are.
 
     `is_default_for_old_reports`: accepts reports whose signature names no network.
@@ -64,8 +65,7 @@ class ServedNetwork:
     is_default_for_old_reports: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServeLimits:
+class ServeLimits(Struct, frozen=True):
     """How much one caller may request at once, and how old an answer may be.
 
     `largest_body`: bytes of one HTTP body or one WebSocket message.
@@ -79,7 +79,7 @@ class ServeLimits:
     `quiet_timeout`: after this time a client that sends nothing and has no subscription is closed.
     """
 
-    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    connections: ConnectionLimits = ConnectionLimits()
     largest_body: int = 1_000_000
     largest_batch: int = 1_000
     waiting_reports: int = 2_000

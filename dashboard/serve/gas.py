@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
@@ -95,8 +96,7 @@ _LONGEST_PAUSE: Final = 3
 _log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class GasReplies:
+class GasReplies(Struct, frozen=True):
     """The four replies of one network as of one block, and the fees in them.
 
     `block_time` is the mean of the blocks seen; a guess until there are two.

@@ -6,11 +6,11 @@ import math
 import resource
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Final
 
 import anyio
 import uvicorn
+from msgspec.structs import replace
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router as StarletteRouter
 from starlette.types import ASGIApp, Receive, Scope, Send

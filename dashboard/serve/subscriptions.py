@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -13,6 +12,7 @@ from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import Raw, json
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.rejections.exclusion import ArchivedRejection

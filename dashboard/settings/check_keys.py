@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import NoneType, UnionType
 from typing import Any, Final, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret, holds_login
@@ -66,8 +65,7 @@ def not_a_setting(name: str, candidates: Iterable[str]) -> str:
     return f"is not a setting of Linewatch{hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class Inspector:
+class Inspector(Struct, frozen=True):
     """Reads the merged table by the schema; `decode` reads our own types of value.
 
     `found` has the mistakes so far. A wrong value is replaced by that of the lowest layer, or by
@@ -99,7 +97,7 @@ class Inspector:
         """Record what is wrong with one setting."""
         return Mistake(named(path), remark, location_of(path, self.layers))
 
-    def _struct(self, table: object, kind: type[msgspec.Struct], path: SettingPath) -> object:
+    def _struct(self, table: object, kind: type[Struct], path: SettingPath) -> object:
         if not isinstance(table, dict):
             self._value(table, kind, path)
             self.left_out.append(path)
@@ -165,8 +163,8 @@ def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes i
     return kind
 
 
-def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+def _is_struct(kind: object) -> TypeGuard[type[Struct]]:
+    return isinstance(kind, type) and issubclass(kind, Struct) and kind not in OURS
 
 
 def _is_list_of_tables(kind: Any) -> bool:  # noqa: ANN401 - a type as typing writes it has no type of its own

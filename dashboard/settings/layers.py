@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import shorten
 from dashboard.wire.decoding import read_toml
@@ -33,8 +34,7 @@ _LONGEST_TEXT: Final = 4_000_000
 """How many characters of a file are read; a device such as /dev/zero has no end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One source of settings: its name in errors, its table, and the text of a file.
 
     The file is one of the table `above`.
@@ -52,8 +52,7 @@ class Layer:
         return next((lines[each] for each in around if each in lines), None)
 
 
-@dataclass(frozen=True, slots=True)
-class SettingLocation:
+class SettingLocation(Struct, frozen=True):
     """Where a setting is set; `line` is None if the source is no file, or lacks the setting."""
 
     source: str
@@ -63,8 +62,7 @@ class SettingLocation:
         return self.source if self.line is None else f"{self.source}, line {self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """One mistake; `remark` is the rest of the sentence after the name of the setting."""
 
     setting: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, get_args
+
+from msgspec import Struct
 
 from dashboard.application.context import CheckedText, SettingChange
 from dashboard.domain.secret import MASK, Secret, holds_login
@@ -28,8 +29,7 @@ _REMARK: Final = re.compile(r"(?:^|\s)\s*# (?P<text>.*)$")
 """The comment after a value of default.toml, or indented below it where it continues."""
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveSetting:
+class EffectiveSetting(Struct, frozen=True):
     """One setting in force; a `value` that may be secret is masked.
 
     `default` is its value in default.toml and `meaning` the comment there; None and empty if it is

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
 import platformdirs
+from msgspec import Struct
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
@@ -120,8 +120,7 @@ def read_configuration(
     return Configuration(merged, layers, environment, found, is_whole=not unreadable)
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """All layers merged, not yet checked; `found` are the mistakes met while reading them.
 
     The last layer wins. `is_whole`: every file could be read.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.rule import MOST_RULES, Rule
 from dashboard.domain.alerts.rule_table import RuleNames, read_rule
@@ -38,8 +39,7 @@ _LONGEST_RULES: Final = 400_000
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFile:
+class RuleFile(Struct, frozen=True):
     """The content of a file: the rules that can be read, and all mistakes."""
 
     rules: tuple[Rule, ...]
@@ -97,8 +97,7 @@ _KEYS: Final = (USUAL_KEY, *VERDICT_KEYS)
 _OPENINGS: Final = ("'''", '"""')
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFileContent:
+class AnswerFileContent(Struct, frozen=True):
     """The content of a file: its templates, with built-in ones for those it lacks, and mistakes."""
 
     templates: AnswerTemplates

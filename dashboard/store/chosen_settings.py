@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, select
 
 from dashboard.domain.people.access import Actor
@@ -25,8 +25,7 @@ LOGIN: Final = ("mail.smtp_host", "mail.smtp_port", "mail.security", "mail.usern
 """The settings that say where the password goes, and how: it was given for these alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenSetting:
+class ChosenSetting(Struct, frozen=True):
     """What was chosen; `by` is foreign text."""
 
     value: ChosenValue

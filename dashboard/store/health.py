@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from dashboard.domain.alerts.incident import IncidentState
@@ -42,8 +42,7 @@ from dashboard.store.schema import (
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class LastAttempt:
+class LastAttempt(Struct, frozen=True):
     """The last finished delivery of a notification; `outcome` is the channel's answer."""
 
     attempted_at: datetime
@@ -51,8 +50,7 @@ class LastAttempt:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class MailState:
+class MailState(Struct, frozen=True):
     """The notifications of some period by state, and the latest attempt to send one.
 
     `trouble` is what has failed since the last accepted mail, `next_attempt_at` when the next one
@@ -68,8 +66,7 @@ class MailState:
     failing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSpace:
+class StoreSpace(Struct, frozen=True):
     """Whether the store has room.
 
     `measured` is at most a day old; None if no worker has measured it yet. During a `clock_jump`,
@@ -82,8 +79,7 @@ class StoreSpace:
     free_on_disk: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkState:
+class WorkState(Struct, frozen=True):
     """The state of the work in numbers: whether there is a worker, who answers, what is pending.
 
     `has_worker`: one holds the lease; none does if it ended, is paused or is cut off. `failing` are
@@ -98,8 +94,7 @@ class WorkState:
     free_on_disk: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoreContents:
+class StoreContents(Struct, frozen=True):
     """The size of the store in bytes, and how many transactions and rejections it has."""
 
     size: int

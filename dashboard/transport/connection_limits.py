@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 _LONGEST_CHECK_PERIOD: Final = 1.0
 _CHECKS_IN_A_LIMIT: Final = 4
@@ -32,8 +33,7 @@ class ConnectionPhase(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(Struct, frozen=True):
     """How many connections there may be, and how long each phase may take.
 
     They are those of [serve], and `unfinished`. `largest_connections_per_address`: of one client
@@ -85,8 +85,7 @@ class LimitedConnection(Protocol):
         """End the connection, which stayed in this phase for too long."""
 
 
-@dataclass(slots=True)
-class ReadProgress:
+class ReadProgress(Struct):
     """How far a client has read; `resumed` counts how often it has read nearly everything.
 
     `most`: the most bytes that waited for it since it last made progress.

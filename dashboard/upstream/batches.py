@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import TxHash
@@ -93,8 +92,7 @@ class BatchRefused(UpstreamUnreadable):
     """A batch of several got a single reply: this size, or any batch, is not served."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Hashes that are asked together, with ids that count up from `first_id`."""
 
     endpoint: Endpoint

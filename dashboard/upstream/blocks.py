@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import UpstreamError
@@ -23,8 +24,7 @@ _PATIENCE: Final = 3
 """How many times in a row the newest block may be an older one, from a node that lags behind."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewBlocks:
+class NewBlocks(Struct, frozen=True):
     """The transactions of the blocks since the last reading.
 
     `is_unbroken`: no block is missing, and the blocks read before are still part of the chain.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.formatting import span
@@ -34,8 +34,7 @@ _LONGEST_PAUSE: Final = timedelta(minutes=5)
 """How long nothing is asked after credits ran out; somebody may raise the budget meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Whether the credits were available, and what is spent in each period, including them."""
 
     is_taken: bool
@@ -191,8 +190,7 @@ class BudgetKeeper:
             await asyncio.sleep(at - now)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkBudgets:
+class NetworkBudgets(Struct, frozen=True):
     """The budgets of one network's exclusion endpoints, by endpoint.
 
     `shares` also holds the cost of one question; `in_use` returns the endpoints that are asked now.

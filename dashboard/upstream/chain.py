@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.fees.gas import BlockFees, SuggestedGasFees
 from dashboard.domain.fees.percentiles import FeeWindow
@@ -25,8 +26,7 @@ HEADER_BLOCKS: Final = 100
 """Headers in one batch, each with the hashes of its transactions."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeeRange:
+class FeeRange(Struct, frozen=True):
     """Consecutive blocks, oldest first, and the base fee after the last one, if it is known."""
 
     blocks: tuple[BlockFees, ...]

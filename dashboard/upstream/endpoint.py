@@ -13,6 +13,9 @@ from threading import Lock
 from typing import Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+import msgspec
+from msgspec import Struct
+
 from dashboard.domain.formatting import span
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation, Spent
@@ -37,16 +40,15 @@ def note_nothing(_operation: str, _calls: int) -> None:
     """Ignore the calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metered:
+class Metered(Struct, frozen=True):
     """The calls and credits `spent` by operation, and the results of polled questions.
 
     `transports` are the changed states of transports, by endpoint.
     """
 
-    spent: dict[str, Spent] = field(default_factory=dict)
-    answers: dict[Operation, AnswerCounts] = field(default_factory=dict)
-    transports: dict[str, dict[Transport, TransportState]] = field(default_factory=dict)
+    spent: dict[str, Spent] = msgspec.field(default_factory=dict)
+    answers: dict[Operation, AnswerCounts] = msgspec.field(default_factory=dict)
+    transports: dict[str, dict[Transport, TransportState]] = msgspec.field(default_factory=dict)
 
 
 class Meter:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.domain.health.observation import (
     ExclusionAnswer,
@@ -60,8 +61,7 @@ def loop_time() -> timedelta:
     return timedelta(seconds=asyncio.get_running_loop().time())
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """One transport to the endpoint, and what was learnt about it.
 
     It is proven while it answers; otherwise one request tries it before others follow, and the same
@@ -104,8 +104,7 @@ class _Line:
         return TransportState(self.transport, size.accepted, size.refused, is_used, why)
 
 
-@dataclass(slots=True)
-class _Outcome:
+class _Outcome(Struct):
     """The result of one request: the answers that are not null by index in it, or an error."""
 
     answers: dict[int, ExclusionAnswer] = field(default_factory=dict)

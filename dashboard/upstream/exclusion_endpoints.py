@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol, TypeAlias
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.health.observation import (
     ExclusionAnswer,
@@ -37,8 +38,7 @@ class ExclusionEndpoint(Protocol):
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]: ...
 
 
-@dataclass(slots=True)
-class _Circuit:
+class _Circuit(Struct):
     """A circuit breaker for one endpoint.
 
     It is closed while the endpoint answers. If nothing is answered, it is open for a `rest`, which

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import (
@@ -22,8 +23,7 @@ from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
 
-@dataclass(frozen=True, slots=True)
-class FailoverPolicy:
+class FailoverPolicy(Struct, frozen=True):
     """When to ask another node instead.
 
     A node lags if its newest block is `lag_blocks` behind another's. Standbys are checked every
@@ -57,8 +57,7 @@ class NodeState(StrEnum):
     FAILING = "failing"
 
 
-@dataclass(slots=True)
-class NodeStatus:
+class NodeStatus(Struct):
     """One node, its last answer, and when it may be asked again.
 
     `since` and `paused_until` are times of the monotonic clock.

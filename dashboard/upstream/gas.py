@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
@@ -29,15 +30,13 @@ _DECODERS: Final[Mapping[Operation, Callable[[bytes], Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PathKey:
+class PathKey(Struct, frozen=True):
     """An API key in the path."""
 
     key: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class BasicKey:
+class BasicKey(Struct, frozen=True):
     """An API key and its secret, sent by HTTP Basic authentication."""
 
     key: Secret

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.fees.suggestion import FeePolicy
@@ -31,8 +33,7 @@ from dashboard.wire.node import BlockHeader
 _LOG: Final = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FollowPolicy:
+class FollowPolicy(Struct, frozen=True):
     """How a chain is followed.
 
     Percentiles and congestion use the window of `fees`. The first refresh loads only the newest
@@ -41,14 +42,13 @@ class FollowPolicy:
     behind. If older blocks cannot be read for `older_patience`, the node does not have them.
     """
 
-    fees: FeePolicy = field(default_factory=FeePolicy)
+    fees: FeePolicy = FeePolicy()
     chunks_per_refresh: int = 2
     patience: int = 3
     older_patience: timedelta = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class ChainFees:
+class ChainFees(Struct, frozen=True):
     """The four gas operations of one network at one block.
 
     `base_fee_history` is oldest first. `read_at` is when the node last confirmed `head` as its

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from random import random
 from typing import Final, TypeAlias, TypeVar
 
 import httpx
+from msgspec import Struct
 
 from dashboard.errors import (
     UpstreamError,
@@ -186,8 +186,7 @@ def _unusable_address(endpoint: Endpoint) -> UpstreamRefused:
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True):
     """How a request is retried after UpstreamUnavailable, and after no other error.
 
     `deadline` bounds all attempts and waits together. Each wait is twice the one before, plus a

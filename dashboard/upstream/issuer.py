@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +18,7 @@ from joserfc import jwt
 from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
+from msgspec import Struct
 
 from dashboard.domain.people.sign_in import Identity, Issuer
 from dashboard.domain.quantity import Clock
@@ -38,8 +38,7 @@ _REMEMBERED: Final = 60
 _Claims: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """The metadata and signing keys of an issuer, as of `read_at`."""
 
     read_at: float

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import pyarrow as pa
+from msgspec import Struct
 from plotly.offline import get_plotlyjs
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -62,8 +62,7 @@ _NAMED: Final = {
 """A coding in a list of codings, without the weight that refuses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackedText:
+class PackedText(Struct, frozen=True):
     """A text in one coding; `tag` identifies its coding and its content."""
 
     body: bytes

@@ -7,11 +7,11 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -98,8 +98,7 @@ def _source_hash(script: str) -> str:
 _PATH: Final = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+")
 
 
-@dataclass(frozen=True, slots=True)
-class UploadLimits:
+class UploadLimits(Struct, frozen=True):
     """How many bytes one session may hold, how many all may, and how large one upload may be.
 
     During an upload, its bytes count as held.

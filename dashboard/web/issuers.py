@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
 from anyio import to_thread
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
@@ -32,8 +32,7 @@ _ATTEMPT_LASTS: Final = 600
 _log = get_logger("sign-in")
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(Struct, frozen=True):
     """What a browser keeps while its person is at the issuer of that name."""
 
     issuer: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from anyio import to_thread
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
@@ -26,8 +26,7 @@ _MOST_LOGGED: Final = 20
 _log = get_logger("sign-in")
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Who sends a request: `session` is theirs, None if they are not signed in.
 
     `stored` is that of their cookie, which may belong to somebody else than the proxy names.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.wire.decoding import UNREADABLE, read
 
 
-@dataclass(frozen=True, slots=True)
-class RpcError:
+class RpcError(Struct, frozen=True):
     """The error object of a reply; a value, not an exception."""
 
     code: int
@@ -94,8 +92,7 @@ RequestId: TypeAlias = Raw
 NULL_ID: Final[RequestId] = Raw(b"null")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One call; `id` is UNSET for a notification, `params` a list or dict, UNSET if missing."""
 
     method: str
@@ -103,16 +100,14 @@ class Request:
     id: RequestId | UnsetType
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorReply:
+class ErrorReply(Struct, frozen=True):
     """The reply to a request that could not be read."""
 
     id: RequestId
     error: RpcError
 
 
-@dataclass(frozen=True, slots=True)
-class RpcMessage:
+class RpcMessage(Struct, frozen=True):
     """A body: one item, or a batch in order. If the whole body is wrong, it is one ErrorReply."""
 
     items: list[Request | ErrorReply]
@@ -225,8 +220,7 @@ def _json(value: object) -> bytes:
     return bytes(value) if isinstance(value, bytes | Raw) else msgspec.json.encode(value)
 
 
-@dataclass(frozen=True, slots=True)
-class RpcReply:
+class RpcReply(Struct, frozen=True):
     """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `error`.
 
     `id` is None if the sender gave none, or one that is neither text nor an integer.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dashboard.domain.quantity import (
     LARGEST_FEE,
@@ -27,8 +26,7 @@ _NO_UNCLES: Final = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd4
 _EMPTY_TREE: Final = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
 
 
-@dataclass(frozen=True, slots=True)
-class BlockHeader:
+class BlockHeader(Struct, frozen=True):
     """A block without its transactions; `base_fee_per_gas` is None before EIP-1559."""
 
     number: int
@@ -40,8 +38,7 @@ class BlockHeader:
     gas_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTransactions:
+class BlockTransactions(Struct, frozen=True):
     """The hashes of the transactions in a block, and the block's parent."""
 
     number: int
@@ -157,8 +154,7 @@ def encode_block(header: BlockHeader, transactions: Sequence[TxHash | Raw]) -> b
 _Ratio = Annotated[float, msgspec.Meta(ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class FeeHistory:
+class FeeHistory(Struct, frozen=True):
     """The answer to eth_feeHistory for N blocks from `oldest_block` on, oldest first.
 
     `base_fee_per_gas` has N+1 entries, the last for the next block; without blocks it may be empty.
@@ -220,8 +216,7 @@ def encode_fee_history(history: FeeHistory) -> bytes:
     return msgspec.json.encode(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """Where a transaction is included; `is_successful` is None before EIP-658."""
 
     tx_hash: TxHash

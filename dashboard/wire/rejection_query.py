@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.exclusion import (
@@ -50,8 +50,7 @@ class Order(StrEnum):
     OLDEST_FIRST = "oldest"
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
+class ListQuery(Struct, frozen=True):
     """The params of `listRejectionsV1`; `cursor` is not decoded yet."""
 
     wanted: RejectionFilter = EVERYTHING
@@ -60,8 +59,7 @@ class ListQuery:
     cursor: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class CountQuery:
+class CountQuery(Struct, frozen=True):
     """The params of `countRejectionsV1`; `by` is the grouping."""
 
     by: str
@@ -69,8 +67,7 @@ class CountQuery:
     limit: int = USUAL_GROUPS
 
 
-@dataclass(frozen=True, slots=True)
-class SubscribeQuery:
+class SubscribeQuery(Struct, frozen=True):
     """The params of `subscribe`; `since` is a cursor that is not decoded yet."""
 
     wanted: RejectionFilter = EVERYTHING

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from coincurve import PublicKey
 from eth_hash.auto import keccak
+from msgspec import Struct
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SignedTransaction
@@ -18,8 +18,7 @@ _LIST: Final = 0xC0
 _LONGEST_SHORT: Final = 55
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A string or a list; `content` is what follows its header, `end` the position after it."""
 
     is_list: bool

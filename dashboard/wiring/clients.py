@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
@@ -75,8 +77,7 @@ async def open_clients(
                 await each.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
+class Clients(Struct, frozen=True):
     """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
@@ -217,7 +218,7 @@ class Clients:
         attempts: int | None = None,
     ) -> Asker:
         url = rpc_address(settings)
-        endpoint = replace(
+        endpoint = dataclasses.replace(
             self._endpoint(network, name, settings, url),
             key_advice=key_advice(settings),
             forbidden_advice=forbidden_advice(settings),
@@ -351,8 +352,7 @@ def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:
 _DAY: Final = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPurse:
+class StoredPurse(Struct, frozen=True):
     """The credits of one budget as the store counts them."""
 
     store: Store

@@ -7,12 +7,12 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
 import uvicorn
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from dashboard.devnet.chain import Chain
@@ -117,8 +117,7 @@ _OBSERVATIONS_AT_A_TIME: Final = 1000
 _REPORTS_AT_A_TIME: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class FilledHistory:
+class FilledHistory(Struct, frozen=True):
     """What was put into which store: the networks, and how many values of fees.
 
     `rejections` counts the new ones only.
@@ -130,8 +129,7 @@ class FilledHistory:
     rejections: int
 
 
-@dataclass(frozen=True, slots=True)
-class _HistorySpan:
+class _HistorySpan(Struct, frozen=True):
     """The simulated time: `length` until a moment, drawn from a seed."""
 
     seed: int

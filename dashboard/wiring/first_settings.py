@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.health.observation import TrialOutcome, TrialResult

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, InputError, StoreError
@@ -26,8 +27,7 @@ from dashboard.wiring.clock import utc_now
 from dashboard.wiring.store import belong_to, open_checked_store, os_user, own_id, store_url
 
 
-@dataclass(frozen=True, slots=True)
-class BackupResult:
+class BackupResult(Struct, frozen=True):
     """A backup that was made, and those that were deleted for it.
 
     `audit_failure` says why the audit log does not name it; empty where it does.
@@ -40,8 +40,7 @@ class BackupResult:
     audit_failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationResult:
+class VerificationResult(Struct, frozen=True):
     """The result for a store or backup: what is wrong, or the rows of each table if nothing is."""
 
     name: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
@@ -32,8 +33,7 @@ _VERIFIED: Final = 10
 """One of this many calls is left if our own serve gets the reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """One network: what people call it, and where it is asked.
 
     `own_serve` is the address of our own serve, whose answers cost nothing. `is_history_only`: it

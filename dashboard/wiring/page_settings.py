@@ -6,11 +6,13 @@ import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from errno import EISDIR
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.context import (
     CheckedText,
@@ -75,8 +77,7 @@ def page_settings(settings: Settings) -> PageSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ChoosingSettings:
+class ChoosingSettings(Struct, frozen=True):
     """The settings that people may choose besides those of the files, as in `Choosing`."""
 
     files: Settings

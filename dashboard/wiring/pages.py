@@ -16,11 +16,11 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import uvicorn
+from msgspec.structs import replace
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 

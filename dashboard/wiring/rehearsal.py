@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
 from uuid import UUID, uuid5
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
@@ -58,8 +60,7 @@ _LEASE: Final = timedelta(hours=1)
 _SPACE: Final = UUID("a7c7a5de-6c0e-4e0c-8f3b-3f6c9a6d2a11")
 
 
-@dataclass(frozen=True, slots=True)
-class Storm:
+class Storm(Struct, frozen=True):
     """How many transactions are rejected on a network, from when on, within which time."""
 
     network: Network
@@ -68,8 +69,7 @@ class Storm:
     length: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsedMessage:
+class RehearsedMessage(Struct, frozen=True):
     """A message that a recipient would get."""
 
     at: datetime
@@ -78,8 +78,7 @@ class RehearsedMessage:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True):
     """The result of a storm, in the order of time; `pending`: so many were held to the end.
 
     `withheld` are changes of which somebody is not notified, for example because of a silence.

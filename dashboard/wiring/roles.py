@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Final
 from uuid import uuid4
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.quantity import Clock
@@ -32,8 +34,7 @@ async def _at_once() -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """One process of Linewatch, and how to check that it is ready.
 
     It starts when the roles named in `after` are ready and have data. `address` is where it

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
+
+from msgspec import Struct
 
 from dashboard.domain.people.access import Actor
 from dashboard.errors import ForeignStore, SchemaMismatch, SettingsError, StoreError
@@ -124,8 +125,7 @@ def _may_join(settings: Settings) -> bool:
     return database.path.resolve().is_relative_to(settings.home.resolve())
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(Struct, frozen=True):
     """The present schema of the store, and the copy from before the upgrade, if there is one."""
 
     schema: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.message import MessageHeaders, Watch, ignore
 from dashboard.alert.own_messages import message_of_trial
@@ -27,8 +29,7 @@ from dashboard.wiring.networks import Network, cost_of, networks_of
 from dashboard.wiring.recipients import default_recipients, message_domain
 
 
-@dataclass(frozen=True, slots=True)
-class TriedNetwork:
+class TriedNetwork(Struct, frozen=True):
     """A network with the answers of its endpoints, and what polling it costs."""
 
     network: Network

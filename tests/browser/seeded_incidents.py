@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
@@ -52,7 +54,7 @@ SILENT: Final = NetworkProfile(
     gas_period=timedelta(seconds=20),
     threshold_period=timedelta(minutes=15),
 )
-FLAT: Final = replace(
+FLAT: Final = dataclasses.replace(
     SILENT,
     network_id=NetworkId(59141),
     name="Linea Sepolia",

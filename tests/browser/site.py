@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import streamlit as st
 import uvicorn
+from msgspec.structs import replace
 from starlette.middleware import Middleware
 
 from dashboard import show

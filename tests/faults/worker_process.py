@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.kinds.table import KINDS

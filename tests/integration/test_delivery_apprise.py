@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.channels.apprise_service import AppriseChannel, inert, service_scheme
 from dashboard.domain.secret import Secret

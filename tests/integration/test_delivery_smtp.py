@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.domain.secret import Secret

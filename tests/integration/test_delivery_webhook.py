@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.webhook import (

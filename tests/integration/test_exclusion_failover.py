@@ -6,13 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.source_health import NetworkHealth, endpoint_words, read_networks
 from dashboard.domain.health.coverage import Gap, GapCause, Watched

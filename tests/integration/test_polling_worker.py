@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
@@ -94,7 +95,7 @@ async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) 
     with mail_server(inbox) as port:
         channel = SmtpChannel(SmtpServer("127.0.0.1", port, Security.NONE), SENDER)
         notifier = a_notifier(store, Sending({"mail": channel}, message_about))
-        notifier = replace(notifier, routes=alone)
+        notifier = dataclasses.replace(notifier, routes=alone)
         once = replace(PERIODS, delivery=timedelta(minutes=1))
         async with working(replace(a_watcher(store, notifier), periods=once)):
             await eventually_async(note_marks, what="the marks")
@@ -119,7 +120,7 @@ async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path
 
 async def test_busy_and_calm_are_two_mails_in_one_thread(store: Store, tmp_path: Path) -> None:
     upstream = MovingGas()
-    notifier = replace(a_post_office(store, tmp_path / "mail"), routes=None)
+    notifier = dataclasses.replace(a_post_office(store, tmp_path / "mail"), routes=None)
     worker = replace(
         a_watcher(store, notifier, WatchedNetwork(A_NETWORK, BRISK, gas=upstream)),
         periods=replace(PERIODS, conditions=SOON),

@@ -7,12 +7,12 @@ import json
 import resource
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.server import within_descriptors
@@ -41,7 +41,7 @@ HEAD = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 @contextlib.contextmanager
 def serving_with(folder: Path, **limits: object) -> Iterator[tuple[str, ServeDependencies]]:
     """Serve with these limits on connections, and generous ones otherwise."""
-    connections = replace(ConnectionLimits(), **limits)  # type: ignore[arg-type]  # named by the test
+    connections = replace(ConnectionLimits(), **limits)
     with a_store(folder) as store:
         dependencies = services_of(store, limits=replace(LIMITS, connections=connections))
         with serving(dependencies) as address:

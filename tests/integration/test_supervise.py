@@ -9,10 +9,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.errors import RoleError, SettingsError
 from dashboard.supervise import Patience, fork, run_beside, supervise

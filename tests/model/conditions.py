@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import (
     Condition,
@@ -99,7 +102,7 @@ class Conditions:
         A condition goes with the rejection that it rests on.
         """
         self.held = {
-            subject: replace(each, rejection=each.rejection and places[each.rejection])
+            subject: dataclasses.replace(each, rejection=each.rejection and places[each.rejection])
             for subject, each in self.held.items()
             if each.rejection is None or each.rejection in places
         }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from dashboard.domain.health.coverage import Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId

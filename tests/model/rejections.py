@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -142,7 +145,7 @@ def shown(record: RejectedTransaction) -> RejectedTransaction:
     """Return what readers get of a record: the block only from the sequencer."""
     if record.tx_rejection_stage is RejectionStage.SEQUENCER:
         return record
-    return replace(record, block_number=None)
+    return dataclasses.replace(record, block_number=None)
 
 
 def _rank(rejection: StoredRejection) -> tuple[bool, datetime, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import SubjectKind, Transition
 from dashboard.domain.rejections.exclusion import StoredRejection

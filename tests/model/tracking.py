@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import product
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -99,7 +102,7 @@ class Tracking:
             said.label or wished.label,
             said.note or wished.note,
         )
-        after = replace(before, remarks=remarks)
+        after = dataclasses.replace(before, remarks=remarks)
         new = {(tx_hash, network_id) for network_id in request.network_ids} - self.watches.keys()
         is_new = bool(new) or tx_hash not in self.transactions
         self.transactions[tx_hash] = after
@@ -117,7 +120,7 @@ class Tracking:
         before = self.transactions.get(tx_hash)
         if before is None:
             return False
-        self.transactions[tx_hash] = replace(before, remarks=remarks)
+        self.transactions[tx_hash] = dataclasses.replace(before, remarks=remarks)
         if before.remarks.attempted_at != remarks.attempted_at:
             self.fresh |= {place for place in self.watches if place[0] == tx_hash}
         return True
@@ -236,7 +239,9 @@ def _check_latest(
         tx_hash: tuple(sorted(network for each, network in held.watches if each == tx_hash))
         for tx_hash in hashes
     }
-    known = [replace(held.transactions[each], network_ids=networks[each]) for each in hashes]
+    known = [
+        dataclasses.replace(held.transactions[each], network_ids=networks[each]) for each in hashes
+    ]
     assert sorted(found, key=_hash_of) == sorted(known, key=_hash_of)
 
 

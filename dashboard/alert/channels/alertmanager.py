@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.alert.channels.http_exchange import (
     HttpRequest,
@@ -57,8 +59,7 @@ _NAMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PushedAlert:
+class PushedAlert(Struct, frozen=True):
     """One alert: the same `labels` are the same alert. `link` is empty if there is no page."""
 
     labels: Mapping[str, str]

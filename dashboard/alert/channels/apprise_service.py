@@ -7,10 +7,11 @@ import os
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.markup import visible
@@ -66,8 +67,7 @@ def inert(text: str) -> str:
     return re.sub(r"@(?=\S)", "\uff20", shown)  # Zulip takes @**all** as well
 
 
-@dataclass(frozen=True, slots=True)
-class AppriseChannel:
+class AppriseChannel(Struct, frozen=True):
     """Sends the text of messages to one service.
 
     Services on hosts of your own need `allow_private`, since Apprise resolves names by itself. If

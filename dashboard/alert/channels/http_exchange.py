@@ -10,11 +10,12 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
 from dashboard.alert.message import MaySend, Stage, Watch, ignore
@@ -67,8 +68,7 @@ _REMEDIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HttpTarget:
+class HttpTarget(Struct, frozen=True):
     """Where requests go. `url` may contain keys, so it is never shown."""
 
     url: Secret
@@ -91,8 +91,7 @@ class HttpTarget:
         return quotes(text, (*address.path.split("/"), *query))
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """What the other side answered: `text` is one line that is safe to show."""
 
     status: int
@@ -100,8 +99,7 @@ class HttpAnswer:
     retry_after: timedelta | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A request, whose `content` (body and headers) is made at the last moment.
 
     An answer that quotes one of its `secrets` is not shown.
@@ -112,8 +110,7 @@ class HttpRequest:
     secrets: tuple[Secret, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRules:
+class HttpRules(Struct, frozen=True):
     """How a target may be contacted: `timeout`, `trust`, and whether at private addresses."""
 
     timeout: timedelta = timedelta(seconds=10)

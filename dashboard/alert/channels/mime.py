@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from email.header import Header
 from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8, Policy
 from email.utils import format_datetime
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.domain.markup import visible
@@ -159,8 +160,7 @@ def _fix_boundaries(mail: EmailMessage, message_id: str) -> None:
             part.set_boundary(f"=_{token}.{number}")
 
 
-@dataclass(frozen=True, slots=True)
-class DkimSigner:
+class DkimSigner(Struct, frozen=True):
     """Signs mails for a domain; `selector` names the public key below it in DNS."""
 
     domain: str

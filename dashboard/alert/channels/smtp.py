@@ -9,10 +9,11 @@ import socket
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
 from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sender, write_mail
@@ -97,8 +98,7 @@ class Security(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class SmtpServer:
+class SmtpServer(Struct, frozen=True):
     """A mail server and our account there; `timeout` is for one whole message.
 
     `trust` says which certificates are trusted, by default those of the system; everything else is

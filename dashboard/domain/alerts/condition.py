@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from msgspec import Struct
+
 from dashboard.domain.quantity import NetworkId, TxHash
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
+class Grounds(Struct, frozen=True):
     """The values that a change rests on; each kind of rule has its own subclass."""
 
 
@@ -23,8 +23,7 @@ class Signal(StrEnum):
     PRIORITY_FEE = "priority fee"
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkDigest:
+class NetworkDigest(Struct, frozen=True):
     """What happened on a network during the time of a digest.
 
     `rejections` is None if nobody asks for them, and a lower bound unless `is_whole`. `busy` is the
@@ -40,8 +39,7 @@ class NetworkDigest:
     unwatched: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class DigestGrounds(Grounds):
+class DigestGrounds(Grounds, frozen=True):
     """The time that a digest covers: what `opened` in it, and what was `open` when it was written.
 
     `unassigned` counts the open incidents that nobody had acknowledged.
@@ -90,8 +88,7 @@ class SubjectKind(StrEnum):
     LINE_LIMITS = "line limits"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """One thing that has a condition: a transaction on a network, or an aspect of the network.
 
     A subject that a rule measures also has the name of the `rule` and, if the rule tells subjects
@@ -182,8 +179,7 @@ _GOOD_NEWS: Final = frozenset({State.INCLUDED, State.NO_LINE_LIMITS})
 """States of which people are notified although nothing is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """The present state of a subject, and since when it has it.
 
     `turning_since` is when the opposite was first seen, as long as that has not lasted long enough.
@@ -196,8 +192,7 @@ class Condition:
     seen_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Struct, frozen=True):
     """A change of condition, with its grounds.
 
     `transition_id` is chosen by the caller, so that the same change is stored once. If `before` and
@@ -224,16 +219,14 @@ class Transition:
         return was_open or self.after.is_open or self.after in _GOOD_NEWS
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """The transition that opened a condition which lasts, or has just ended."""
 
     transition_id: UUID
     opened_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Whether a subject was in trouble at one moment, and since when, if that is known.
 
     If `ended_at` is set, the trouble became known only after it had ended.

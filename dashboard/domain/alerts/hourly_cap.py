@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
@@ -35,8 +37,7 @@ _SPACED: Final = timedelta(minutes=50)
 """The time over which the second half of an hour's notifications is spread."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenNotification:
+class OpenNotification(Struct, frozen=True):
     """A notification that is not closed, so it still takes in members.
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
@@ -70,8 +71,7 @@ class OpenNotification:
         return self.kind is NotificationKind.REMINDER
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(Struct, frozen=True):
     """Open notifications that become one message, the first of them; its members are now fixed.
 
     `delay` says why it is late, None if it is not.
@@ -82,8 +82,7 @@ class Closing:
     delay: Delay | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """A notification that was sent to a recipient."""
 
     at: datetime
@@ -91,8 +90,7 @@ class Gone:
     is_urgent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientTraffic:
+class RecipientTraffic(Struct, frozen=True):
     """What was sent to a recipient: `recent` in the last hour, in order.
 
     `waiting` counts the closed notifications that are not delivered yet, the newest closed at
@@ -116,8 +114,7 @@ class RecipientTraffic:
         return replace(self, recent=[*self.recent, *went])
 
 
-@dataclass(frozen=True, slots=True)
-class HourlyCap:
+class HourlyCap(Struct, frozen=True):
     """How many notifications a recipient gets within an hour.
 
     Openings of incidents and critical notifications come first: only reaching the cap delays them.

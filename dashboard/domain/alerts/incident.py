@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.formatting import moment
@@ -65,8 +67,7 @@ class IncidentEventKind(StrEnum):
     RESOLVED = "resolved"
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(Struct, frozen=True):
     """One incident of a rule; `kind` is the kind of the rule, as `RuleKind` writes it.
 
     It lasts from `opened_at` to `resolved_at`, the times of the trouble itself; `changed_at` is
@@ -113,8 +114,7 @@ class Incident:
         return incident_key(self.rule, self.group)
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentEvent:
+class IncidentEvent(Struct, frozen=True):
     """One line of the story of an incident; `actor` is empty if no person acted.
 
     `owner` is the person to whom it was handed over.
@@ -181,8 +181,7 @@ def resolve(incident: Incident, at: datetime) -> Incident:
     return replace(incident, state=IncidentState.RESOLVED, resolved_at=at, next_at=None)
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentResponse:
+class IncidentResponse(Struct, frozen=True):
     """An incident after a person acted on it, and the line of its story; None if nothing changed.
 
     `others` are incidents that changed too, because every change of theirs is also part of this
@@ -266,8 +265,7 @@ def _refuse_pending(incident: Incident) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NotifiedChange:
+class NotifiedChange(Struct, frozen=True):
     """A transition with what a message says about it.
 
     `opened_at` is when the condition began that this changes or ends, None if it begins one.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.incident import (
     QUIET_AFTER,
@@ -26,8 +28,7 @@ LONGEST_ABSENCE: Final = timedelta(minutes=1)
 lasted."""
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentTimers:
+class IncidentTimers(Struct, frozen=True):
     """The timers of a rule; None turns one off.
 
     `pending` is how long an incident lasts before anybody is notified of it.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.kinds.kind import Dimension
@@ -87,8 +88,7 @@ _MAY_LACK: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(Struct, frozen=True):
     """One comparison, which ignores case; a network is written as its chain id.
 
     An empty value matches a change that lacks the property. With `is_pattern` each * in the value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import IntEnum, StrEnum
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.condition import Opening, Transition
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
@@ -31,8 +32,7 @@ _DAYS_BACK: Final = 15
 """Within this many days a time of the week occurs even if the clocks skip it once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(Struct, frozen=True):
     """Who is notified: an address, and the name of its channel."""
 
     channel: str
@@ -97,8 +97,7 @@ class Delay(StrEnum):
     WORKER = "worker"
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """What one recipient gets because of one transition, or of several that were grouped.
 
     `transition`, `rejection` and `opening` belong to its first member; `opening` is the transition
@@ -191,8 +190,7 @@ class DeliveryResult(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryAttempt:
+class DeliveryAttempt(Struct, frozen=True):
     """One attempt to deliver a notification; `outcome` is the channel's answer, or the error."""
 
     attempted_at: datetime
@@ -200,8 +198,7 @@ class DeliveryAttempt:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class DigestTime:
+class DigestTime(Struct, frozen=True):
     """A time every day, or on one weekday, counted from Monday as 0."""
 
     hour: int

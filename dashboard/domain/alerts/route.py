@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind, Transition
 from dashboard.domain.alerts.incident import Group
@@ -33,8 +35,7 @@ SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FE
 """The kinds of conditions that keep rules of a network from being judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleRoute:
+class RuleRoute(Struct, frozen=True):
     """One rule that takes a transition.
 
     `group_wait` is how long followers are grouped; `timers` apply to its incidents. If `is_urgent`,
@@ -101,8 +102,7 @@ def route_for(
     return route if until == at else route.hold_until(until, why, BY_QUIET_HOURS)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOutage:
+class SourceOutage(Struct, frozen=True):
     """An API or a network's fees that give no answer, or a missing worker, and since when.
 
     `is_replaced`: a node answers in place of the source of fees.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
@@ -50,8 +51,7 @@ URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 """The rank of each severity; the most urgent has the largest number."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedChange:
+class ObservedChange(Struct, frozen=True):
     """A transition with what rules compare: its rejection, and the transaction's label and tags.
 
     `label` is foreign text; `is_tracked`: somebody asked to watch the transaction.
@@ -106,8 +106,7 @@ class ObservedChange:
         return "" if record.sender is None else str(record.sender)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleScope:
+class RuleScope(Struct, frozen=True):
     """Which changes a rule takes; an empty field takes any.
 
     One matching tag is enough. `takes_all_reports`: the rule also takes rejections of transactions
@@ -142,8 +141,7 @@ class RuleScope:
 ANYTHING: Final = RuleScope()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Which changes people are notified of, and how.
 
     If `recipients` is empty, those of [mail] apply. An incident opens after `pending` and ends

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from dashboard.domain.alerts.condition import Subject, Transition
 from dashboard.domain.alerts.incident import QUIET_AFTER
@@ -38,8 +40,7 @@ class FeeSpread(NamedTuple):
     highest: Wei
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """One incident that a rule would have opened.
 
     `ends` is None if it lasts. `group` is what its changes share besides the network: pairs of a
@@ -53,8 +54,7 @@ class Firing:
     changes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RulePreview:
+class RulePreview(Struct, frozen=True):
     """The incidents that a rule would have opened within a time, oldest first.
 
     `is_cut`: there was more than one preview may read, so only the latest part of the time is
@@ -73,7 +73,7 @@ class RulePreview:
             each if each.ends is None or each.ends <= self.until else replace(each, ends=None)
             for each in self.firings
         )
-        object.__setattr__(self, "firings", shown)
+        force_setattr(self, "firings", shown)
 
     def at_night(self, zone: tzinfo) -> int:
         """Count the firings that open between 22:00 and 06:00 in a zone."""

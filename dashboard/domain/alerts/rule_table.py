@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
@@ -47,8 +49,7 @@ def _any_zone(_: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class RuleNames:
+class RuleNames(Struct, frozen=True):
     """What names in a rule refer to: networks by name, time zones and channels.
 
     If `channels` is None, any channel is accepted.
@@ -187,7 +188,7 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
 
 def _assembled(name: str, values: RuleTable) -> Rule:
     said = {each: values[key] for key, (each, _) in WRITERS.items() if key in values}
-    of_scope = {each.name for each in fields(RuleScope)} & said.keys()
+    of_scope = said.keys() & set(RuleScope.__struct_fields__)
     scope = RuleScope(**{each: said.pop(each) for each in of_scope})
     if "active" in values:
         said["active_hours"] = ActiveHours(values["active"], values.get("time_zone", "UTC"))
@@ -199,12 +200,11 @@ def _assembled(name: str, values: RuleTable) -> Rule:
 def _values(rule: Rule) -> dict[str, Any]:
     """Return the fields of a rule and of its scope by name."""
     return {
-        each.name: getattr(part, each.name) for part in (rule, rule.scope) for each in fields(part)
+        each: getattr(part, each) for part in (rule, rule.scope) for each in part.__struct_fields__
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDifference:
+class RuleDifference(Struct, frozen=True):
     """A rule that is added, changed or removed: its table before and after, None if missing."""
 
     name: str

@@ -7,11 +7,12 @@ import hmac
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from dashboard.domain.alerts.notification import Recipient
 
@@ -47,8 +48,7 @@ class LinkFault(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class SignedLink:
+class SignedLink(Struct, frozen=True):
     """The content of a link; `incident_id` is None if it is about the recipient alone."""
 
     purpose: LinkPurpose

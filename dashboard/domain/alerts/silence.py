@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.matcher import ChangeLabels, Matcher, fits
 from dashboard.domain.formatting import moment
@@ -40,8 +42,7 @@ class SilenceState(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class SilenceRequest:
+class SilenceRequest(Struct, frozen=True):
     """What a person asks for: which changes, from when to when, and why.
 
     `request_id` is chosen by the caller, so that the same request is stored once. With `weekly`, it
@@ -57,8 +58,7 @@ class SilenceRequest:
     weekly: WeeklyHours | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(Struct, frozen=True):
     """A stored silence or maintenance window; `author` and the reason are foreign text.
 
     `ended_at` and `ended_by` say when and by whom it was ended early.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from statistics import median_low
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.formatting import fee as printed
@@ -35,8 +36,7 @@ class HourFee(NamedTuple):
     fee: int
 
 
-@dataclass(frozen=True, slots=True)
-class CheapHours:
+class CheapHours(Struct, frozen=True):
     """The cheapest consecutive hours of the day.
 
     They begin at `hour`:`minute`. Three of four such hours cost at most `below`, which differs from
@@ -88,8 +88,7 @@ class CheapHours:
         return "that is now" if begins <= local else f"next in {span(begins - local)}"
 
 
-@dataclass(frozen=True, slots=True)
-class WeekChange:
+class WeekChange(Struct, frozen=True):
     """The median fee of the last seven days, and of the seven days before."""
 
     this: Wei
@@ -106,8 +105,7 @@ class WeekChange:
         return f"{medians}: {_compared((self.this - self.last) / self.last, ' last week')}."
 
 
-@dataclass(frozen=True, slots=True)
-class UsualWeek:
+class UsualWeek(Struct, frozen=True):
     """The usual fee of each hour of the week, in a time zone.
 
     `fees` has a row for each weekday, Monday first, with the median of each hour of the day; None

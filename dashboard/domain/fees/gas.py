@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.domain.health.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, Wei
@@ -76,8 +77,7 @@ class SavedFee(NamedTuple):
 SavedFees: TypeAlias = Mapping[FeeSeries, Sequence[SavedFee]]
 
 
-@dataclass(frozen=True, slots=True)
-class FeeSuggestion:
+class FeeSuggestion(Struct, frozen=True):
     """One level (low, medium or high) of `suggestedGasFees`."""
 
     suggested_max_priority_fee_per_gas: Wei
@@ -86,8 +86,7 @@ class FeeSuggestion:
     max_wait_time_estimate: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestedGasFees:
+class SuggestedGasFees(Struct, frozen=True):
     """The whole of `suggestedGasFees`.
 
     `network_congestion` is a share of 0 to 1. Ranges are (smallest, largest). Trends are
@@ -108,8 +107,7 @@ class SuggestedGasFees:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFees:
+class BlockFees(Struct, frozen=True):
     """The fees of one block.
 
     `base_fee_per_gas` is the block's own. `rewards` are priority fees in wei at the percentiles
@@ -147,8 +145,7 @@ _TRUST = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GasObservation:
+class GasObservation(Struct, frozen=True):
     """What one gas poll saw; a field is None if that operation was not asked or failed.
 
     `sources` says who answered an operation; an operation that is missing there was answered by the
@@ -171,8 +168,7 @@ class GasObservation:
 _DAY: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class GasPeriods:
+class GasPeriods(Struct, frozen=True):
     """How often each operation is asked; the job runs every `gas_period`."""
 
     gas_period: timedelta

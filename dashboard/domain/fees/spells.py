@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median, median_low
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import SuggestedGasFees
@@ -17,8 +19,7 @@ from dashboard.domain.quantity import Wei
 _NOTHING: Final = timedelta()
 
 
-@dataclass(frozen=True, slots=True)
-class HoldPeriods:
+class HoldPeriods(Struct, frozen=True):
     """How long trouble must last before it counts, and be gone before it is over."""
 
     pending: timedelta
@@ -36,8 +37,7 @@ class JudgedValue(NamedTuple):
     before: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spell:
+class Spell(Struct, frozen=True):
     """A time beyond a limit; `ends_at` is None while it lasts.
 
     Unless `is_end_known`, nobody watched after `ends_at`, so it may have lasted longer.
@@ -56,8 +56,7 @@ class Spell:
         return max((self.ends_at or now) - self.begins_at, _NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
-class SpellState:
+class SpellState(Struct, frozen=True):
     """Whether a spell lasts, since when, and when a value was last seen.
 
     `is_within` is None if nobody watched. `turning_since` is when the first value on the other side
@@ -145,8 +144,7 @@ def states_of(
         held = states[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class BusyTime:
+class BusyTime(Struct, frozen=True):
     """The busy spells within a time, oldest first, and its watched part; None if nobody watched.
 
     Spells may reach beyond that time.
@@ -189,8 +187,7 @@ class FeePoint(NamedTuple):
     highest: Wei
 
 
-@dataclass(frozen=True, slots=True)
-class UsualSpells:
+class UsualSpells(Struct, frozen=True):
     """How long past spells lasted; `is_of_hour`: only spells that began at about the same hour."""
 
     many: int
@@ -204,8 +201,7 @@ class UsualSpells:
         return f"spells that begin {which} usually last {span(self.middle)}"
 
 
-@dataclass(frozen=True, slots=True)
-class UsualFee:
+class UsualFee(Struct, frozen=True):
     """The median fee at this hour of the day (UTC) over the last days."""
 
     fee: Wei
@@ -216,8 +212,7 @@ class UsualFee:
         return (fee - self.fee) / self.fee if self.fee else None
 
 
-@dataclass(frozen=True, slots=True)
-class BusyContext:
+class BusyContext(Struct, frozen=True):
     """What is known around the moment when a network became busy.
 
     `suggested` was asked for at `suggested_at`. `fees` begin at `since`.

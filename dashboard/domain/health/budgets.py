@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
 from typing import Final
+
+from msgspec import Struct, field
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.formatting import share, span
@@ -16,8 +17,7 @@ _LONGEST_STRETCH: Final = 1000.0
 _ALL: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What an account allows; 0 means no limit.
 
     A day and a month begin at midnight UTC. `reserve` percent of every limit is kept for look-ups
@@ -58,8 +58,7 @@ FREE: Final = Budget("", credits_per_call=0)
 """For calls to our own serve, and to a node without a budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetState:
+class BudgetState(Struct, frozen=True):
     """The state of a budget; `spent` holds the credits of the current day and month.
 
     Polls wait `stretch` times as long as the cadence says.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 FURTHEST: Final = timedelta(days=3)
 """How far the clock may be ahead of the last daily measurement of the store."""
@@ -15,8 +16,7 @@ CONFIRMED_BY: Final = 4
 """After this many daily measurements a jump is accepted: the machine was switched off."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClockJump:
+class ClockJump(Struct, frozen=True):
     """The clock jumped from `before` to `after`; whether time really passed is not known yet."""
 
     before: datetime

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
@@ -34,8 +36,7 @@ class GapCause(StrEnum):
     NOT_ANSWERED = "not answered"
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A time in which a network was not watched; `ends_at` is None while it is open.
 
     `reason` is the failure in words, safe to show; empty if no worker asked.
@@ -57,8 +58,7 @@ class Gap:
         return replace(self, ends_at=max(at, self.begins_at))
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedTime:
+class WatchedTime(Struct, frozen=True):
     """A time, and the parts of it that were not watched: disjoint, oldest first."""
 
     since: datetime
@@ -102,8 +102,7 @@ def seen_rejections(number: int, *, is_whole: bool) -> str:
     return f"{counted(number, 'rejection')}{'' if is_whole else ' or more'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """Fees or rejections of a network were watched from `since` to `until` without a gap.
 
     `open_gap` began when the upstream stopped answering; None while it answers.
@@ -126,8 +125,7 @@ class Covered:
         return (gap,) if self.open_gap is None else (self.open_gap.ended(since), gap)
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageChange:
+class CoverageChange(Struct, frozen=True):
     """The coverage after a poll, and the gaps that the poll ended."""
 
     covered: Covered

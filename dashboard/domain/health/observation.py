@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from operator import add
 from typing import Final, TypeVar, cast, overload
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import INCLUDED, RejectedTransaction, StatusClaim
@@ -84,8 +88,7 @@ class AnswerShape(StrEnum):
     STATUS = "status"
 
 
-@dataclass(frozen=True, slots=True)
-class ExclusionAnswer:
+class ExclusionAnswer(Struct, frozen=True):
     """What upstream said of one hash: a record, null (`record` is None), or a failure.
 
     `claim` is what it said instead of a record, as other gateways do. If there are several
@@ -173,8 +176,7 @@ def not_null_by_place(answers: Sequence[Answer]) -> Mapping[int, Answer]:
     return cast("Mapping[int, Answer]", answers.not_null)
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """Calls, and the credits that they cost in total; zero if calls are free."""
 
     calls: int = 0
@@ -191,8 +193,7 @@ FREE_CREDITS: Final = 3_000_000
 """The daily credits of its free plan."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What polling one network costs while everything answers, by budget; "" stands for no budget.
 
     `question` is one question about a transaction, to all endpoints that are asked; `fees` are all
@@ -201,8 +202,8 @@ class Cost:
     `checks_after_limits` times, None if no end is known.
     """
 
-    question: Mapping[str, Spent] = field(default_factory=dict)
-    fees: Mapping[str, Spent] = field(default_factory=dict)
+    question: Mapping[str, Spent] = msgspec.field(default_factory=dict)
+    fees: Mapping[str, Spent] = msgspec.field(default_factory=dict)
     gas_credits: int = 0
     checks: int = 0
     checks_after_limits: int | None = None
@@ -234,8 +235,7 @@ _LONGEST: Final = timedelta(seconds=30)
 """The assumed bound of the last bucket: the default deadline of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCounts:
+class AnswerCounts(Struct, frozen=True):
     """The results of one question, counted.
 
     `instead` counts answers of the node after the gas API failed. `times` is a histogram of
@@ -292,8 +292,7 @@ class TrialOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True):
     """One question that was tried on one endpoint, its result in words, and how long it took."""
 
     endpoint: str

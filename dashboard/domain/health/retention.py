@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.formatting import span
 
@@ -15,8 +16,7 @@ _DAY: Final = timedelta(days=1)
 _STEPS: Final = {"fees": _MINUTE, "fee_minutes": _HOUR, "audit_log": _DAY, "credits": _HOUR}
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """How long each kind of data is kept; None is forever.
 
     `fees` are single values, `fee_minutes` roll-ups by the minute; roll-ups by hour and day are
@@ -43,7 +43,7 @@ class Retention:
         complete; credits by the hours that count them; the audit log by whole days, since each
         purge adds a line to it.
         """
-        moments = {each.name: _since(getattr(self, each.name), now) for each in fields(self)}
+        moments = {each: _since(getattr(self, each), now) for each in self.__struct_fields__}
         return {
             name: _whole(moment, _STEPS[name]) if name in _STEPS else moment
             for name, moment in moments.items()
@@ -52,7 +52,7 @@ class Retention:
 
     def in_words(self) -> Mapping[str, str]:
         """Say how long each kind is kept."""
-        lengths = ((each.name, getattr(self, each.name)) for each in fields(self))
+        lengths = ((each, getattr(self, each)) for each in self.__struct_fields__)
         return {name: "forever" if kept is None else span(kept) for name, kept in lengths}
 
 
@@ -74,8 +74,7 @@ SHORTEST_GROWTH: Final = timedelta(hours=20)
 """Daily growth cannot be estimated from less time."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSize:
+class StoreSize(Struct, frozen=True):
     """A measurement of the store: bytes in use, including indexes, and growth in bytes a day.
 
     `growth` is None until enough time has passed, and negative if more is purged than added. Free

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Transport(StrEnum):
@@ -13,8 +14,7 @@ class Transport(StrEnum):
     HTTP = "HTTP"
 
 
-@dataclass(frozen=True, slots=True)
-class TransportState:
+class TransportState(Struct, frozen=True):
     """What an endpoint accepts over one transport.
 
     It has answered `accepted` hashes at once, 0 if that is unknown, and has refused `refused`

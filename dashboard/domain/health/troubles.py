@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class MailTrouble:
+
+class MailTrouble(Struct, frozen=True):
     """An ongoing failure of mail: since when, how many are pending, and the server's last answer.
 
     `after_delivery` is the number of the last attempt before it, which identifies the failure.
@@ -24,8 +24,7 @@ class MailTrouble:
         return self.pending > 0 and now - self.since >= after
 
 
-@dataclass(frozen=True, slots=True)
-class MailOutage:
+class MailOutage(Struct, frozen=True):
     """An outage, and what was reported about it; `ended_at` is when a mail was accepted again."""
 
     after_delivery: int
@@ -34,8 +33,7 @@ class MailOutage:
     ended_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FailingRole:
+class FailingRole(Struct, frozen=True):
     """A process of `linewatch up` that ended again before it had been ready for a while.
 
     `deaths` counts from `since`; `why` says how it ended last, `again_at` when it restarts.

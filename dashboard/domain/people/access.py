@@ -6,10 +6,13 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
@@ -206,8 +209,7 @@ class Way(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who acts, and when.
 
     `role` limits what they may do: the role of a sign-in, or ADMIN for somebody on this machine.
@@ -259,8 +261,7 @@ class AuditEntry:
     audit_id: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLimits:
+class KeyLimits(Struct, frozen=True):
     """The limits of one key; None is no limit, or for the rate, the installation's.
 
     `methods` lists what may be called: names without prefix, and gas operations.
@@ -318,8 +319,7 @@ def parse_key_name(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True):
     """One key of one caller; logs call the caller by its `name`.
 
     `network_ids` are the networks that the key may read; None is all of them. `methods` are the
@@ -376,8 +376,7 @@ class ApiKey:
         return self.network_ids is None or network_id in self.network_ids
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredKeys:
+class ConfiguredKeys(Struct, frozen=True):
     """The keys in the settings, and the default rate of stored keys.
 
     `is_for_trial`: this is the one published key, for trying Linewatch with nothing configured.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
@@ -33,8 +34,7 @@ def utc_only(_: str) -> tzinfo:
     return UTC
 
 
-@dataclass(frozen=True, slots=True)
-class WeekSpan:
+class WeekSpan(Struct, frozen=True):
     """Hours on some days of the week: `days` count from Monday (0), times are minutes of the day.
 
     `ends` is exclusive; if it is not after `begins`, it is on the next day.
@@ -69,8 +69,7 @@ class WeekSpan:
         return minute < self.ends and (day - 1) % len(DAYS) in self.days
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveHours:
+class ActiveHours(Struct, frozen=True):
     """When a rule may notify: the hours of all spans, in the local time of a zone.
 
     `zone` is a name in the time zone database; its rules are an argument, since they are data on
@@ -113,8 +112,7 @@ class ActiveHours:
                 yield after
 
 
-@dataclass(frozen=True, slots=True)
-class WeeklyHours:
+class WeeklyHours(Struct, frozen=True):
     """Hours that repeat every week, with the rules of their time zone."""
 
     hours: ActiveHours

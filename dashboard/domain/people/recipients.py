@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Self
 
 import idna
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -45,8 +46,7 @@ QUIET_HOURS: Final = "quiet hours of this recipient"
 """The reason that holds messages outside a recipient's own hours."""
 
 
-@dataclass(frozen=True, slots=True)
-class MailAddress:
+class MailAddress(Struct, frozen=True):
     """A mailbox: `domain` in ASCII as in DNS, `local` in any script, and a display name."""
 
     local: str
@@ -117,8 +117,7 @@ class OffCause(StrEnum):
     BOUNCED = "bounced"
 
 
-@dataclass(frozen=True, slots=True)
-class AddressOff:
+class AddressOff(Struct, frozen=True):
     """A recipient who is sent nothing; `by` turned it off, `note` says why: both foreign text."""
 
     recipient: Recipient
@@ -133,8 +132,7 @@ class AddressOff:
         return f"this address is off since {moment(self.since)}: {self.cause}"
 
 
-@dataclass(frozen=True, slots=True)
-class SuspectAddress:
+class SuspectAddress(Struct, frozen=True):
     """A recipient from whom one message bounced: messages are still sent.
 
     A bounce of another message turns the address off. `note` is the server's answer: foreign text.
@@ -191,8 +189,7 @@ class RecipientStatus(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientProfile:
+class RecipientProfile(Struct, frozen=True):
     """When and how a recipient wants messages.
 
     Messages give times in UTC and in `zone`; if that is empty, in the zone of [mail]. They are held
@@ -205,8 +202,7 @@ class RecipientProfile:
     digest: DigestTime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredRecipients:
+class ConfiguredRecipients(Struct, frozen=True):
     """What the settings say about recipients.
 
     `named` get what no rule sends elsewhere; `profiles` are by mailbox. The settings vouch for both
@@ -241,8 +237,7 @@ class ConfiguredRecipients:
 NOTHING_CONFIGURED: Final = ConfiguredRecipients()
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientDirectory:
+class RecipientDirectory(Struct, frozen=True):
     """All that is known of recipients at one moment, from the settings and the store.
 
     The mappings are by mailbox.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from base64 import b32encode
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.domain.addresses import client_prefix, peer_address
 from dashboard.domain.formatting import counted
@@ -26,8 +27,7 @@ EVERYBODY: Final = "*"
 """A group that contains everybody whom an issuer, or the proxy, identifies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Issuer:
+class Issuer(Struct, frozen=True):
     """An OpenID Connect provider that says who somebody is, and to which groups they belong.
 
     `name` is its name in the settings and in URLs, `label` the text of the button. `url` is the
@@ -56,8 +56,7 @@ _LONGEST_HEADER: Final = 4_000
 _LONGEST_SUBJECT: Final = 250
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """A reverse proxy in front of the pages that says in headers who somebody is.
 
     Only requests from one of the `networks` are trusted. Header names are in lower case;
@@ -126,8 +125,7 @@ def _highest(roles: Mapping[str, Role], groups: Collection[str]) -> Role | None:
     return next((role for role in reversed(Role) if role in given), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """A person as an issuer, or the proxy, describes them; foreign text except for `issuer`.
 
     `subject` never changes, `name` is for people, `sid` is the issuer's session, if it names it.
@@ -140,16 +138,14 @@ class Identity:
     sid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """The origin of the pages in browsers, and its host, to which passkeys are bound."""
 
     origin: str
     host: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignInPolicy:
+class SignInPolicy(Struct, frozen=True):
     """How people sign in, and for how long.
 
     A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
@@ -204,8 +200,7 @@ def bare_code(text: str) -> str:
     return "".join(text.replace("-", "").split()).upper()
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """A burst of failed attempts, and one more after each `recovery`."""
 
     burst: int

@@ -6,10 +6,12 @@ import hashlib
 import hmac
 from base64 import b32encode
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
@@ -46,8 +48,7 @@ _CONTEXT_OF_MAIL: Final = b"linewatch verification mail 1:"
 _ASK_AGAIN: Final = "`linewatch recipients verify ADDRESS` sends a new one"
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """The state of verifying an address.
 
     The latest verification mail was requested at `requested_at`, None if there was none; `requests`

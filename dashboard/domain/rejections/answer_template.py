@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from dashboard.domain.markup import visible
 from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
@@ -100,8 +101,7 @@ As of {as_of}.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerTemplates:
+class AnswerTemplates(Struct, frozen=True):
     """The template of each voice, and templates for single verdicts that replace it."""
 
     usual: Mapping[Voice, str]
@@ -233,8 +233,7 @@ _HEAD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFileState:
+class AnswerFileState(Struct, frozen=True):
     """The content of the file of templates, and the templates in force.
 
     `source` says where the file is, for commands and the audit log: pages show no path. `text` is

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
+from msgspec import Struct
+
 from dashboard.domain.formatting import listed, moment
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 
@@ -96,8 +98,7 @@ class RejectedTransaction:
         return f"Rejected{where}{when}.{remark}"
 
 
-@dataclass(frozen=True, slots=True)
-class EndedLimits:
+class EndedLimits(Struct, frozen=True):
     """Line limits that have ended; `is_in_spite`: the rejection is dated after that."""
 
     since: datetime
@@ -125,8 +126,7 @@ EXCLUDED: Final = "EXCLUDED"
 INCLUDED: Final = "INCLUDED"
 
 
-@dataclass(frozen=True, slots=True)
-class StatusClaim:
+class StatusClaim(Struct, frozen=True):
     """What an upstream says of a transaction instead of a record; `status` is its own word.
 
     INCLUDED is a claim that only a receipt proves; it may name the block. Any other status means
@@ -139,8 +139,7 @@ class StatusClaim:
     added: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleOverflow:
+class ModuleOverflow(Struct, frozen=True):
     """One element of a report's `overflows`: a module whose lines went over its limit."""
 
     module: str
@@ -156,8 +155,7 @@ class RejectionSource(StrEnum):
     DEMO_HISTORY = "demo history"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRejection:
+class StoredRejection(Struct, frozen=True):
     """One version of a record in our archive.
 
     `first_seen_at` is when it arrived, by poll or report. `reported_at` is when a node sent it to
@@ -195,8 +193,7 @@ class StoredRejection:
         return self.seen_again_at or self.first_seen_at
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedRejection:
+class ArchivedRejection(Struct, frozen=True):
     """A rejection with the recipient of its signed transaction, if a node reported that.
 
     `recipient` is None for a deployment, and unknown unless `is_signed_held`.
@@ -207,8 +204,7 @@ class ArchivedRejection:
     recipient: Address | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SignedTransaction:
+class SignedTransaction(Struct, frozen=True):
     """The fields of a signed transaction, decoded from its RLP bytes.
 
     `recipient` is None for a deployment; `chain_id` is None for signatures older than EIP-155.
@@ -223,8 +219,7 @@ class SignedTransaction:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RejectionReport:
+class RejectionReport(Struct, frozen=True):
     """One `saveRejectedTransactionV1` call: a node says that it rejected a transaction."""
 
     transaction: SignedTransaction

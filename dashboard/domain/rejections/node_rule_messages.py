@@ -7,9 +7,10 @@ the transaction pool, and results of building a block.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 
 class NodeRule(StrEnum):
@@ -27,8 +28,7 @@ class NodeRule(StrEnum):
     BUNDLE = "bundle"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleWords:
+class RuleWords(Struct, frozen=True):
     """What a rule means, and what the sender can do, in our own words."""
 
     means: str

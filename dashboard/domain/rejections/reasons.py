@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
@@ -40,8 +43,7 @@ class ReasonKind(StrEnum):
     UNPARSED = "unparsed"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """A parsed reason message; `count` and `limit` are lines of the module's trace.
 
     `is_cached`: the node remembered an earlier check. `limit_from` is the table that the limit is
@@ -138,8 +140,7 @@ ANNOUNCED_BEFORE: Final = timedelta(days=7)
 """How long before the end of line limits pages announce it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitsEnd:
+class LimitsEnd(Struct, frozen=True):
     """When the line limits of a network end: at a time, or with a block.
 
     `at` is the time of the block, once it is known; if `is_expected`, the block has not come yet
@@ -166,8 +167,7 @@ class LimitsEnd:
         return f"Line limits end with block {self.block_number:,}{near}."
 
 
-@dataclass(frozen=True, slots=True)
-class LineLimits:
+class LineLimits(Struct, frozen=True):
     """The line limits of a network: tables by period, of which the first that applies counts.
 
     `is_asked_after`: transactions that are first seen after the end are still asked about, though

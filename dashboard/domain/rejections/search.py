@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
@@ -78,8 +79,7 @@ class HashRange(NamedTuple):
         return cls(TxHash.parse(digits.ljust(length, "0")), TxHash.parse(digits.ljust(length, "f")))
 
 
-@dataclass(frozen=True, slots=True)
-class RejectionFilter:
+class RejectionFilter(Struct, frozen=True):
     """Which rejections to search; a field that is None allows anything.
 
     `since` and `until`, both included, limit the time of arrival, because claimed times can be late
@@ -161,8 +161,7 @@ _IN_LINK: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """What to look for: a hash, a sender, the beginning of either, or else `words`."""
 
     tx_hashes: HashRange | None = None
@@ -210,8 +209,7 @@ _UNCOUNTED: Final = ("TX_MODULE_LINE_COUNT_OVERFLOW",)
 _NO_LINE: Final = " above the limit 0"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonForm:
+class ReasonForm(Struct, frozen=True):
     """Reasons that pages show with the same sentence, whose `words` are in lower case.
 
     A reason has this form if it has the `kind`, names a module or not as `has_module` says, begins

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY
 
@@ -33,8 +34,7 @@ MOST_RENEWALS: Final = 4
 """A program that looks a transaction up all the time at most about doubles its calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class CadencePolicy:
+class CadencePolicy(Struct, frozen=True):
     """How often to ask.
 
     A transaction without a record is asked about at most `calls` times. Once a record was seen,
@@ -148,8 +148,7 @@ def calls_between(
     return bisect_right(ages, until) - bisect_right(ages, since)
 
 
-@dataclass(frozen=True, slots=True)
-class DelayPart:
+class DelayPart(Struct, frozen=True):
     """A share of all records, which appears between two ages, in seconds.
 
     Its density falls like age^-`power`: 0 is uniform, 1 is uniform on a logarithmic scale.
@@ -182,8 +181,7 @@ _RANKS: Final = 400
 """Sample records of each part."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedDelay:
+class ExpectedDelay(Struct, frozen=True):
     """The time from the moment when a record can be seen to the check that sees it."""
 
     mean: timedelta

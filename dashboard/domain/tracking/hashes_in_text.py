@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import TxHash
@@ -34,8 +35,7 @@ _LIKE_A_HASH: Final = re.compile(r"0[xX]|[0-9a-fA-F]{6}|…|\.\.\.", re.ASCII)
 _PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class WrongText:
+class WrongText(Struct, frozen=True):
     """A piece of a paste without a hash; `line` counts from 1, `text` is the piece as given."""
 
     line: int
@@ -48,8 +48,7 @@ class WrongText:
         return self.why == _NO_HASH and not _LIKE_A_HASH.search(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Paste:
+class Paste(Struct, frozen=True):
     """The content of a paste: each hash once in the order given, and what could not be used."""
 
     hashes: tuple[TxHash, ...] = ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import Address, TxHash
@@ -14,8 +15,7 @@ SETTLES_AFTER: Final = timedelta(minutes=15)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Inclusion:
+class Inclusion(Struct, frozen=True):
     """The block that holds a transaction, according to its receipt.
 
     `is_successful` is false if the execution was reverted, None before EIP-658.
@@ -26,8 +26,7 @@ class Inclusion:
     is_successful: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionQuestion:
+class InclusionQuestion(Struct, frozen=True):
     """A hash to ask a node about; its sender and nonce are known if there is a record."""
 
     tx_hash: TxHash
@@ -35,8 +34,7 @@ class InclusionQuestion:
     nonce: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionAnswer:
+class InclusionAnswer(Struct, frozen=True):
     """What a node said of one hash; `inclusion` is None if it has no receipt.
 
     `next_nonce` is the sender's nonce at the newest block, read before the receipt; None if the
@@ -49,8 +47,7 @@ class InclusionAnswer:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FollowUp:
+class FollowUp(Struct, frozen=True):
     """What became of a transaction, as of the node's last answer.
 
     `included_since` and `replaced_since` are when the present state was first seen; at most one of

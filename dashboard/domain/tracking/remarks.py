@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.markup import visible
 from dashboard.errors import InputError
@@ -64,8 +65,7 @@ LONGEST_OWNER: Final = 80
 """The four limits count characters, on pages, in commands and in lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
+class Remarks(Struct, frozen=True):
     """What people wrote about a transaction, or about a whole list: foreign text.
 
     `attempted_at` is when it was sent, if known. `tags` are words with #, which the label and the

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.health.observation import ExclusionAnswer
@@ -25,8 +27,7 @@ class Said(StrEnum):
     STATUS = "status"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """What an endpoint said of a transaction, first at `said_at` and last at `last_said_at`.
 
     `claim` is its status if it answered neither a record nor null. The last time is to the hour.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import write_csv
@@ -55,8 +56,7 @@ could make the search run to its end at every brace."""
 _LONGEST_QUOTED: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class TrackRequest:
+class TrackRequest(Struct, frozen=True):
     """A request, by a person or a file, to watch a hash on some networks."""
 
     tx_hash: TxHash

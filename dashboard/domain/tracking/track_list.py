@@ -6,11 +6,13 @@ import csv
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 from itertools import chain, islice
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -75,8 +77,7 @@ _TEXTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTransaction:
+class ListedTransaction(Struct, frozen=True):
     """One transaction of a list; `line` counts from 1.
 
     `network_ids` say where to watch it, if its line says so. `remark` says which part of its line
@@ -103,15 +104,13 @@ class ListedTransaction:
         return replace(self, network_ids=left, remark=_joined(self.remark, remark))
 
 
-@dataclass(frozen=True, slots=True)
-class UnusedColumns:
+class UnusedColumns(Struct, frozen=True):
     """The names of columns in a header that have no meaning here, or repeat another column."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TrackList:
+class TrackList(Struct, frozen=True):
     """The content of a list: each hash once, repeated hashes, and mistakes.
 
     `unused_columns` are names in its header; if a list is read in parts, only the first part has

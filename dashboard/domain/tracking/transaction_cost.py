@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from dashboard.domain.formatting import unit_of
 from dashboard.domain.quantity import Wei, shorten
@@ -53,8 +54,7 @@ _SMALLEST: Final = 10_000
 """The smallest amount of money shown is one part in so many of the currency's unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoinPrice:
+class CoinPrice(Struct, frozen=True):
     """The price of one coin: `millionths` of a unit of the currency."""
 
     millionths: int

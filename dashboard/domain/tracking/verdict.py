@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.formatting import moment
 from dashboard.domain.health.observation import Failure
@@ -71,8 +73,7 @@ _UNKNOWN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """All that the store holds about one hash on one network.
 
     `records` are the versions seen, newest claimed time first, and `record_seen_at` is when the
@@ -120,8 +121,7 @@ class Evidence:
         return ended_at is not None and all(each is None or each >= ended_at for each in moments)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A verdict, and sentences that say what it rests on and what follows from it.
 
     The sentences hold no upstream text except a failure's own message, which is safe to show, and a

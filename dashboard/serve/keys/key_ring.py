@@ -9,9 +9,9 @@ import hmac
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
 from starlette.types import Scope
 
 from dashboard.domain.addresses import client_prefix
@@ -115,15 +115,13 @@ class CallCounts(NamedTuple):
     refusals: int = 0
 
 
-@dataclass(slots=True)
-class _Allowance:
+class _Allowance(Struct):
     """When the calls so far are paid for: each costs one period of the rate (GCRA)."""
 
     paid_at: float = -math.inf
 
 
-@dataclass(slots=True)
-class _KeyUsage:
+class _KeyUsage(Struct):
     """Uses of one key; keys of one name share one allowance."""
 
     name: str
@@ -269,8 +267,7 @@ _MOST_ADDRESSES: Final = 10_000
 _log = get_logger(__name__)
 
 
-@dataclass(slots=True)
-class _ClientRecord:
+class _ClientRecord(Struct):
     """One address: until when its wrong attempts count, and the valid keys that it has used."""
 
     counted_until: float = -math.inf

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -51,8 +51,7 @@ _TRACKED_AGAIN: Final = timedelta(minutes=1)
 _ENDED: Final = (NotificationState.SENT, NotificationState.DEAD)
 
 
-@dataclass(frozen=True, slots=True)
-class DomainFigures:
+class DomainFigures(Struct, frozen=True):
     """What the store says of the networks now, and how many there are of this day in UTC.
 
     `busy` lacks a network whose state is unknown, `base_fees` one that never answered.

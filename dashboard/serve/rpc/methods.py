@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from anyio import to_thread
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.errors import WireError

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -39,8 +39,7 @@ _SERVICE_RESTART: Final = 1012
 """RFC 6455, section 7.4.1, and the registry of its codes."""
 
 
-@dataclass(frozen=True, slots=True)
-class CloseReason:
+class CloseReason(Struct, frozen=True):
     """Why a session ends: a close code of RFC 6455, None if the client has left."""
 
     code: int | None = None

@@ -9,13 +9,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dashboard.domain.markup import visible
 
@@ -28,8 +28,7 @@ Columns: TypeAlias = dict[str, npt.NDArray[Any] | list[str]]
 _NAMES: Final = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnFigure:
+class DrawnFigure(Struct, frozen=True):
     """Traces, whose arrays are `typed` already, and a layout, in Plotly's JSON.
 
     Building and validating a figure of six traces with `plotly.graph_objects` takes some 25 ms,
@@ -92,8 +91,7 @@ BUTTONS: Final = 30
 """Room for the buttons above a chart that offers itself as a picture."""
 
 
-@dataclass(frozen=True, slots=True)
-class LevelStyle:
+class LevelStyle(Struct, frozen=True):
     """How a level is drawn; the lower one's name is below it, so that names never overlap.
 
     `said` is its name in the label at the pointer.
@@ -111,8 +109,7 @@ USUAL: Final = LevelStyle("usual", "usual level", _QUIET, "dot", "middle")
 BUSY: Final = LevelStyle("busy", "busy above", _THRESHOLD, "dash", "bottom")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """A figure, and the words that say the same to someone who cannot see it."""
 
     figure: DrawnFigure

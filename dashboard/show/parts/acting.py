@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.application import Application
 from dashboard.application.text import sentence
@@ -53,8 +53,7 @@ _LONGEST: Final = 400
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The result of an act, as a sentence that may contain foreign text, and how to undo it."""
 
     said: str

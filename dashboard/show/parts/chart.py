@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from msgspec import Struct
 from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.application.network_status import NetworkStatus
@@ -27,8 +27,7 @@ _DRAGGED: Final = "zoomed"
 _CLICKED: Final = "clicked"
 
 
-@dataclass(frozen=True, slots=True)
-class Dragging:
+class Dragging(Struct, frozen=True):
     """What dragging along a chart does, and a click on a bar of it.
 
     `shown` names the time that the chart shows. `chosen` gets the edges of what was dragged, as

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.overview import above_usual, worst_first
@@ -24,8 +24,7 @@ SORT: Final = "sort"
 _TURNED: Final = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
+class _Order(Struct, frozen=True):
     """The head of a column, and the sort key of a network in it; None, last, if it is not known."""
 
     head: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.health import QUARTERS, Coverage, SourceRecords
@@ -69,8 +69,7 @@ def network_head(health: NetworkHealth, now: datetime) -> Markup:
     return element("header", head, state, simulated, class_="lw-card-head")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceHistory:
+class SourceHistory(Struct, frozen=True):
     """The results of all questions, and what they cost; None if the store did not say."""
 
     records: SourceRecords | None = None

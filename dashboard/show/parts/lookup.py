@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application import application
 from dashboard.application.answers import FindingGroup
@@ -56,8 +57,7 @@ _SUBMITTED: Final = "lookup_submitted"
 _ASKED: Final = "lookup_question"
 
 
-@dataclass(frozen=True)
-class LookupAddress:
+class LookupAddress(Struct, frozen=True):
     """The part of the page's address that says what is looked up."""
 
     hashes: tuple[str, ...] = ()
@@ -86,16 +86,15 @@ class LookupAddress:
         st.query_params.update(self.parameters())
 
 
-@dataclass(frozen=True)
-class LookupQuestion:
+class LookupQuestion(Struct, frozen=True):
     """What is looked up in this session, with the address that stands for it.
 
     `remark` says why nothing could be looked up, as a headline and a sentence. `is_typed`: somebody
     pasted it here and pressed the button, rather than opened a link.
     """
 
-    paste: Paste = field(default_factory=Paste)
-    address: LookupAddress = field(default_factory=LookupAddress)
+    paste: Paste = Paste()
+    address: LookupAddress = LookupAddress()
     remark: tuple[str, str] = ("", "")
     is_typed: bool = False
 
@@ -230,8 +229,7 @@ def _refused(mistake: InputError) -> tuple[str, str]:
 _ASKED_NOW: Final = "asked"
 
 
-@dataclass(frozen=True)
-class LiveQuestion:
+class LiveQuestion(Struct, frozen=True):
     """A live question of this session: the hashes asked about so far, when, what is not stored."""
 
     hashes: frozenset[TxHash]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
@@ -25,8 +26,7 @@ from dashboard.show.parts.table import list_head, list_row
 _LONGEST_NAME: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkRow:
+class NetworkRow(Struct, frozen=True):
     """What is shown of one network among others; None for what is not asked for."""
 
     status: NetworkStatus

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.overview import DayLine
 from dashboard.domain.health.observation import AnswerCounts
@@ -255,8 +255,7 @@ def _as_table(said: Sequence[tuple[str, str]], of: str) -> Markup:
     return element("details", element("summary", "The same as a table"), numbers, class_="lw-more")
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """One count; `is_wrong` if it needs attention."""
 
     name: str
@@ -282,8 +281,7 @@ def _tile(tile: Tile) -> Markup:
 _LONGEST_NAME: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class CountRow:
+class CountRow(Struct, frozen=True):
     """One count: its name, which may be foreign, what a click chooses, and a remark beside it.
 
     `colour` is that of its bar, if it has one of its own.

@@ -6,11 +6,12 @@ A count is a filter too: a click on it narrows the page, a second click undoes t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import streamlit as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
@@ -53,8 +54,7 @@ _TWICE: Final = 2
 Choose = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
+class Narrowing(Struct, frozen=True):
     """The present filter, and what a click on a module, stage, sender or network does.
 
     `time` is called when another period was chosen in the chart.

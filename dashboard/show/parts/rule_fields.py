@@ -6,11 +6,11 @@ A field that shows its default, or nothing, means the same as a key that a file 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 import streamlit as st
+from msgspec import Struct, field
 
 from dashboard.domain.alerts.kinds.kind import Dimension, Figure, RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
@@ -34,8 +34,7 @@ class Input(Enum):
     YES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class RuleField:
+class RuleField(Struct, frozen=True):
     """One key of a rule.
 
     `default` is the value that the field shows if the rule does not have the key, and that is left
@@ -155,8 +154,7 @@ GROUPING: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What can be chosen besides the rule's own values: values by key, and their names."""
 
     choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
 import streamlit as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.text import moment_near
@@ -34,8 +35,7 @@ _MORNING: Final = "Until 07:00"
 _LENGTHS: Final = {"1 h": timedelta(hours=1), "8 h": timedelta(hours=8)}
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The subject of an act: its name for people, which may be foreign text, and its matchers."""
 
     title: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
@@ -93,8 +93,7 @@ _LINES: Final[Listing[_Line]] = Listing(
 )
 
 
-@dataclass(frozen=True)
-class TrackReport:
+class TrackReport(Struct, frozen=True):
     """A submitted list, and the result of each of its transactions."""
 
     listed: TrackList

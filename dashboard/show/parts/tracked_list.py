@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 import streamlit as st
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing

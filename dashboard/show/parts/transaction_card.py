@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
 import streamlit as st
+from msgspec.structs import replace
 
 from dashboard.application.answers import (
     NOBODY_TO_ASK,

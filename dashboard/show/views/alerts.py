@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
+from msgspec.structs import replace
 
 from dashboard.application import application
 from dashboard.application.application import Application

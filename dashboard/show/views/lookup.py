@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
 import streamlit as st
+from msgspec.structs import replace
 
 from dashboard.application import application
 from dashboard.application.answers import NOBODY_TO_ASK, AnswerContext, leading_verdict

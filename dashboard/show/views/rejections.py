@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.application import application
 from dashboard.application.application import Application
@@ -87,8 +88,7 @@ def page() -> None:
     _live()
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True):
     """What a visitor chose to see; `module` is that of a prover, empty for any or none."""
 
     shown: Shown

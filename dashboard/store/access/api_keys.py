@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, or_, select, update
 
 from dashboard.domain.people.access import KeyLimits
@@ -16,8 +16,7 @@ from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, 
 from dashboard.store.schema.columns import columns_of, read_as
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """The digests of one key and of its secret; refused from `ends_at` on, if that is set."""
 
     key_digest: bytes
@@ -29,8 +28,7 @@ class Credential:
         return self.ends_at is not None and self.ends_at <= now
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKey:
+class StoredKey(Struct, frozen=True):
     """One key with its credentials, the newest first; a revoked key keeps them, all expired."""
 
     name: str
@@ -40,8 +38,7 @@ class StoredKey:
     credentials: tuple[Credential, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyUse:
+class KeyUse(Struct, frozen=True):
     """The use of one credential: calls that were admitted and calls that were refused."""
 
     last_used_at: datetime

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select, tuple_, update
 
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
@@ -25,8 +26,7 @@ _MOST_WORDS: Final = 40
 """How many words are searched for at most; SQLite refuses many more."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFilter:
+class AuditFilter(Struct, frozen=True):
     """Which entries to find; an empty field matches everything. Both times are inclusive.
 
     `actor` and `origin` are parts of who acted and from where, in either case. Each of the `words`

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, func, or_, select, update
 
 from dashboard.domain.secret import Secret
@@ -28,8 +28,7 @@ class Purpose(StrEnum):
     NEW_PASSKEY = "new-passkey"
 
 
-@dataclass(frozen=True, slots=True)
-class Passkey:
+class Passkey(Struct, frozen=True):
     """A key of a device or password manager that the person unlocks; `name` is foreign text.
 
     `sign_count` is how often it was used, or 0 if its authenticator does not count.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -33,8 +33,7 @@ from dashboard.store.schema import (
 from dashboard.store.schema.columns import columns_of, read_as
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Somebody who may sign in: with a password, once an invitation is accepted, or by an issuer.
 
     `issuer` is the identifier of the issuer that vouches for them, None for accounts of our own;
@@ -65,8 +64,7 @@ class Person:
         return has_way and not self.is_disabled
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One sign-in of a person on a device, which `device` and `address` describe; both foreign.
 
     `ends_at`: the absolute end of the session, or when it was ended. `confirmed_at`: when the

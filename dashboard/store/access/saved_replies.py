@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import delete, select
 
 from dashboard.store.access.tokens import Token
@@ -17,8 +17,7 @@ _STAY_FOR: Final = timedelta(hours=24)
 """How long a request with the same Idempotency-Key gets the same answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedReply:
+class SavedReply(Struct, frozen=True):
     """The answer to a request; `request_digest` is that of what was asked for."""
 
     request_digest: bytes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, update
 
 from dashboard.domain.people.access import Role
@@ -18,8 +18,7 @@ from dashboard.store.schema.columns import columns_of, read_as
 _ENDED_STAY_FOR = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A token, without its secret. `subjects` are those that it gives access to; None means all.
 
     `role` is never above the present role of its `person`; None if it belongs to nobody.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import Connection, and_, case, func, or_, select, union
 
 from dashboard.domain.alerts.condition import (
@@ -68,8 +68,7 @@ _REPLACED_FOR: Final = timedelta(minutes=5)
 """How long fees that a node supplied in place of the gas API count as known."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenIncident:
+class OpenIncident(Struct, frozen=True):
     """An incident of a network that is open, with its grounds.
 
     `turning_since` is when the opposite was seen first, while it was not seen for long enough.
@@ -94,8 +93,7 @@ class PendingCondition(NamedTuple):
     since: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationCounts:
+class NotificationCounts(Struct, frozen=True):
     """What is pending and held now, and how the notifications of a period ended.
 
     `in_delivery` are the pending ones that wait neither for their time nor for the cap: they are

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -123,8 +123,7 @@ def follows_a_pending_one(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HeldNotification:
+class HeldNotification(Struct, frozen=True):
     """A notification that waits for the end of maintenance; `held_by` names what holds it.
 
     `incident` is what it is about; for a summary of several, one of them.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
 
 from dashboard.domain.alerts.condition import (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, and_, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
@@ -58,8 +59,7 @@ _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, s
 it is held, and by which maintenance window or quiet hours."""
 
 
-@dataclass(slots=True)
-class _GrowingIncident:
+class _GrowingIncident(Struct):
     """An incident as it is now and as it was read; the latter is None if it is new.
 
     `was_pending`: nobody was to be notified of it before its last transition.
@@ -75,8 +75,7 @@ class _GrowingIncident:
         return not self.now.is_open and self.was_pending
 
 
-@dataclass(slots=True)
-class _GrowingNotification:
+class _GrowingNotification(Struct):
     """A notification that still takes members, and how many it had and has."""
 
     notification_id: UUID
@@ -84,8 +83,7 @@ class _GrowingNotification:
     members: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """A transition at its place in the outbox, and for how long its notification takes members.
 
     `is_first`: nobody was notified of its incident before.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, func, select, true
 
 from dashboard.domain.alerts.incident import (
@@ -53,8 +54,7 @@ _MOST_ALIKE: Final = 10
 _MOST_CHANGES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class NotifiedRecipient:
+class NotifiedRecipient(Struct, frozen=True):
     """What one recipient got about an incident: how many notifications in each state."""
 
     recipient: Recipient
@@ -62,8 +62,7 @@ class NotifiedRecipient:
     last_sent: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentNotification:
+class IncidentNotification(Struct, frozen=True):
     """One notification of an incident: to whom, why, in which state, and since when it is."""
 
     at: datetime
@@ -72,8 +71,7 @@ class IncidentNotification:
     state: NotificationState
 
 
-@dataclass(frozen=True, slots=True)
-class WithheldChanges:
+class WithheldChanges(Struct, frozen=True):
     """How many changes of an incident were withheld from one recipient, and why."""
 
     recipient: Recipient
@@ -81,8 +79,7 @@ class WithheldChanges:
     changes: int
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentStory:
+class IncidentStory(Struct, frozen=True):
     """An incident with its whole history, and who was notified of what.
 
     `silence` withholds it from everybody now; None if nothing does. `upcoming` is when people are
@@ -109,8 +106,7 @@ class IncidentStory:
         return self.incident.state
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedFilter:
+class FinishedFilter(Struct, frozen=True):
     """Which resolved incidents to find: those that ended since a moment, of one rule if given."""
 
     since: datetime | None = None

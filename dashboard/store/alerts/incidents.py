@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -107,8 +108,7 @@ def count_opened(connection: Connection, since: datetime, until: datetime | None
     return connection.scalar(query) or 0
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCounts:
+class OpenCounts(Struct, frozen=True):
     """How many incidents are open, how many of them are unacknowledged, and since when."""
 
     many: int = 0

@@ -9,11 +9,11 @@ worker that keeps its lease may claim again what it claimed but no longer holds 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -61,8 +61,7 @@ _TO_TRY_AT_ONCE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimRequest:
+class ClaimRequest(Struct, frozen=True):
     """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
 
     `besides` names what waits after a failure, and what this worker holds in memory already.

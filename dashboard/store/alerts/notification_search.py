@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -50,8 +50,7 @@ DeadNotifications: TypeAlias = UUID | str
 _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationFilter:
+class NotificationFilter(Struct, frozen=True):
     """Which notifications to find; None matches everything.
 
     `since` and `until`, both inclusive, bound the time at which the notification was made. `after`

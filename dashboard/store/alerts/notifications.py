@@ -6,11 +6,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, RowMapping, Select, func, literal_column, select, update
 
 from dashboard.domain.alerts.condition import Opening, Transition
@@ -231,8 +232,7 @@ def ensure_link_key(connection: Connection) -> bytes:
     return link_key(connection) or make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
+class SentMessage(Struct, frozen=True):
     """The recipient of a message that was sent, or that we tried to send.
 
     Others can compute the Message-ID of one that `is_guessable`: release 0.1.0 sent it, with the id

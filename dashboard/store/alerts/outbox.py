@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
@@ -37,8 +37,7 @@ from dashboard.store.schema import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OutboxEntry:
+class OutboxEntry(Struct, frozen=True):
     """A change that has no notifications yet.
 
     `position` orders the entries. `is_held`: it dates from a time for which a restored store cannot

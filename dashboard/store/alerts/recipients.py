@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -50,7 +49,7 @@ from dashboard.store.schema.columns import (
 )
 
 _OF_VERIFICATION: Final = [
-    each.name for each in fields(Verification) if each.name not in {"recipient", "deliveries"}
+    each for each in Verification.__struct_fields__ if each not in {"recipient", "deliveries"}
 ]
 _NOTHING: Final = {
     "requests": 0,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true, update
 
 from dashboard.domain.alerts.hourly_cap import precedence_of_kind
@@ -62,8 +62,7 @@ _EVENTS: Final = {
 """The event of a person that a kind of notification reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """Why and when an incident is notified again.
 
     If it `is_urgent`, it ignores quiet hours. It waits until `release_at`; `held_for` says why, and

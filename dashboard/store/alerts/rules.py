@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, or_, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
@@ -24,8 +24,7 @@ MOST_TRANSITIONS: Final = 20_000
 """How many transitions are read at most, the latest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRule:
+class StoredRule(Struct, frozen=True):
     """A rule in force, and who changed it last, when and how; None for a default rule.
 
     `source` is also None if nobody recorded it, as before release 0.2.0.
@@ -37,8 +36,7 @@ class StoredRule:
     source: Way | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedRule:
+class RemovedRule(Struct, frozen=True):
     """A rule that is no longer in force, and who removed it when; the name is foreign."""
 
     name: str

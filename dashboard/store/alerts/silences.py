@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import astuple
 from sqlalchemy import Connection, Row, func, select, update
 
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
-@dataclass(frozen=True, slots=True)
-class BootMoment:
+class BootMoment(Struct, frozen=True):
     """A moment of one machine: nanoseconds since the boot that `boot_id` names."""
 
     boot_id: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, update
 
 from dashboard.store.engine.engine import lease_time
@@ -18,8 +18,7 @@ WORKER_LEASE: Final = "worker"
 """The lease of the active worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """Who holds a lease, under which fencing token."""
 
     name: str

@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import inf
 from threading import Event, Thread
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, Engine
 
 from dashboard.errors import StoreError
@@ -45,8 +46,7 @@ _REPLAYED: Final = (
 _log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaState:
+class ReplicaState(Struct, frozen=True):
     """The state of a replica: its answers miss at most what was saved in the last `behind`.
 
     `behind` is None if that is not known; then, or beyond `largest`, the primary answers, and

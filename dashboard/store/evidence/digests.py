@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid5
 
+from msgspec import Struct
 from sqlalchemy import Connection, insert
 
 from dashboard.domain.alerts.condition import (
@@ -46,8 +46,7 @@ _LONGEST: Final = timedelta(days=31)
 """The longest period that a digest covers, if no worker ran for long."""
 
 
-@dataclass(frozen=True, slots=True)
-class DueDigest:
+class DueDigest(Struct, frozen=True):
     """A recipient whose digest, sent at `time`, is due at `until`."""
 
     recipient: Recipient

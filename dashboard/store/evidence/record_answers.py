@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
@@ -27,8 +27,7 @@ from dashboard.store.tracking.poll_results import record_poll_results, record_un
 from dashboard.store.tracking.statements import record_statements
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedAnswers:
+class UnsavedAnswers(Struct, frozen=True):
     """What a network answered that could not be stored, and why."""
 
     network_id: NetworkId

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dashboard.domain.fees.gas import PARTS, PARTS_BITS
 
@@ -120,8 +120,7 @@ def summed(places: Integers, numbers: Integers, many: int) -> Integers:
     return sums
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramColumns:
+class HistogramColumns(Struct, frozen=True):
     """Histograms of many stretches in one array: each begins at the start of its stretch."""
 
     starts: Integers

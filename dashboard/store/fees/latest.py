@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, and_, or_, select
 
 from dashboard.domain.fees.gas import FeeSuggestion, GasSource, SuggestedGasFees
@@ -29,8 +29,7 @@ from dashboard.store.schema.columns import moment_of
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Dated(Generic[T]):
+class Dated(Struct, Generic[T], frozen=True):
     """A value, when it was asked for, and who answered."""
 
     value: T
@@ -38,8 +37,7 @@ class Dated(Generic[T]):
     source: GasSource = GasSource.GAS_API
 
 
-@dataclass(frozen=True, slots=True)
-class LatestGas:
+class LatestGas(Struct, frozen=True):
     """The last answer to each question, None if there never was one, and what fails now.
 
     `recent` are the bounds of the base fees of a period that ends with the last answer.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import RollupLevel, SavedFee, TimedFee
 from dashboard.store.engine.driver import Row
@@ -21,8 +21,7 @@ Totals: TypeAlias = npt.NDArray[np.object_]
 _PERCENTS: Final = (50, 90)
 
 
-@dataclass(frozen=True, slots=True)
-class RollupArrays:
+class RollupArrays(Struct, frozen=True):
     """Roll-ups of one series in columns, oldest first; a single fee is one of one value."""
 
     begins: Integers
@@ -95,7 +94,7 @@ class RollupArrays:
         values.estimated[places] -= replaced.estimated
         parts = replaced.histograms.parts
         taken = Histograms(places, parts, -np.ones_like(parts))
-        return dataclasses.replace(values, histograms=values.histograms.beside(taken))
+        return replace(values, histograms=values.histograms.beside(taken))
 
     @classmethod
     def of_fees(cls, fees: Sequence[TimedFee]) -> Self:
@@ -145,7 +144,7 @@ class RollupArrays:
             np.clip(histograms.quantile(percent, len(self)), self.lowest, self.highest)
             for percent in _PERCENTS
         )
-        return dataclasses.replace(self, median=median, p90=p90, histograms=histograms)
+        return replace(self, median=median, p90=p90, histograms=histograms)
 
     def rolled_up(self, length: int) -> Self:
         """Roll up by so many milliseconds; if parts overlap, gaps count as before."""
@@ -160,7 +159,7 @@ class RollupArrays:
         passed = np.maximum.accumulate(np.clip(self.last, begins, begins + length - 1))
         between = self.first - np.append(self.first[0], passed[:-1])
         between[starts] = 0
-        return dataclasses.replace(
+        return replace(
             self,
             begins=begins[starts],
             first=np.minimum.reduceat(self.first, starts),
@@ -177,7 +176,7 @@ class RollupArrays:
 
     def chosen(self, is_chosen: Flags) -> Self:
         columns = {name: getattr(self, name)[is_chosen] for name in _COLUMNS}
-        return dataclasses.replace(self, **columns, histograms=self.histograms.chosen(is_chosen))
+        return replace(self, **columns, histograms=self.histograms.chosen(is_chosen))
 
     def updated(self, level: RollupLevel, changed: RollupArrays) -> RollupArrays:
         """Return these with the changed ones in their places."""
@@ -185,7 +184,7 @@ class RollupArrays:
         return joined(level, kept, changed)
 
 
-_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(RollupArrays))[:-1]
+_COLUMNS: Final = RollupArrays.__struct_fields__[:-1]
 """All but the histograms."""
 
 
@@ -204,7 +203,7 @@ def joined(level: RollupLevel, *several: RollupArrays) -> RollupArrays:
         owners = place_of[before : before + len(each)]
         counted = counted.beside(each.histograms.regrouped(owners))
         before += len(each)
-    return dataclasses.replace(several[0], **columns, histograms=counted)
+    return replace(several[0], **columns, histograms=counted)
 
 
 def with_newer_fees(
@@ -219,9 +218,9 @@ def with_newer_fees(
     covers = [row is not None and row[3] == begin for row, begin in zip(rows, begins, strict=True)]
     is_held = np.array(covers, np.bool_)
     held = RollupArrays.of_rows([row for row, has in zip(rows, covers, strict=True) if row and has])
-    alone = dataclasses.replace(RollupArrays.of_fees(fees), begins=_integers(begins))
+    alone = replace(RollupArrays.of_fees(fees), begins=_integers(begins))
     newer = alone.chosen(is_held)
-    grown = dataclasses.replace(
+    grown = replace(
         held,
         last=newer.last,
         lowest=np.minimum(held.lowest, newer.lowest),

@@ -6,11 +6,11 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import URL, Connection, create_engine
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
@@ -34,8 +34,7 @@ _NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
 _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     """A backup that was made: where, and how many bytes."""
 
     path: Path

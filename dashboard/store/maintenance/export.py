@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
 
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -55,8 +55,7 @@ class ExportKind(StrEnum):
     AUDIT = "audit"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
+class ExportRequest(Struct, frozen=True):
     """Which part of a kind is exported; None is all. Both times are inclusive."""
 
     kind: ExportKind
@@ -65,8 +64,7 @@ class ExportRequest:
     network_id: NetworkId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the rows of a kind come from; `dated` bounds them, `order` is that of an index.
 
     If they are `about_hashes`, a last column says what exclusion endpoints report of each.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, auto
 from functools import lru_cache
@@ -17,6 +16,7 @@ from typing import Any, Final, TextIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from pyarrow import parquet
 from sqlalchemy import (
     JSON,
@@ -56,8 +56,7 @@ class Form(Enum):
     ID = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One column of a file."""
 
     name: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import Connection, inspect
 
 from dashboard.domain.people.access import Action, Actor
@@ -33,8 +33,7 @@ from dashboard.store.schema import REVISION, refuse_unknown_schema
 _NAMED: Final = "The store "
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """Where a store is now, and how many rows of each table were copied."""
 
     name: str

@@ -9,12 +9,12 @@ import fcntl
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from sqlalchemy import Connection, func, inspect, select, text, update
 
 from dashboard.domain.people.access import Action, Actor, Detail
@@ -43,8 +43,7 @@ of that time is fenced by its token, and a place in the order of arrivals is nev
 _JUMPING: Final = (rejections, outbox)
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What was restored: whose, how many rows of each table, and where the former store is.
 
     `held` notifications wait until a person decides whether to send them. `rebuilt` names the

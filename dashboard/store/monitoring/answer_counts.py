@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -38,8 +38,7 @@ QUARTER: Final = timedelta(minutes=15)
 _TIMES: Final = tuple(answer_counts.c[name] for name in TIMES)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRecord:
+class SourceRecord(Struct, frozen=True):
     """The results of a question over some period: in total, and by quarters, oldest first.
 
     A quarter is None if nothing was asked; its `times` are not read.
@@ -120,8 +119,7 @@ def _totals(
     return totals
 
 
-@dataclass(frozen=True, slots=True)
-class StandingFailure:
+class StandingFailure(Struct, frozen=True):
     """A question that failed and was not answered since; `failure` is the latest one."""
 
     operation: Operation

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, func, or_, select, update
 
 from dashboard.domain.health.coverage import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, func, select, update
 
 from dashboard.domain.health.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
@@ -21,8 +21,7 @@ from dashboard.store.schema import credit_ledger, installation, store_sizes
 from dashboard.store.schema.columns import columns_of
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
+class Upkeep(Struct, frozen=True):
     """When a purge was last completed, and when `linewatch backup` was; None: never."""
 
     purged_at: datetime | None = None
@@ -45,8 +44,7 @@ def note_backup(connection: Connection, at: datetime) -> None:
     connection.execute(update(installation).values(backed_up_at=at))
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerLine:
+class LedgerLine(Struct, frozen=True):
     """What one operation of one network cost in some period."""
 
     network_id: NetworkId
@@ -82,8 +80,7 @@ def spent_since(connection: Connection, since: datetime) -> list[LedgerLine]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class LastHeartbeat:
+class LastHeartbeat(Struct, frozen=True):
     """`accepted_at` is None if none was accepted yet; `trouble` is empty if the latest was.
 
     `trouble` is foreign text.
@@ -173,8 +170,7 @@ def _with_growth(connection: Connection, at: datetime, used: int) -> StoreSize:
     return StoreSize(at, used, growth, free.inside, free.on_disk)
 
 
-@dataclass(frozen=True, slots=True)
-class FreeSpace:
+class FreeSpace(Struct, frozen=True):
     """Free bytes: inside the store itself, and on its disk if that is known."""
 
     inside: int = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -35,8 +36,7 @@ from dashboard.store.schema.columns import Moment, read_as
 from dashboard.store.schema.rejections import stored_rejection
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """The requested page: at most `limit` rejections after the one with the id `after`.
 
     Ids rise in the order in which rejections are committed. Without `after`, a page begins at the

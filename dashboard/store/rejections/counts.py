@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -130,16 +131,14 @@ class Grouping(StrEnum):
         return self in {Grouping.HOUR, Grouping.DAY}
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCount:
+class GroupCount(Struct, frozen=True):
     """Rejections that have `key` in common: a value of the domain, None if there is none."""
 
     key: Any
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCounts:
+class GroupCounts(Struct, frozen=True):
     """The requested groups, of `of` groups in all, which have `total` rejections."""
 
     groups: tuple[GroupCount, ...]
@@ -215,8 +214,7 @@ MOST_GROUPS: Final = 20_000
 """How many groups are returned: nodes could name any number of modules."""
 
 
-@dataclass(frozen=True, slots=True)
-class CauseCount:
+class CauseCount(Struct, frozen=True):
     """Rejections whose reasons have the same form and name the same module, or none."""
 
     reason_kind: ReasonKind
@@ -224,8 +222,7 @@ class CauseCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepCount:
+class StepCount(Struct, frozen=True):
     """Rejections with `key` in common that arrived in the step beginning at `since`.
 
     A key is a value of the domain, None if there is none.

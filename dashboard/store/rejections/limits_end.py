@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from dashboard.domain.quantity import NetworkId

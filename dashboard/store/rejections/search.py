@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select, tuple_
 
 from dashboard.domain.quantity import NetworkId
@@ -125,8 +126,7 @@ LATEST_READ: Final = 2000
 """How many unparsed reasons are counted, the latest ones: more would say nothing new."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnparsedReason:
+class UnparsedReason(Struct, frozen=True):
     """A reason as sent, hostile as all foreign text, and the rejections that gave it."""
 
     text: str

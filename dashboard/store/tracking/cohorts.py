@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -66,8 +66,7 @@ class PollResult(NamedTuple):
         return self == PollResult(None, is_rejected=False)
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedCohort:
+class WatchedCohort(Struct, frozen=True):
     """A cohort of at most `size` hashes to ask one network about, and when that was last done.
 
     `born_at` is when the age of its youngest hash began: with its attempt, if `is_attempt_known`.
@@ -85,8 +84,7 @@ class WatchedCohort:
     renewed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cohort:
+class Cohort(Struct, frozen=True):
     """Hashes of a cohort; all of them if `is_whole`.
 
     `is_rejected`: the store has a rejection of each of them on the network that is asked;

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, and_, case, func, select
 
 from dashboard.domain.health.observation import Failure, FailureKind
@@ -25,8 +25,7 @@ from dashboard.store.schema.columns import columns_of, read_as
 from dashboard.store.tracking.cohorts import mark_included, unmark_included
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFollowUp:
+class OpenFollowUp(Struct, frozen=True):
     """A tracked hash whose outcome is open; `asked_at` is None if no node was asked yet."""
 
     watch_id: int

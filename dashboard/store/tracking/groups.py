@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -71,8 +72,7 @@ _NONE: Final[ColumnElement[str]] = literal_column("''")
 """Written out, so that the planner sees that a partial index matches."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedGroup:
+class TrackedGroup(Struct, frozen=True):
     """A group by its name, which is foreign text; `many` is at most one above `MOST_COUNTED`."""
 
     name: str
@@ -109,8 +109,7 @@ MOST_NETWORKS: Final = 12
 """Networks on which a transaction is watched at most, so that each is named once."""
 
 
-@dataclass(frozen=True, slots=True)
-class NeedNow:
+class NeedNow(Struct, frozen=True):
     """A kind of need at a moment.
 
     On the networks in `ended`, a transaction first seen after line limits ended needs no answer.
@@ -186,8 +185,7 @@ def _unanswered_conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
     return [UNANSWERED, or_(watched.failing_since <= since, never), ~watched.is_rejected]
 
 
-@dataclass(frozen=True, slots=True)
-class BulkChange:
+class BulkChange(Struct, frozen=True):
     """What to change in the remarks of many transactions; None keeps a text, "" empties it.
 
     A tag written with # in the label or the note comes and goes with that text.
@@ -212,8 +210,7 @@ class BulkChange:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedRemarks:
+class ChangedRemarks(Struct, frozen=True):
     """The remarks on a transaction before a change, and after it."""
 
     tx_hash: TxHash

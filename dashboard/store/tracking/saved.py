@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, case, delete, func, select, update
 
 from dashboard.domain.people.access import Actor
@@ -23,8 +23,7 @@ LONGEST_FILTER_NAME: Final = 60
 MOST_SAVED: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class SavedFilter:
+class SavedFilter(Struct, frozen=True):
     """A filter by its name, with the query of the page's address; its texts are foreign."""
 
     name: str
@@ -114,8 +113,7 @@ def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] |
 _ENDED_STAY_FOR = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class ShareLink:
+class ShareLink(Struct, frozen=True):
     """A link, without its secret; `case_id` and `created_by` are foreign text.
 
     `ends_at` is when it expires, or when it was revoked.

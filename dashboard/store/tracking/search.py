@@ -8,11 +8,12 @@ their own index.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -66,8 +67,7 @@ class RecordStatus(StrEnum):
     UNANSWERED = "no answer yet"
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedFilter:
+class TrackedFilter(Struct, frozen=True):
     """Which transactions to find; None matches everything.
 
     With a network, `record_status` is what is on record there. Without one, a record of any network

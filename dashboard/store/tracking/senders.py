@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, func, select, update
 
 from dashboard.domain.quantity import Address, NetworkId
@@ -17,8 +17,7 @@ Account: TypeAlias = tuple[Address, NetworkId]
 """An address on a network."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedSender:
+class WatchedSender(Struct, frozen=True):
     """A watched address and its networks; `label` is as people wrote it."""
 
     sender: Address

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from dashboard.domain.health.observation import (
@@ -119,8 +120,7 @@ def _row(network_id: NetworkId, tx_hash: TxHash, statement: Statement) -> dict[s
     return claim | columns_of(endpoint_statements, statement, **place)
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointState:
+class EndpointState(Struct, frozen=True):
     """How an exclusion endpoint answers: in which shape, if known, and since when not at all."""
 
     shape: AnswerShape | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from dashboard.application.accounts import PEOPLE, SESSIONS
 from dashboard.application.audit import AUDIT, AuditLog

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct, field
 
 from dashboard.application.application import Application
 from dashboard.application.context import ApplicationContext
@@ -72,8 +72,7 @@ class Slice(Fields):
     cursor: Text = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """An admitted request. `query` and `body` are what its endpoint takes.
 
     `if_match` is the header of that name, empty if it was not sent. `address` is where people open
@@ -123,8 +122,7 @@ class Asked:
 _DIGITS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """An answer. `secrets` in it are shown this one time, and stored nowhere.
 
     `etag` names the version of a document that two people may edit.
@@ -143,8 +141,7 @@ class Reply:
 Answer: TypeAlias = Callable[[Asked], Reply]
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """One verb at one path.
 
     `subject` groups endpoints, and is what a token may be limited to. An endpoint that acts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from dashboard.application.answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkStatus

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending

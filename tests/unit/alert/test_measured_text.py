@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from dashboard.alert.compose import NetworkName, describe_digest, text_of
 from dashboard.alert.incident_text import describe, describe_busy

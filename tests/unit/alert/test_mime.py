@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from email.message import EmailMessage
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dashboard.alert.channels.mime import one_line, parse_sender, write_mail
 from dashboard.alert.message import Attachment, InlineImage, Message, MessageHeaders

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
 from dashboard.alert.message_writer import load_templates

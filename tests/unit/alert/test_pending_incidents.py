@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.incident_words import state_remarks

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from dashboard.alert.bounces import BounceReader, MaildirMailbox
@@ -262,12 +263,12 @@ def test_escalation_reaches_whoever_is_named_after_an_unverified_address(watch: 
 
 def test_what_is_pending_to_an_address_that_is_trusted_no_more_is_not_sent(watch: Watch) -> None:
     watch.rules(Rule("rejections", RuleKind.REJECTED, Severity.WARNING))
-    watch.notifier = replace(watch.notifier, configured=ConfiguredRecipients((NEW,)))
+    watch.notifier = dataclasses.replace(watch.notifier, configured=ConfiguredRecipients((NEW,)))
     watch.clock.wait(HOUR)
     reject(watch.store, 1)
     watch.notifier.run(take_lease(watch.store), lambda: False)
 
-    watch.notifier = replace(watch.notifier, configured=ONCALL_ALONE)
+    watch.notifier = dataclasses.replace(watch.notifier, configured=ONCALL_ALONE)
     watch.work()
 
     assert watch.channel.taken == []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
@@ -186,7 +187,7 @@ RULES = (
 def watch(store: Store, fake_clock: FakeClock) -> Watch:
     """Return a worker at noon of UTC, for one who gets messages from 20:00 in Zurich on."""
     made = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap()))
-    made.notifier = replace(made.notifier, configured=KNOWN)
+    made.notifier = dataclasses.replace(made.notifier, configured=KNOWN)
     made.rules(*RULES)
     return made
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.rules import AlertRules
 from dashboard.application.silences import matchers_of

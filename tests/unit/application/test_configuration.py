@@ -6,12 +6,12 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.configuration import configuration_file, configured

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.network_status import (
     Activity,
@@ -143,7 +144,7 @@ CASES = {
         ),
     ),
     "no gas source": (
-        NetworkFigures(replace(CARD, has_gas=False)),
+        NetworkFigures(dataclasses.replace(CARD, has_gas=False)),
         Activity.UNKNOWN,
         "*No gas API and no node is configured*",
     ),
@@ -181,7 +182,7 @@ def test_answer_names_each_api_that_gives_no_answer(
 
 
 def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
-    without_gas = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
+    without_gas = conclude_status(NetworkFigures(dataclasses.replace(CARD, has_gas=False)), NOW)
 
     assert network_summary([without_gas], NOW) == "No network is busy or stale."
 
@@ -228,7 +229,10 @@ def test_network_that_fails_is_not_named_again_as_stale() -> None:
 
 def _named(status: NetworkStatus, *names: str) -> list[NetworkStatus]:
     return [
-        replace(status, figures=replace(status.figures, profile=replace(CARD, name=name)))
+        replace(
+            status,
+            figures=replace(status.figures, profile=dataclasses.replace(CARD, name=name)),
+        )
         for name in names
     ]
 

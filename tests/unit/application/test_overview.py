@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Engine, event
 
 from dashboard.application.application import Application
@@ -65,7 +66,9 @@ def test_rejections_of_an_hour_take_as_many_queries_for_all_networks_as_for_one(
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         asked[-1].append(statement)
 
-    every = tuple(replace(each, has_exclusion=True) for each in (SIMULATED, SILENT, FLAT))
+    every = tuple(
+        dataclasses.replace(each, has_exclusion=True) for each in (SIMULATED, SILENT, FLAT)
+    )
     for networks in (every[:1], every):
         asked.append([])
         event.listen(Engine, "before_cursor_execute", note)
@@ -111,7 +114,7 @@ def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
 
 
 def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store) -> None:
-    no_worker_since = replace(SILENT, has_exclusion=False)
+    no_worker_since = dataclasses.replace(SILENT, has_exclusion=False)
     queries = Application(store, (SIMULATED, no_worker_since), None, lambda: NOW)
 
     hourly = queries.overview.hourly()

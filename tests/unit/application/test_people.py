@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from dashboard.application.accounts import INVITED_FOR

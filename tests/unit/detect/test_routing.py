@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, timedelta
+
+from msgspec.structs import replace
 
 from dashboard.detect.routing import quiet_until, routes_of, timers_of
 from dashboard.domain.alerts.condition import State

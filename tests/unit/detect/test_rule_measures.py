@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import Conclusion
 from dashboard.detect.rule_measures import (
@@ -92,7 +93,7 @@ def test_rate_is_trouble_strictly_above_what_the_rule_allows(
 
 
 def test_rate_without_a_dimension_is_that_of_the_network() -> None:
-    whole = replace(RATE, by=None)
+    whole = dataclasses.replace(RATE, by=None)
     (subject,) = read_rates("storm", whole, {(ANOTHER_NETWORK, ""): 3}, A_MOMENT)
 
     assert subject == Subject(SubjectKind.REJECTION_RATE, ANOTHER_NETWORK, rule="storm")

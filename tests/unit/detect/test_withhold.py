@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from dashboard.detect.routing import withhold
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher

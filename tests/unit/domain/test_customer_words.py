@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
 from dashboard.domain.rejections.exclusion import EndedLimits, StatusClaim

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.clock_jump import CONFIRMED_BY, FURTHEST, ClockJump, unconfirmed_jump

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.closing_plan import expected_at, passed_over, plan_closings
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind

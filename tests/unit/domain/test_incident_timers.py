@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.incident import Incident, IncidentEventKind, IncidentState, resolve
 from dashboard.domain.alerts.incident_timers import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash

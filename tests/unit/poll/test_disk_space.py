@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind

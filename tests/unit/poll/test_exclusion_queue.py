@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.tracking.cadence import CadencePolicy, next_check

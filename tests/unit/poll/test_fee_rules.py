@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.rule_preview import preview_rule
 from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind

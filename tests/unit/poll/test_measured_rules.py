@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import update
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind

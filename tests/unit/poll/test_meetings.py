@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_per_transaction
 from dashboard.poll.exclusion_queue import ExclusionQueue

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import func, select
 
 from dashboard.detect.conclusions import ConditionRules

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
@@ -100,7 +101,7 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: Application) -> N
 
 
 def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
-    well = replace(SIMULATED, has_exclusion=False)
+    well = dataclasses.replace(SIMULATED, has_exclusion=False)
     queries = Application(store, (well,), None, lambda: NOW)
     with store.write() as connection:
         acquire(connection, "worker", "host-1/77/abc", MINUTE)
@@ -257,7 +258,7 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
 
 
 def test_network_without_endpoints_says_so(store: Store) -> None:
-    mute = replace(SILENT, network_id=NetworkId(1), has_gas=False, has_exclusion=False)
+    mute = dataclasses.replace(SILENT, network_id=NetworkId(1), has_gas=False, has_exclusion=False)
 
     words = words_of(visit("health", Application(store, (mute,), None, lambda: NOW)))
 

@@ -6,7 +6,6 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,6 +21,7 @@ from anyio import (
 )
 from anyio.abc import SocketAttribute, SocketStream
 from joserfc.jwk import ECKey
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import EVERYBODY, Issuer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from dashboard.domain.alerts.condition import Grounds, Signal, State, SubjectKind
@@ -33,8 +32,7 @@ _WAIT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FeeGrounds(Grounds):
+class FeeGrounds(Grounds, frozen=True):
     """A fee and the threshold that it is compared with.
 
     BASE_FEE: `estimatedBaseFee` and `busyThreshold` of one network. PRIORITY_FEE: the medium

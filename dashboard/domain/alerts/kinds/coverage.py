@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import (
     Grounds,
@@ -40,8 +41,7 @@ _CAUSES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GapGrounds(Grounds):
+class GapGrounds(Grounds, frozen=True):
     """A time in which a network was not watched, or no worker was running; it may be open.
 
     `reason` is the failure in words, safe to show; empty if no worker asked.

@@ -67,8 +67,7 @@ class CreditMeasure(Measure):
         return f"{self.percent}% of {self.budget:,} credits a {self.per} are spent"
 
 
-@dataclass(frozen=True, slots=True)
-class CreditGrounds(Grounds):
+class CreditGrounds(Grounds, frozen=True):
     """Credits spent in this day or month, and the budget of the rule."""
 
     spent: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import (
     Grounds,
@@ -29,8 +30,7 @@ _AFTER_BOUNCE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryGrounds(Grounds):
+class DeliveryGrounds(Grounds, frozen=True):
     """Notifications that a channel does not accept, the oldest, and the last answer (foreign)."""
 
     pending: int
@@ -38,8 +38,7 @@ class DeliveryGrounds(Grounds):
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class BounceGrounds(Grounds):
+class BounceGrounds(Grounds, frozen=True):
     """When a mail to an address bounced, and the answer of its server (foreign).
 
     `is_off`: nothing is sent to the address any more.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from dashboard.domain.alerts.condition import Grounds, State, SubjectKind
@@ -20,8 +19,7 @@ _MAKE_ROOM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceGrounds(Grounds):
+class SpaceGrounds(Grounds, frozen=True):
     """Free bytes on the disk of the store, and the least number that is enough."""
 
     free: int

@@ -48,8 +48,7 @@ class ExpiryMeasure(Measure):
         return f"a key or a certificate expires within {span(self.within)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ExpiryGrounds(Grounds):
+class ExpiryGrounds(Grounds, frozen=True):
     """What expires soon, such as ``key wallet`` (foreign text), and when."""
 
     what: str

@@ -47,8 +47,7 @@ class FeeMeasure(Measure):
         return "above" if self.is_upper else "below"
 
 
-@dataclass(frozen=True, slots=True)
-class FeeLimitGrounds(Grounds):
+class FeeLimitGrounds(Grounds, frozen=True):
     """A fee and the upper or lower limit that a rule sets."""
 
     signal: Signal

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, field
 
 from dashboard.domain.alerts.condition import Grounds, State, SubjectKind, Transition
 from dashboard.domain.formatting import from_to, moment_in, span
@@ -68,8 +69,7 @@ class Measure(ABC):
         """Say when such a rule reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A key with a figure of the rule, and its field in the form.
 
     `default` applies if the key is left out; `example` is the placeholder of the field.
@@ -85,8 +85,7 @@ class Figure:
     is_number: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The states of a subject that a kind judges, and what a message says when trouble is over.
 
     `over` may contain {network}, and {what} for the value that tells the subject apart.
@@ -97,8 +96,7 @@ class Judged:
     over: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentText:
+class IncidentText(Struct, frozen=True):
     """The text about a change of a condition.
 
     `headline` says what changed in a few words, `opening` in a sentence. `page` shows more; `quote`
@@ -122,8 +120,7 @@ class IncidentText:
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedChange:
+class DescribedChange(Struct, frozen=True):
     """A change that is put into words; in a message sent after it was over, with its end.
 
     `network` is the name of the network, made visible. `opened_at` is when the condition began that
@@ -170,8 +167,7 @@ class DescribedChange:
         return "" if self.end is None else from_to(self.transition.began_at, self.end.began_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """The definition of one kind of rule.
 
     title: the title of its incidents, with {network} or {where}; if each change is counted, the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -21,8 +20,7 @@ _IF_NOT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EndGrounds(Grounds):
+class EndGrounds(Grounds, frozen=True):
     """When line limits ended; with the block, if the settings name one."""
 
     ended_at: datetime

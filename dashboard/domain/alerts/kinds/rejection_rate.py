@@ -78,8 +78,7 @@ class RateMeasure(Measure):
         return RateGrounds(count, self.more_than, self.window, by, value)
 
 
-@dataclass(frozen=True, slots=True)
-class RateGrounds(Grounds):
+class RateGrounds(Grounds, frozen=True):
     """How many rejections arrived within the window, and how many the rule allows.
 
     `by` is the dimension by which the rule counts separately, empty for none; `value` is the value

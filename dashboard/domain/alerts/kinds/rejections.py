@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from dashboard.domain.alerts.condition import Grounds, State, SubjectKind
@@ -29,8 +28,7 @@ CHANGED: Final = Kind(
 """A rejected transaction has a new record."""
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionGrounds(Grounds):
+class InclusionGrounds(Grounds, frozen=True):
     """The block that holds a transaction; `is_successful` is None if the node does not say."""
 
     block_number: int

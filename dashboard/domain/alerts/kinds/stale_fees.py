@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -21,8 +20,7 @@ _LOOK_AFTER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AgeGrounds(Grounds):
+class AgeGrounds(Grounds, frozen=True):
     """A stale fee: the operation, when it was last answered, and how often it is due.
 
     `answered_at` is None if it was never answered, though other operations were.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -38,8 +37,7 @@ _ASK_ONCE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OutageGrounds(Grounds):
+class OutageGrounds(Grounds, frozen=True):
     """Since when an API has answered nothing, and why; `message` is safe to show."""
 
     failing_since: datetime

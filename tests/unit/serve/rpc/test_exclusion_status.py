@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from dashboard.domain.people.access import ApiKey
@@ -245,7 +246,7 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
     tmp_path: Path, *, is_queue: bool
 ) -> None:
     with a_store(tmp_path) as store:
-        dependencies = replace(services_of(store), clock=utc_now)
+        dependencies = dataclasses.replace(services_of(store), clock=utc_now)
         lookups = StatusReader(dependencies)
         await load_known_hashes(dependencies)
         rpc = dispatcher_of(dependencies, lookups)

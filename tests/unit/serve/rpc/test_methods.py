@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
@@ -91,7 +92,7 @@ async def test_bad_report_in_a_group_fails_alone(dependencies: ServeDependencies
 async def test_report_beyond_the_queue_is_refused_with_the_remedy(
     dependencies: ServeDependencies,
 ) -> None:
-    reports = ReportSaver(replace(dependencies, limits=ServeLimits(waiting_reports=1)))
+    reports = ReportSaver(dataclasses.replace(dependencies, limits=ServeLimits(waiting_reports=1)))
     told: list[CallResult] = []
 
     async def save(number: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from html import unescape
 from threading import Event, Semaphore
@@ -15,6 +14,7 @@ import pytest
 from anyio import to_thread
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
+from msgspec.structs import replace
 from pyotp import TOTP
 
 from dashboard.application import application

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from dashboard.application import application
 from dashboard.application.application import Application

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import select
 from starlette.applications import Starlette
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from pyotp import TOTP
 
 from dashboard.application import application

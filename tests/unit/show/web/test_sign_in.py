@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
 from itertools import product
@@ -13,6 +12,7 @@ from urllib.parse import unquote
 import anyio
 import httpx
 import pytest
+from msgspec.structs import replace
 from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.application import application

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dashboard.domain.people.access import KeyLimits
 from dashboard.store.access.api_keys import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import Condition, Opening, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState

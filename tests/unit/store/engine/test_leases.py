@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.lease import Lease

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
