@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.formatting import fee as printed
-from dashboard.domain.formatting import share, span
+from dashboard.domain.formatting import span
 from dashboard.domain.quantity import Wei
 
 CHEAP_LENGTH: Final = 3
@@ -132,8 +132,8 @@ class UsualWeek(Struct, frozen=True):
             return None
         below = sum(each < fee for each in self.this_hour)
         return (
-            f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on {below} of "
-            f"{len(self.this_hour)} days ({share(below / len(self.this_hour))})."
+            f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on "
+            f"{below or 'none'} of {len(self.this_hour)} days."
         )
 
 

@@ -148,7 +148,8 @@ def _rejections(row: NetworkRow) -> Markup:
         )
     if hourly.watched.is_whole:
         return count
-    return join(count, element("small", " or more", title="Not all of the hour was watched."))
+    more = " or more" if hourly.count else ", with gaps"
+    return join(count, element("small", more, title="Not all of the hour was watched."))
 
 
 def _congestion(row: NetworkRow) -> str:

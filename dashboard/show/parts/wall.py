@@ -170,5 +170,7 @@ def rejected_words(row: NetworkRow) -> str:
         return ""
     if row.hourly.ended_at is not None and not row.hourly.count:
         return "no line limits"
-    more = "" if row.hourly.watched.is_whole else " or more"
-    return f"{row.hourly.count:,}{more} rejected in 1 h" if row.hourly.count or more else ""
+    if row.hourly.watched.is_whole:
+        return f"{row.hourly.count:,} rejected in 1 h" if row.hourly.count else ""
+    more = f"{row.hourly.count:,} or more rejected in 1 h"
+    return more if row.hourly.count else "none seen rejected, 1 h has gaps"

@@ -167,7 +167,10 @@ def test_now_is_compared_with_the_same_hour_of_the_days_before() -> None:
 
     assert week.this_hour == (0, 1, 2, 3, 4)
     assert week.beside_now(Wei(3)) == (
-        "The fee now, 3 wei, is higher than at this hour on 3 of 5 days (60%)."
+        "The fee now, 3 wei, is higher than at this hour on 3 of 5 days."
+    )
+    assert week.beside_now(Wei(0)) == (
+        "The fee now, 0 wei, is higher than at this hour on none of 5 days."
     )
 
 

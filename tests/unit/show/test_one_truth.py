@@ -135,6 +135,15 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
     ) in words_of(visit("rejections", queries, period="1 h"))
 
 
+def test_hour_with_gaps_is_not_called_free_of_rejections(empty_store: Store) -> None:
+    queries = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    assert "none seen rejected, 1 h has gaps" in words_of(visit("overview", queries, wall="1"))
+    assert '0<small title="Not all of the hour was watched.">, with gaps' in words_of(
+        visit("overview", queries)
+    )
+
+
 def test_gap_is_the_same_on_health_and_fees(queries: Application) -> None:
     assert "Devnet, fees: 1 gap in 7 days, 5 min in all." in words_of(visit("health", queries))
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words_of(
