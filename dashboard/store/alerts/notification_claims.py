@@ -17,6 +17,7 @@ from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     Select,
     and_,
     exists,
@@ -34,6 +35,7 @@ from dashboard.domain.alerts.notification import (
     Notification,
     NotificationKind,
     NotificationState,
+    Precedence,
     Recipient,
 )
 from dashboard.store.alerts.closings import close, follows_a_pending_one, is_closed
@@ -217,8 +219,9 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
 def _has_an_earlier_one() -> ColumnElement[bool]:
     """Whether an earlier one about the same incident, or the one it answers, is pending.
 
-    A notification about an incident itself that waits for its turn delays no change. If two
-    notifications would wait for each other, because one answers the other, neither waits.
+    A notification about an incident itself that waits for its turn delays no change. A change that
+    quiet hours or maintenance hold longer delays only the end of its incident. If two notifications
+    would wait for each other, because one answers the other, neither waits.
     """
     answered = notifications.alias()
     answers = exists().where(
@@ -227,10 +230,17 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
         answered.c.position <= notifications.c.position,
         answered.c.in_reply_to != notifications.c.message_id,
     )
-    follows = follows_a_pending_one(
-        lambda earlier: or_(earlier.c.kind == NotificationKind.CHANGE, is_closed(earlier))
+    return or_(answers, follows_a_pending_one(_delays))
+
+
+def _delays(earlier: FromClause) -> ColumnElement[bool]:
+    """Whether an earlier notification about the same incident delays this one while it waits."""
+    is_awaited = or_(
+        earlier.c.release_at <= notifications.c.release_at,
+        notifications.c.precedence == Precedence.RESOLVED,
     )
-    return or_(answers, follows)
+    is_change = earlier.c.kind == NotificationKind.CHANGE
+    return or_(is_closed(earlier), and_(is_change, is_awaited))
 
 
 def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:

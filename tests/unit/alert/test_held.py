@@ -124,6 +124,36 @@ def test_quiet_hours_of_a_rule_hold_what_a_window_held(watch: Watch) -> None:
     assert held.held_for == "quiet hours of the rule busy"
 
 
+def test_window_about_one_change_holds_no_other_of_its_incident(watch: Watch) -> None:
+    watch.label(1, "vip")
+    open_window(watch, 4 * HOUR, Matcher(MatchedProperty.LABEL, "vip"))
+    reject(watch.store, 1)
+    watch.wait()
+    reject(watch.store, 2)
+    watch.wait()
+
+    watch.wait(MINUTE)
+
+    with watch.store.read() as connection:
+        rows = connection.execute(select(stored.c.sent_at, stored.c.held_by)).all()
+    assert {row.held_by: row.sent_at is not None for row in rows} == {"window-1": False, "": True}
+
+
+def test_end_of_an_incident_waits_for_its_beginning_that_is_held(watch: Watch) -> None:
+    held = Rule("busy", RuleKind.BUSY, active_hours=NIGHT)
+    watch.rules(held)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.rules(replace(held, active_hours=None))
+    watch.turn(2, State.BUSY, State.CALM)
+
+    watch.wait(MINUTE)
+    assert told(watch) == []
+    watch.wait(2 * HOUR)
+
+    assert [each.transition.after for each in watch.messages()] == [State.BUSY, State.CALM]
+
+
 def test_row_of_a_release_that_stored_no_holder_is_held_by_what_lasts_alone(watch: Watch) -> None:
     number = open_window(watch, 2 * HOUR)
     watch.turn(1, State.CALM, State.BUSY)
