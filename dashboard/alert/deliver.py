@@ -167,7 +167,9 @@ class Deliverer:
         planned: dict[Recipient, list[Closing]] = {}
         late: set[UUID] = set()
         for recipient, some in due.items():
-            traffic, cap = traffic_to(connection, recipient, now), self._policy.cap.of(recipient)
+            alone = self._retries.failing_alone(recipient)
+            traffic = traffic_to(connection, recipient, now, besides=alone)
+            cap = self._policy.cap.of(recipient)
             is_back = recipient in self._back or self._retries.is_failing(recipient)
             closings = plan_closings(some, traffic, now, cap, is_back=is_back)
             if closings:

@@ -172,11 +172,17 @@ def hold_until(
     connection.execute(update(notifications).where(mine).values(held))
 
 
-def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> RecipientTraffic:
-    """Return what went to a recipient within the last hour, and what waits for delivery."""
+def traffic_to(
+    connection: Connection, recipient: Recipient, now: datetime, besides: Sequence[UUID] = ()
+) -> RecipientTraffic:
+    """Return what went to a recipient within the last hour, and what waits for delivery.
+
+    `besides` are those that wait for a reason of their own, which says nothing of others.
+    """
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
-        IS_PENDING, is_to(recipient), column.closed_at.is_not(None)
+        *(IS_PENDING, is_to(recipient), column.closed_at.is_not(None)),
+        column.notification_id.not_in(besides),
     )
     count, latest = connection.execute(waiting).one()
     query = select(column.closed_at, column.is_urgent, column.precedence).where(

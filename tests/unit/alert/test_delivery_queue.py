@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
+from dashboard.alert.notify import expand_outbox
 from dashboard.alert.retries import FAILURES_BEFORE_PAUSE, RetryRule, RetryTimes, is_dead
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
@@ -20,10 +21,18 @@ from dashboard.domain.alerts.notification import (
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_notification, an_id, seconds
-from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_lease
+from tests.delivery_checks import (
+    PATIENT,
+    make_pending,
+    notifications,
+    reject,
+    states,
+    take_lease,
+)
 from tests.fake_clock import FakeClock
 from tests.one_by_one import deliveries_of, recent_notifications
-from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+from tests.recording_channel import ONCALL, ONCALL_ALONE, OTHERS, RecordingChannel
+from tests.routes import alone
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")
@@ -71,6 +80,25 @@ def test_message_that_silences_the_server_goes_last_the_next_time(
 
     assert states(store) == {NotificationState.SENT: 1, NotificationState.PENDING: 1}
     assert channel.tried[-1] == poison
+
+
+def test_three_messages_that_fail_again_and_again_hold_up_no_new_one(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
+) -> None:
+    make_pending(store, 5)
+    found = sorted(notifications(store), key=lambda each: each.transition.transition_id)
+    for each in found[::2]:
+        channel.errors[each.message_id] = DEFERRED
+    deliverer.deliver_due(take_lease(store))
+    fake_clock.wait(RetryRule().first_wait)
+    deliverer.deliver_due(take_lease(store))
+    assert attempts_of(store) == [1, 1, 2, 2, 2]
+    reject(store, 6)
+    expand_outbox(store, ONCALL_ALONE, fake_clock.now, alone)
+
+    results = deliverer.deliver_due(take_lease(store))
+
+    assert results == Counter({DeliveryResult.SENT: 1})
 
 
 def test_message_that_is_deferred_for_its_own_sake_delays_no_other(
