@@ -9,7 +9,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.routing import hold, hold_in_quiet_hours, routes_of, timers_of, withhold
+from dashboard.detect.routing import (
+    hold,
+    hold_all,
+    route_of_incident,
+    routes_of,
+    timers_of,
+    withhold,
+)
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.incident import (
     Incident,
@@ -107,14 +114,14 @@ class IncidentClock(Struct, frozen=True):
     def _held_again(self, connection: Connection, held: HeldNotification) -> RuleRoute:
         """Return until when something is now held: as long as the last of its changes is."""
         incident, rule = held.incident, self.rules.get(held.incident.rule)
-        route = self._route(rule, incident)
+        now, zones = self.now, self.directory.configured.zones
+        route = route_of_incident(rule, incident, now, zones)
         each_labels = self._labels_of(connection, incident)
         if held.is_of_changes:
             changes = changes_of_notification(connection, held.notification_id)
             each_labels = [
                 labels_of(change, incident.rule, incident.severity) for change in changes
             ]
-        now, zones = self.now, self.directory.configured.zones
         routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
         choose = max if held.is_of_changes else min
         chosen = choose(routes, key=lambda each: each.held_until or now, default=route)
@@ -125,7 +132,8 @@ class IncidentClock(Struct, frozen=True):
         save_incident(connection, replace(incident, next_at=None))
         withdraw(connection, incident)
         notified = notified_of(connection, incident)
-        note = self._repetition(NotificationKind.CLOSED, self.rules.get(incident.rule))
+        each_labels = self._labels_of(connection, incident)
+        note = self._repetition(NotificationKind.CLOSED, incident, each_labels)
         repeat(connection, incident, note, notified)
 
     def _fire(self, connection: Connection, incident: Incident) -> None:
@@ -143,7 +151,9 @@ class IncidentClock(Struct, frozen=True):
         grouping = IncidentGrouping(connection, self.now, self.domain, self.directory)
         others = grouping.fire(after, lasting, was_pending=True)
         grouping.write()
-        repeat(connection, after, self._repetition(NotificationKind.REMINDER, rule), others)
+        each_labels = self._labels_of(connection, incident)
+        reminder = self._repetition(NotificationKind.REMINDER, incident, each_labels)
+        repeat(connection, after, reminder, others)
 
     def _lasting(
         self, connection: Connection, incident: Incident, rule: Rule
@@ -246,38 +256,21 @@ class IncidentClock(Struct, frozen=True):
             return event
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        route = self._held(rule, incident, each_labels)
-        release_at = route.held_until or self.now
-        usual = self._repetition(kind, rule)
-        repetition = replace(
-            usual,
-            release_at=release_at,
-            held_for=route.held_for,
-            held_by=route.held_by,
-            least_apart=least_apart,
-        )
+        usual = self._repetition(kind, incident, each_labels)
+        repetition = replace(usual, least_apart=least_apart)
         notified = repeat(connection, incident, repetition, recipients)
         names = ", ".join(dict.fromkeys(each.address for each in (*newly, *notified)))
         return replace(event, owner=names) if names else None
 
-    def _repetition(self, kind: NotificationKind, rule: Rule | None) -> Repetition:
-        is_urgent = rule is not None and rule.pierces
+    def _repetition(
+        self, kind: NotificationKind, incident: Incident, each_labels: Sequence[ChangeLabels]
+    ) -> Repetition:
+        """Say why and when an incident is notified again: held while all its changes are."""
+        rule, zones = self.rules.get(incident.rule), self.directory.configured.zones
+        route = route_of_incident(rule, incident, self.now, zones)
+        route = hold_all(route, each_labels, self.silences, self.now, zones)
+        release_at = route.held_until or self.now
         return Repetition(
-            kind, self.now, self.now, self.directory, self.domain, is_urgent=is_urgent
+            *(kind, self.now, release_at, self.directory, self.domain),
+            *(route.held_for, route.held_by, route.is_urgent),
         )
-
-    def _held(
-        self, rule: Rule, incident: Incident, each_labels: Sequence[ChangeLabels]
-    ) -> RuleRoute:
-        """Return the route of notifications about an incident, held while all its changes are."""
-        route, zones = self._route(rule, incident), self.directory.configured.zones
-        held = [hold(route, labels, self.silences, self.now, zones) for labels in each_labels]
-        return min(held, key=lambda each: each.held_until or self.now)
-
-    def _route(self, rule: Rule | None, incident: Incident) -> RuleRoute:
-        """Return the route of notifications about an incident, held in its rule's quiet hours."""
-        if rule is None:
-            return RuleRoute(incident.rule, incident.group, ())
-        hours = None if rule.pierces else rule.active_hours
-        route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
-        return hold_in_quiet_hours(route, self.directory.configured.zones, self.now)

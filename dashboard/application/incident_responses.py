@@ -12,9 +12,10 @@ from msgspec.structs import astuple, replace
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.recipients import recipients_called
-from dashboard.detect.routing import quiet_hours_of, quiet_until
+from dashboard.detect.routing import hold_all, route_of_incident
 from dashboard.domain.alerts.incident import Incident, IncidentResponse
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_text import incident_title
@@ -22,11 +23,12 @@ from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
 from dashboard.errors import NotFound
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.incident_list import incidents_within, respond
+from dashboard.store.alerts.incident_list import incidents_within, labels_of_incident, respond
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
 from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
 
 _REPORTED: Final = {
@@ -100,33 +102,43 @@ def _report(
 ) -> None:
     """Report an act to everybody else who was notified of the incidents before.
 
-    During quiet hours of the rule or the recipient, the report waits. People get one mail about
-    everything that may be sent at the same time, programs one message for each incident; whoever
-    hears of an incident hears nothing of those `within` it.
+    During quiet hours of the rule or the recipient, and during maintenance, the report waits.
+    People get one mail about everything that may be sent at the same time, programs one message for
+    each incident; whoever hears of an incident hears nothing of those `within` it.
     """
     settings, rules = context.settings, rules_in_force(connection)
     directory = read_directory(connection, settings.recipients)
     by_link = set() if recipient is None else {mailbox_of(recipient)}
     told: set[Recipient] = set()
-    messages: dict[tuple[object, ...], tuple[Recipient, datetime | None, list[Incident]]] = {}
+    messages: dict[tuple[object, ...], tuple[Recipient, RuleRoute, list[Incident]]] = {}
     for each in (*own, *within):
         incident, known = each.incident, by_link | (told if each in within else set())
-        quiet = next(
-            (quiet_until(rule, ZoneInfo, by.at) for rule in rules if rule.name == incident.rule),
-            None,
-        )
+        route = _route(connection, incident, rules, by.at)
         others = _others(connection, each, by, directory, rules)
         for mailbox in others.keys() - known:
             one = others[mailbox]
-            key = mailbox, quiet, None if one.channel == MAIL else incident.incident_id
-            messages.setdefault(key, (one, quiet, []))[2].append(incident)
+            alone = None if one.channel == MAIL else incident.incident_id
+            key = mailbox, route.held_until, route.held_by, route.is_urgent, alone
+            messages.setdefault(key, (one, route, []))[2].append(incident)
         told |= others.keys()
-    for one, quiet, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
-        held_for = "" if quiet is None else quiet_hours_of(first.rule)
+    for one, route, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
         repetition = Repetition(
-            _REPORTED[action], by.at, quiet or by.at, directory, settings.domain, held_for
+            *(_REPORTED[action], by.at, route.held_until or by.at, directory, settings.domain),
+            *(route.held_for, route.held_by, route.is_urgent),
         )
         repeat(connection, first, repetition, [one], rest)
+
+
+def _route(
+    connection: Connection, incident: Incident, rules: Sequence[Rule], now: datetime
+) -> RuleRoute:
+    """Return the route of a report about an incident."""
+    rule = next((each for each in rules if each.name == incident.rule), None)
+    silences = unfinished_silences(connection, now)
+    matchers = (matcher for each in silences for matcher in each.request.matchers)
+    each_labels = labels_of_incident(connection, incident, matchers)
+    route = route_of_incident(rule, incident, now, ZoneInfo)
+    return hold_all(route, each_labels, silences, now, ZoneInfo)
 
 
 def _others(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from dashboard.domain.alerts.incident import QUIET_AFTER
+from dashboard.domain.alerts.incident import QUIET_AFTER, Incident
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.alerts.matcher import ChangeLabels, labels_of
 from dashboard.domain.alerts.notification import Recipient
@@ -45,17 +45,12 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
     return IncidentTimers(quiet_after, rule.remind_every, escalate_after, rule.incident_pending)
 
 
-def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
-    """Return the end of a rule's current quiet hours; None if there are none, or if it pierces."""
-    return None if rule.pierces else _opens_after(rule.active_hours, zones, now)
-
-
 def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:
     """Return the route held until its quiet hours end; unchanged outside quiet hours."""
     until = _opens_after(route.active_hours, zones, at)
     if until is None:
         return route
-    return route.hold_until(until, quiet_hours_of(route.rule), BY_QUIET_HOURS)
+    return route.hold_until(until, f"quiet hours of the rule {route.rule}", BY_QUIET_HOURS)
 
 
 def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datetime | None:
@@ -63,11 +58,6 @@ def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datet
         return None
     opens = hours.next_on(at, zones(hours.zone))
     return opens if opens > at else None
-
-
-def quiet_hours_of(rule: str) -> str:
-    """Name the quiet hours of a rule as the reason that holds a notification."""
-    return f"quiet hours of the rule {rule}"
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:
@@ -121,6 +111,32 @@ def hold(
         held = route.hold_until(last.over_at, _of_window(last), *by)
         route = hold_in_quiet_hours(held, zones, last.over_at)
     return route
+
+
+def route_of_incident(
+    rule: Rule | None, incident: Incident, now: datetime, zones: Zones = utc_only
+) -> RuleRoute:
+    """Return the route of notifications about an incident, held in its rule's quiet hours.
+
+    None stands for a rule that was removed.
+    """
+    if rule is None:
+        return RuleRoute(incident.rule, incident.group, ())
+    hours = None if rule.pierces else rule.active_hours
+    route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
+    return hold_in_quiet_hours(route, zones, now)
+
+
+def hold_all(
+    route: RuleRoute,
+    each_labels: Iterable[ChangeLabels],
+    silences: Sequence[Silence],
+    now: datetime,
+    zones: Zones = utc_only,
+) -> RuleRoute:
+    """Return the route of notifications about an incident, held while all its changes are."""
+    held = [hold(route, labels, silences, now, zones) for labels in each_labels]
+    return min(held, key=lambda each: each.held_until or now)
 
 
 def _of_window(window: Silence) -> str:

@@ -235,12 +235,10 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
 
 def _delays(earlier: FromClause) -> ColumnElement[bool]:
     """Whether an earlier notification about the same incident delays this one while it waits."""
-    is_awaited = or_(
-        earlier.c.release_at <= notifications.c.release_at,
-        notifications.c.precedence == Precedence.RESOLVED,
-    )
-    is_change = earlier.c.kind == NotificationKind.CHANGE
-    return or_(is_closed(earlier), and_(is_change, is_awaited))
+    column = notifications.c
+    is_end = and_(column.kind == NotificationKind.CHANGE, column.precedence == Precedence.RESOLVED)
+    is_awaited = or_(earlier.c.release_at <= column.release_at, is_end)
+    return or_(is_closed(earlier), and_(earlier.c.kind == NotificationKind.CHANGE, is_awaited))
 
 
 def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:

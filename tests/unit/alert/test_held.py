@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -23,19 +24,30 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.rule_table import removed
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.people.recipients import AddressOff, ConfiguredRecipients, OffCause
+from dashboard.domain.people.recipients import (
+    AddressOff,
+    ConfiguredRecipients,
+    OffCause,
+    RecipientProfile,
+)
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.alerts.notification_search import resend
-from dashboard.store.alerts.recipients import list_addresses_off, turn_off, turn_on
+from dashboard.store.alerts.recipients import (
+    list_addresses_off,
+    save_profile,
+    turn_off,
+    turn_on,
+)
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from dashboard.store.schema import notifications as stored
-from tests.alert_watch import A_MATCHER, ANN, HOUR, MINUTE, Watch
+from tests.alert_watch import A_MATCHER, ANN, HOUR, MINUTE, PLAIN, Watch
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
@@ -107,6 +119,46 @@ def test_what_another_window_holds_as_well_waits_for_its_end(watch: Watch) -> No
     assert told(watch) == []
     end_window(watch, first)
     assert told(watch) == [ONCALL]
+
+
+def test_acknowledgement_waits_with_what_maintenance_holds(watch: Watch) -> None:
+    number = open_window(watch, 2 * HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    Incidents(watch.context).acknowledge(watch.incident().incident_id, watch.person("Ada"))
+    watch.wait(MINUTE)
+    assert told(watch) == []
+    end_window(watch, number)
+
+    assert watch.kinds() == ["change"], "the summary says both"
+
+
+def test_end_of_a_rule_is_said_after_what_maintenance_holds(watch: Watch) -> None:
+    watch.rules(Rule("busy", RuleKind.BUSY), Rule("rejections", RuleKind.REJECTED))
+    open_window(watch, 2 * HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    watch.change_rules(removed(["busy"]))
+    watch.wait(MINUTE)
+    assert told(watch) == []
+    watch.wait(2 * HOUR)
+
+    assert watch.kinds() == ["change"]
+
+
+def test_rule_that_pierces_tells_people_in_their_quiet_hours_who_took_care(watch: Watch) -> None:
+    watch.rules(replace(PLAIN, severity=Severity.CRITICAL, pierces=True))
+    with watch.store.write() as connection:
+        save_profile(connection, ONCALL, RecipientProfile(active=NIGHT.spans))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    Incidents(watch.context).acknowledge(watch.incident().incident_id, watch.person("Ada"))
+    watch.wait(MINUTE)
+
+    assert watch.kinds() == ["change", "acknowledged"]
 
 
 def test_quiet_hours_of_a_rule_hold_what_a_window_held(watch: Watch) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 
 from msgspec.structs import replace
 
-from dashboard.detect.routing import quiet_until, routes_of, timers_of
+from dashboard.detect.routing import hold_all, route_of_incident, routes_of, timers_of
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, Severity
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from tests.builders import A_MOMENT, A_NETWORK, a_rejection, a_transition
+from tests.builders import A_MOMENT, A_NETWORK, a_rejection, a_transition, an_id, an_incident
 
 ONCALL = Recipient("mail", "oncall@example.org")
 OTHERS = Recipient("mail", "others@example.org")
@@ -88,9 +90,21 @@ def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
 
     assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)
-    zones = lambda _: UTC  # noqa: E731 - the only zone here
-    assert quiet_until(rule, zones, A_MOMENT) == opens
-    assert quiet_until(replace(rule, pierces=True), zones, A_MOMENT) is None
+    assert route_of_incident(rule, an_incident(), A_MOMENT).held_until == opens
+    assert route_of_incident(replace(rule, pierces=True), an_incident(), A_MOMENT).is_urgent
+
+
+def test_message_about_an_incident_is_held_while_all_its_changes_are() -> None:
+    hour = timedelta(hours=1)
+    vip, other = ({MatchedProperty.LABEL: each} for each in ("vip", "other"))
+    matchers = (Matcher(MatchedProperty.LABEL, "vip"),)
+    kind = SilenceKind.MAINTENANCE
+    request = SilenceRequest(an_id(1), kind, matchers, A_MOMENT, A_MOMENT + hour, "known")
+    windows = [Silence(1, request, "Ann", A_MOMENT)]
+    route = route_of_incident(None, an_incident(), A_MOMENT)
+
+    assert hold_all(route, [vip], windows, A_MOMENT).held_until == A_MOMENT + hour
+    assert hold_all(route, [vip, other], windows, A_MOMENT).held_until is None
 
 
 def test_route_that_pierces_ranks_before_those_that_wait_or_reach_nobody() -> None:
