@@ -85,18 +85,15 @@ class ActiveHours(Struct, frozen=True):
 
     def next_on(self, at: datetime, zone: tzinfo) -> datetime:
         """Return the first active moment from `at` on, in UTC."""
-        if self.are_on(at, zone):
-            return at.astimezone(UTC)
-        later = (each for each in self._turns(at, zone) if each > at and self.are_on(each, zone))
-        return min(later)
+        return at.astimezone(UTC) if self.are_on(at, zone) else _next_on(self, at, zone)
 
     def next_off(self, at: datetime, zone: tzinfo) -> datetime | None:
         """Return the first moment after `at` that is not active, in UTC; None if there is none."""
-        turns = self._turns(at, zone)
+        turns = self.turns(at, zone)
         later = (each for each in turns if each > at and not self.are_on(each, zone))
         return min(later, default=None)
 
-    def _turns(self, at: datetime, zone: tzinfo) -> Iterator[datetime]:
+    def turns(self, at: datetime, zone: tzinfo) -> Iterator[datetime]:
         """Yield when the hours may begin or end: at the times of spans, and when clocks change."""
         today = at.astimezone(zone).date()
         minutes = {each for span in self.spans for each in (span.begins, span.ends % _WHOLE_DAY)}
@@ -110,6 +107,13 @@ class ActiveHours(Struct, frozen=True):
         for before, after in pairwise(steps):
             if before.astimezone(zone).utcoffset() != after.astimezone(zone).utcoffset():
                 yield after
+
+
+@lru_cache(maxsize=1_000)
+def _next_on(hours: ActiveHours, at: datetime, zone: tzinfo) -> datetime:
+    """Return when hours begin that are not on; in a storm it is asked again for each change."""
+    later = (each for each in hours.turns(at, zone) if each > at and hours.are_on(each, zone))
+    return min(later)
 
 
 class WeeklyHours(Struct, frozen=True):

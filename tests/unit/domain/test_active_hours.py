@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -149,3 +149,30 @@ def test_nothing_is_on_before_the_next_hours_nor_off_before_they_end(
     minutes = int((ends - begins) / timedelta(minutes=1))
     within = (begins + timedelta(minutes=count) for count in range(minutes))
     assert all(found.are_on(each, ZoneInfo(zone)) for each in within)
+
+
+class CountingZone(tzinfo):
+    """UTC, and how often it was asked for its offset."""
+
+    asked = 0
+
+    def utcoffset(self, _: datetime | None, /) -> timedelta:
+        self.asked += 1
+        return timedelta()
+
+    def dst(self, _: datetime | None, /) -> timedelta:
+        return timedelta()
+
+    def tzname(self, _: datetime | None, /) -> str:
+        return "counted"
+
+
+def test_next_hours_of_one_moment_are_computed_once_however_many_changes_wait_for_them() -> None:
+    zone, at, night = CountingZone(), utc("2026-11-20T03:00"), hours("mon-fri 08:00-18:00")
+
+    first = night.next_on(at, zone)
+    once = zone.asked
+    again = {night.next_on(at, zone) for _ in range(10)}
+
+    assert again == {first} == {utc("2026-11-20T08:00")}
+    assert zone.asked < once + 100
