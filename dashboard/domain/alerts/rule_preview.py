@@ -85,18 +85,19 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
     """Group the changes that a rule takes, oldest first, into the incidents that they would be."""
     opened: dict[object, Firing] = {}
     found: list[Firing] = []
+    quiet_after = rule.incident_keep_firing or QUIET_AFTER
     for change in changes:
         if not fits(rule, change):
             continue
         at, group = change.transition.at, rule.group_of(change)
         before = opened.get(group)
         if before is not None and before.ends is not None and at <= before.ends:
-            opened[group] = replace(before, ends=at + QUIET_AFTER, changes=before.changes + 1)
+            opened[group] = replace(before, ends=at + quiet_after, changes=before.changes + 1)
             continue
         if before is not None:
             found.append(before)
         named = tuple(pair for pair in group if pair[0] != Dimension.NETWORK)
-        opened[group] = Firing(at, at + QUIET_AFTER, change.transition.subject.network_id, named)
+        opened[group] = Firing(at, at + quiet_after, change.transition.subject.network_id, named)
     return sorted([*found, *opened.values()], key=lambda each: each.at)
 
 

@@ -86,6 +86,17 @@ def test_rejections_of_a_group_without_a_long_pause_are_one_firing() -> None:
     ]
 
 
+@pytest.mark.parametrize(("minutes", "firings"), [(0, 2), (5, 3), (60, 1)])
+def test_rejections_are_one_firing_for_as_long_as_their_rule_keeps_firing(
+    minutes: int, firings: int
+) -> None:
+    changes = [rejected_at(0), rejected_at(600), rejected_at(2000)]
+
+    found = firings_of_changes(replace(REJECTED, keep_firing=minutes * MINUTE), changes)
+
+    assert len(found) == firings
+
+
 def test_change_that_the_rule_does_not_take_fires_nothing() -> None:
     changed = replace(rejected_at(0), transition=a_transition(before=State.REJECTED))
 
