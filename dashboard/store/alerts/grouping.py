@@ -228,7 +228,10 @@ class IncidentGrouping:
         insert_all_new(self._connection, notification_members, rows)
 
     def _grown(self, transition: Transition, route: RuleRoute) -> tuple[_GrowingIncident, bool]:
-        """Return the incident that a transition joins or opens, and whether it opens it."""
+        """Return the incident that a transition joins or opens, and whether nobody heard of it.
+
+        That is so if the transition opens it, or if all of its rejections were silenced until now.
+        """
         key = incident_key(route.rule, route.group)
         found = self._incidents.get(key)
         if found is None and key not in self._ended:  # the store still shows an ended one as open
@@ -248,6 +251,7 @@ class IncidentGrouping:
             found = _GrowingIncident(begun, None, was_pending=bool(route.timers.pending))
         else:
             found.was_pending = found.now.state is IncidentState.PENDING
+            is_new = found.now.state is IncidentState.SILENCED and not found.now.troubled
             found.now = grow(found.now, transition, route.timers.quiet_after)
         found.now = _watched(found.now, route, self._now, is_new=is_new)
         joined = {"incident_id": found.now.incident_id}

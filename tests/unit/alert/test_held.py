@@ -22,6 +22,7 @@ from dashboard.domain.alerts.notification import (
     Notification,
     NotificationKind,
     NotificationState,
+    Precedence,
     Recipient,
 )
 from dashboard.domain.alerts.rule import Rule, Severity
@@ -189,6 +190,20 @@ def test_window_about_one_change_holds_no_other_of_its_incident(watch: Watch) ->
     with watch.store.read() as connection:
         rows = connection.execute(select(stored.c.sent_at, stored.c.held_by)).all()
     assert {row.held_by: row.sent_at is not None for row in rows} == {"window-1": False, "": True}
+
+
+def test_first_rejection_that_no_silence_matches_goes_at_once_as_the_first(watch: Watch) -> None:
+    watch.label(1, "vip")
+    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.LABEL, "vip"))
+    reject(watch.store, 1)
+    watch.wait()
+    reject(watch.store, 2)
+
+    watch.wait()
+
+    assert told(watch) == [ONCALL]
+    with watch.store.read() as connection:
+        assert connection.scalar(select(stored.c.precedence)) == Precedence.OPENING
 
 
 def test_end_of_an_incident_waits_for_its_beginning_that_is_held(watch: Watch) -> None:
