@@ -28,7 +28,12 @@ from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import cohorts_among, leave_changed, record_poll
+from dashboard.store.evidence.record_answers import (
+    cohorts_among,
+    leave_changed,
+    record_inclusions,
+    record_poll,
+)
 from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.archive import rejected_since, senders_of
 from dashboard.store.rejections.limits_end import known_end
@@ -284,7 +289,9 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             return
         network_id = self.store.network_id
         news = save_rejections(connection, network_id, rejected, at, self._new_id)
-        for sender in senders_of(connection, network_id, [each.tx_hash for each in news]):
+        hashes = [each.tx_hash for each in news]
+        record_inclusions(connection, network_id, hashes, at, self._new_id)
+        for sender in senders_of(connection, network_id, hashes):
             since = at - QUERYABLE_WINDOW
             renew(connection, rejected_since(connection, network_id, sender, since), at)
 

@@ -15,8 +15,6 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 from msgspec import Struct
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.cadence import CadencePolicy, next_check, next_try
@@ -29,9 +27,8 @@ from dashboard.domain.tracking.inclusion import (
 from dashboard.poll.block_follower import BlockFollower, BlockReader, InclusionAsker
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
-from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.batching import portions
-from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.record_answers import record_inclusions
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
@@ -219,26 +216,9 @@ class InclusionPoll(
                 note_failure(connection, network_id, asked_at, (operation, failures[0]))
             pairs = zip(questions, answers, strict=True)
             known = record_inclusion_answers(connection, network_id, asked_at, pairs)
-            self._note_included(connection, known, asked_at)
+            included = [each for each, end in known.items() if end.inclusion is not None]
+            record_inclusions(connection, network_id, included, asked_at, self._new_id)
             return known
-
-    def _note_included(
-        self, connection: Connection, known: Mapping[TxHash, FollowUp], asked_at: datetime
-    ) -> None:
-        """Notify people of those that were rejected and are now in a block."""
-        for tx_hash, follow_up in known.items():
-            if follow_up.inclusion is None:
-                continue
-            block = follow_up.inclusion
-            transition = Transition(
-                self._new_id(),
-                Subject(SubjectKind.INCLUSION, self.store.network_id, tx_hash),
-                None,
-                State.INCLUDED,
-                asked_at,
-                InclusionGrounds(block.block_number, block.is_successful),
-            )
-            record_inclusion(connection, transition)
 
     def reschedule(
         self, due: Sequence[ScheduledHashes], recorded: Mapping[TxHash, FollowUp], now: timedelta

@@ -26,6 +26,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import (
     AnswersNotSaved,
     UnsavedAnswers,
+    record_inclusions,
     record_lookup,
 )
 from dashboard.store.rejections.save import save_version
@@ -151,7 +152,8 @@ class LiveLookup(Struct, frozen=True):
         answers: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
         with self._writing(network_id, asked_at) as connection:
-            record_inclusion_answers(connection, network_id, asked_at, answers)
+            known = record_inclusion_answers(connection, network_id, asked_at, answers)
+            record_inclusions(connection, network_id, [*known], asked_at, self.new_id)
 
     def _record(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime
@@ -179,7 +181,9 @@ class LiveLookup(Struct, frozen=True):
     ) -> None:
         known = tracked_among(connection, [each.tx_hash for each in rejected])
         tracked = [each for each in rejected if each.tx_hash in known]
-        save_rejections(connection, network_id, tracked, at, self.new_id)
+        news = save_rejections(connection, network_id, tracked, at, self.new_id)
+        hashes = [each.tx_hash for each in news]
+        record_inclusions(connection, network_id, hashes, at, self.new_id)
         for each in rejected:
             if each.tx_hash not in known:
                 save_version(connection, network_id, each, at)

@@ -24,7 +24,7 @@ from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import save_reports
+from dashboard.store.evidence.record_answers import record_inclusions, save_reports
 from dashboard.store.rejections.archive import versions_among
 from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
@@ -192,7 +192,8 @@ def update_watched_conditions(
     versions = versions_among(connection, [tx_hash for tx_hash, _ in changed])
     for tx_hash, network_id in changed:
         stored = next(each for each in versions[tx_hash] if each.network_id == network_id)
-        record_rejection(connection, stored.rejection_id, network_id, tx_hash, now, new_id())
+        if record_rejection(connection, stored.rejection_id, network_id, tx_hash, now, new_id()):
+            record_inclusions(connection, network_id, [tx_hash], now, new_id)
 
 
 Item = TypeVar("Item")

@@ -6,22 +6,27 @@ Reports are saved here, and their cohorts marked. The caller saves the rejection
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.batching import portions
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected
+from dashboard.store.tracking.follow_ups import follow_ups_among
 from dashboard.store.tracking.poll_groups import changed_members, leave_groups
 from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
 from dashboard.store.tracking.statements import record_statements
@@ -160,3 +165,26 @@ def save_reports(
     for network_id, hashes in saved.new.items():
         mark_rejected(connection, network_id, hashes)
     return saved.statuses
+
+
+def record_inclusions(
+    connection: Connection,
+    network_id: NetworkId,
+    hashes: Sequence[TxHash],
+    at: datetime,
+    new_id: Callable[[], UUID],
+) -> None:
+    """Record, once for each, which of these hashes were rejected and are known to be in a block.
+
+    Call it whichever of the two became known: a look-up may find a block before the poll does, and
+    a node may report a rejection after the block has come.
+    """
+    for some in portions(hashes):
+        for tx_hash, ends in follow_ups_among(connection, some).items():
+            block = ends[network_id].inclusion if network_id in ends else None
+            if block is None:
+                continue
+            subject = Subject(SubjectKind.INCLUSION, network_id, tx_hash)
+            grounds = InclusionGrounds(block.block_number, block.is_successful)
+            included = Transition(new_id(), subject, None, State.INCLUDED, at, grounds)
+            record_inclusion(connection, included)

@@ -6,15 +6,22 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import INCLUDED, StatusClaim
-from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.tracking.inclusion import (
+    SETTLES_AFTER,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+)
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedExclusion
+from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
 
 pytestmark = pytest.mark.anyio
@@ -119,6 +126,21 @@ async def test_late_record_of_an_included_hash_is_seen(
     await pass_hours(poll, fake_clock, 2)
 
     assert [tx_hash for tx_hash, _ in news(store)] == [a_hash(1)]
+
+
+async def test_late_record_is_told_together_with_the_block_that_is_known_already(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    await poll.tick()
+    tell(store, fake_clock, 1)
+    fake_clock.wait(SETTLES_AFTER)
+    tell(store, fake_clock, 1)
+    upstream.reject(a_record())
+
+    await pass_hours(poll, fake_clock, 3)
+
+    assert [each.after for each in told(store)] == [State.REJECTED, State.INCLUDED]
 
 
 async def test_hash_that_was_included_before_it_was_tracked_is_known_as_such(

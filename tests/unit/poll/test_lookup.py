@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -23,6 +24,7 @@ from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_recor
 from tests.flaky_store import FlakyStore
 from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion, SilentExclusion
+from tests.unit.poll.condition_scene import told
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -147,6 +149,21 @@ async def test_node_is_asked_as_well_what_became_of_the_hash(store: Store) -> No
 
     [one] = found(store)
     assert (one.network_id, conclude(one).kind) == (A_NETWORK, VerdictKind.INCLUDED)
+
+
+async def test_rejected_transaction_that_a_look_up_finds_in_a_block_is_told_once(
+    store: Store,
+) -> None:
+    upstream, nodes = ScriptedExclusion(), {A_NETWORK: IncludingNode()}
+    upstream.reject(a_record())
+    question = LiveLookup(store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4, nodes)
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,)), A_MOMENT)
+
+    for _ in range(2):
+        await question.ask([a_hash()], None, AMPLE)
+
+    assert [each.after for each in told(store)] == [State.REJECTED, State.INCLUDED]
 
 
 @pytest.mark.parametrize("node", [SilentNode(), IncludingNode(SILENCE)])

@@ -14,6 +14,7 @@ from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.people.access import Actor, ApiKey
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
@@ -21,6 +22,7 @@ from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.rules import save_rules
+from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.transactions import track
 from tests.builders import an_address
@@ -123,6 +125,21 @@ async def test_report_dated_before_the_seven_days_notifies_of_what_is_watched(
     await report(dependencies, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
 
     assert pending(dependencies) == [(None, State.REJECTED)]
+
+
+async def test_late_report_of_what_is_in_a_block_owes_news_of_that_too(
+    dependencies: ServeDependencies,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch(dependencies, transaction)
+    tx_hash = TxHash.fromhex(transaction.tx_hash[2:])
+    known = InclusionQuestion(tx_hash), InclusionAnswer(tx_hash, Inclusion(7, bytes(32)))
+    with dependencies.store.write() as connection:
+        record_inclusion_answers(connection, NETWORK, utc_now(), [known])
+
+    await report(dependencies, transaction)
+
+    assert pending(dependencies) == [(None, State.REJECTED), (None, State.INCLUDED)]
 
 
 async def test_rule_for_all_reports_makes_news_of_what_nobody_watches(
