@@ -44,13 +44,16 @@ _SAME_TIME: Final = timedelta(seconds=1)
 class ScheduledHash(Struct, frozen=True):
     """A hash to schedule.
 
-    `born` is when its age began and `asked` when it was last asked about, None for never: both in
-    elapsed time.
+    `born` is when its age began and `asked` when it was last asked about, None for never.
+    `is_answered`: that question was, and `settles` is when the end that it found is final, None if
+    it found none. All times are elapsed time.
     """
 
     tx_hash: TxHash
     born: timedelta
     asked: timedelta | None = None
+    is_answered: bool = True
+    settles: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,10 @@ class ReceiptQueue:
         if scheduled.asked is None:
             return now
         asked = min(scheduled.asked, now)  # stored by a clock that was ahead
+        if not scheduled.is_answered:
+            return asked + next_try(asked - scheduled.born, self._policy)
+        if scheduled.settles is not None:
+            return min(scheduled.settles, now + SETTLES_AFTER)
         wait = next_check(asked - scheduled.born, self._policy)
         return None if wait is None else asked + wait
 
@@ -172,15 +179,15 @@ class InclusionPoll(
         self._asker = self._follower or asker
         self._schedule = schedule
         self._new_id = new_id
-        self._last_watch_id = 0
+        self._last_cohort_id = 0
 
     def load(self) -> None:
         """Schedule what was tracked since the last call and is still open."""
         with self.store.read() as connection:
-            found = open_follow_ups(connection, self.store.network_id, self._last_watch_id)
+            found = open_follow_ups(connection, self.store.network_id, self._last_cohort_id)
         if found:
             self._schedule.add(map(self._scheduled, found), self.clocks.elapsed())
-            self._last_watch_id = max(each.watch_id for each in found)
+            self._last_cohort_id = max(each.cohort_id for each in found)
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
         """Return a question for each hash, with sender and nonce if a rejection names them."""
@@ -228,8 +235,14 @@ class InclusionPoll(
             self._reschedule(each, recorded, now)
 
     def _scheduled(self, each: OpenFollowUp) -> ScheduledHash:
-        asked = None if each.asked_at is None else self.clocks.elapsed_at(each.asked_at)
-        return ScheduledHash(each.tx_hash, self.clocks.elapsed_at(each.tracked_at), asked)
+        elapsed_at, seen_at = self.clocks.elapsed_at, _end_seen_at(each.end)
+        return ScheduledHash(
+            each.tx_hash,
+            elapsed_at(each.begun_at),
+            None if each.asked_at is None else elapsed_at(each.asked_at),
+            each.is_answered,
+            None if seen_at is None else elapsed_at(seen_at) + SETTLES_AFTER,
+        )
 
     def _reschedule(
         self, due: ScheduledHashes, recorded: Mapping[TxHash, FollowUp], now: timedelta

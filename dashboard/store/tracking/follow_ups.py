@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, and_, case, func, select
+from sqlalchemy import Connection, Row, and_, case, func, or_, select
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -26,35 +26,61 @@ from dashboard.store.tracking.cohorts import mark_included, unmark_included
 
 
 class OpenFollowUp(Struct, frozen=True):
-    """A tracked hash whose outcome is open; `asked_at` is None if no node was asked yet."""
+    """A tracked hash whose outcome is open; `asked_at` is None if no node was asked yet.
 
+    `begun_at` is when it was tracked, or tracked again after polls had ended. `is_answered`: the
+    last question was; `end` says when an end was seen that is not final yet, None if there is none.
+    """
+
+    cohort_id: int
     watch_id: int
     tx_hash: TxHash
     tracked_at: datetime
+    begun_at: datetime
     asked_at: datetime | None
+    is_answered: bool
+    end: FollowUp | None
 
 
 def open_follow_ups(
     connection: Connection, network_id: NetworkId, after: int
 ) -> list[OpenFollowUp]:
-    """Return the open follow-ups on a network with a larger watch id than `after`.
+    """Return the open follow-ups on a network that began in a cohort with a larger id than `after`.
 
-    A hash keeps its watch id when its cohort is split.
+    A hash keeps its watch id when its cohort is split; only if it is tracked again after polls had
+    ended, it begins anew.
     """
     watched, tx_hash = watched_cohorts.c, tracked_hashes.c.tx_hash
     of_watch = and_(follow_ups.c.tx_hash == tx_hash, follow_ups.c.network_id == watched.network_id)
+    column = follow_ups.c
+    begins_anew = watched.born_at > column.last_asked_at
     query = (
-        select(watched.watch_id, tx_hash, watched.watched_at, follow_ups.c.last_asked_at)
+        select(*watched["cohort_id", "watch_id", "watched_at", "born_at"], tx_hash)
+        .add_columns(*column["last_asked_at", "failing_since", "answered_at"])
+        .add_columns(*column["included_since", "replaced_since"])
         .join_from(watched_cohorts, tracked_hashes, tracked_hashes.c.cohort_id == watched.cohort_id)
         .outerjoin(follow_ups, of_watch)
-        .where(watched.cohort_id > after, watched.watch_id > after)
-        .where(watched.network_id == network_id, follow_ups.c.settled_at.is_(None))
+        .where(watched.cohort_id > after, or_(watched.watch_id > after, begins_anew))
+        .where(watched.network_id == network_id, column.settled_at.is_(None))
         .order_by(watched.cohort_id)
     )
-    return [
-        OpenFollowUp(row.watch_id, row.tx_hash, row.watched_at, row.last_asked_at)
-        for row in connection.execute(query)
-    ]
+    return [_open_follow_up(row) for row in connection.execute(query)]
+
+
+def _open_follow_up(row: Row[Any]) -> OpenFollowUp:
+    end = None
+    if row.included_since is not None or row.replaced_since is not None:
+        end = FollowUp(row.answered_at, None, row.included_since, row.replaced_since)
+    return OpenFollowUp(
+        row.cohort_id,
+        row.watch_id,
+        row.tx_hash,
+        row.watched_at,
+        max(row.watched_at, row.born_at),
+        row.last_asked_at,
+        row.failing_since is None,
+        end,
+    )
 
 
 def count_ends(connection: Connection) -> tuple[int, int]:

@@ -224,6 +224,68 @@ async def test_restart_goes_on_where_it_was(
     assert {tx_hash for hashes in node.asked for tx_hash in hashes} == {a_hash(2)}
 
 
+async def pass_days(
+    poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock, days: int
+) -> None:
+    """Let days pass, until questions are hours apart."""
+    for _ in range(4 * days):
+        fake_clock.wait(timedelta(hours=6))
+        await poll.tick()
+    node.asked.clear()
+
+
+async def wait_for_question(poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock) -> None:
+    while not node.asked:
+        fake_clock.wait(timedelta(minutes=10))
+        await poll.tick()
+    node.asked.clear()
+
+
+async def test_restart_tries_soon_again_what_the_node_did_not_answer(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    await pass_days(poll, node, fake_clock, 5)
+    node.is_down = True
+    await wait_for_question(poll, node, fake_clock)
+    node.is_down = False
+
+    await tick_for(a_poll(store, node, fake_clock), fake_clock, seconds(60))
+
+    assert node.asked == [[a_hash(1)]]
+
+
+async def test_restart_asks_once_more_when_a_block_becomes_final(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    await pass_days(poll, node, fake_clock, 5)
+    node.include(1)
+    await wait_for_question(poll, node, fake_clock)
+
+    restarted = a_poll(store, node, fake_clock)
+    await tick_for(restarted, fake_clock, SETTLES_AFTER - seconds(1))
+    assert node.asked == []
+    await tick_for(restarted, fake_clock, seconds(60))
+
+    assert node.asked == [[a_hash(1)]]
+
+
+async def test_hash_tracked_again_after_its_last_question_is_followed_like_a_new_one(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1, 2)
+    await pass_days(poll, node, fake_clock, 31)
+
+    watch(store, fake_clock, 1)
+    await tick_for(poll, fake_clock, seconds(60))
+    again = len(node.asked)
+    await tick_for(a_poll(store, node, fake_clock), fake_clock, seconds(60))
+
+    assert len(node.asked) > again > 1
+    assert {tx_hash for hashes in node.asked for tx_hash in hashes} == {a_hash(1)}
+
+
 async def test_hash_of_another_network_is_left_to_its_node(
     store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
