@@ -52,7 +52,11 @@ from dashboard.store.alerts.conditions import (
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.busy_window import BusyWindow, save_spell
 from dashboard.store.fees.latest import latest_percentile
-from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
+from dashboard.store.fees.stored_fees import (
+    PERCENTILES,
+    fees_answered_at,
+    percentile_answered_by_api_at,
+)
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
 from dashboard.store.monitoring.coverage import (
     PRECISION,
@@ -146,6 +150,8 @@ class Conditions:
         answered_at = fees_at
         if unanswered is not None:
             answered_at = percentile_answered_by_api_at(connection, self.network_id, now)
+            if answered_at is not None and answered_at > unanswered.failing_since:
+                unanswered = self._after_other_answers(connection, unanswered)
         answered = tuple(self._answered(connection, fees_at, now))
         return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered)
 
@@ -213,6 +219,15 @@ class Conditions:
         elif fees_at is not None:
             since = self.set_clock.since
             yield Answered(threshold, since, self.threshold_period, was_answered=False)
+
+    def _after_other_answers(self, connection: Connection, fees: Unanswered) -> Unanswered:
+        """Date the failure of suggested fees anew if no other question is answered any more.
+
+        Otherwise a source that first failed in part, and then altogether, would have no outage.
+        """
+        others = [self._unanswered(connection, each) for each in PERCENTILES]
+        since = [each.failing_since for each in others if each is not None]
+        return replace(fees, failing_since=max(since)) if len(since) == len(others) else fees
 
     def _unanswered(self, connection: Connection, operation: Operation) -> Unanswered | None:
         trusted = self.set_clock.trusted

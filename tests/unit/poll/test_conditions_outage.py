@@ -75,6 +75,24 @@ async def test_upstream_that_wishes_to_be_left_alone_for_long_is_silent(scene: S
     assert scene.told_states() == [State.SILENT]
 
 
+async def test_upstream_that_fails_in_part_and_then_altogether_is_silent(scene: Scene) -> None:
+    node = ScriptedGas()
+    node.fees, node.threshold = suggested_gas_fees(), scene.upstream.threshold
+    scene.restart(node)
+    await scene.go_on(MINUTE)
+    silence(scene, Operation.SUGGESTED_GAS_FEES)
+    await scene.go_on(LONG)
+    in_part = scene.told_states()
+    silent_from = scene.fake_clock.now()
+    silence(scene)
+
+    await scene.go_on(LONG)
+
+    assert in_part == []
+    [opening] = [each for each in told(scene.store) if each.after is State.SILENT]
+    assert silent_from < opening.began_at <= silent_from + MINUTE
+
+
 async def test_restart_in_a_silence_tells_nothing_again(scene: Scene) -> None:
     await scene.go_on(MINUTE)
     silence(scene)
