@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -19,6 +19,9 @@ _WORTH: Final = 10
 
 _LAG: Final = timedelta(minutes=1)
 """How far a node without the receipt may be behind the one that announced the blocks."""
+
+_RETRY: Final = timedelta(seconds=15)
+"""How long to wait before asking again for a receipt that a block names."""
 
 _REST: Final = timedelta(minutes=5)
 """How long to wait after blocks could not be read."""
@@ -66,12 +69,20 @@ class BlockFollower:
         """Those without a receipt at a time from which all blocks are known."""
         self._recent = deque[tuple[timedelta, frozenset[TxHash]]]()
         self._settling = dict[TxHash, timedelta]()
-        self._named = set[TxHash]()
+        self._named = dict[TxHash, timedelta]()
 
-    def take_named(self) -> frozenset[TxHash]:
-        """Return, once, the hashes that blocks say must be asked about now, beside the schedule."""
-        named, self._named = frozenset(self._named), set()
-        return named
+    @property
+    def named(self) -> frozenset[TxHash]:
+        """The hashes that blocks say must be asked about now, beside the schedule.
+
+        One stays until its receipt is answered; null does not count from a node that may lag.
+        """
+        now = self._elapsed()
+        return frozenset(each for each, at in self._named.items() if at <= now)
+
+    def ask_again(self, hashes: Iterable[TxHash]) -> None:
+        """Name hashes now, or again if their answers could not be recorded."""
+        self._named |= dict.fromkeys(hashes, self._elapsed())
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         """Return one answer for each question, in order; a failure is part of it.
@@ -102,12 +113,12 @@ class BlockFollower:
         self._forget_before(now)
         if not new.is_unbroken:
             self._begun, self._waiting = now, set()
-            self._named.update(self._settling)
+            self.ask_again(self._settling)
             return False
         self._recent.append((now, new.tx_hashes))
         found = self._waiting & new.tx_hashes
         self._waiting -= found
-        self._named |= found
+        self.ask_again(found)
         return True
 
     def _forget_before(self, now: timedelta) -> None:
@@ -121,12 +132,17 @@ class BlockFollower:
         now = self._elapsed()
         is_known = self._begun is not None and now - self._begun >= _LAG
         for each in answers:
-            if each.failure is not None:
-                continue
-            self._named.discard(each.tx_hash)
-            self._settling.pop(each.tx_hash, None)
+            was_named = self._named.pop(each.tx_hash, None) is not None
+            if each.failure is None:
+                self._settling.pop(each.tx_hash, None)
             if each.inclusion is not None:
                 self._waiting.discard(each.tx_hash)
                 self._settling[each.tx_hash] = now
-            elif is_known and not any(each.tx_hash in hashes for _, hashes in self._recent):
+            elif each.failure is not None or self._is_recent(each.tx_hash):
+                if was_named:
+                    self._named[each.tx_hash] = now + _RETRY
+            elif is_known:
                 self._waiting.add(each.tx_hash)
+
+    def _is_recent(self, tx_hash: TxHash) -> bool:
+        return any(tx_hash in hashes for _, hashes in self._recent)

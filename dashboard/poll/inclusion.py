@@ -24,6 +24,7 @@ from dashboard.domain.tracking.inclusion import (
     InclusionAnswer,
     InclusionQuestion,
 )
+from dashboard.errors import StoreError
 from dashboard.poll.block_follower import BlockFollower, BlockReader, InclusionAsker
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
@@ -201,11 +202,19 @@ class InclusionPoll(
         """Ask the node; and at once, beside the schedule, about what new blocks name."""
         answers = await self._asker.ask(questions)
         if self._follower is not None:
-            for some in portions(sorted(self._follower.take_named()), _RULES.largest_tick):
-                more, asked_at = await run_sync(self._questions_about, some), self.clocks.now()
-                found = await self._asker.ask(more)
-                await run_sync(partial(self.record, asked_at, more, found))
+            named = self._follower.named.difference(each.tx_hash for each in questions)
+            for some in portions(sorted(named), _RULES.largest_tick):
+                await self._ask_beside(self._follower, some)
         return answers
+
+    async def _ask_beside(self, follower: BlockFollower, hashes: Sequence[TxHash]) -> None:
+        questions, asked_at = await run_sync(self._questions_about, hashes), self.clocks.now()
+        answers = await follower.ask(questions)
+        try:
+            await run_sync(partial(self.record, asked_at, questions, answers))
+        except StoreError:
+            follower.ask_again(hashes)
+            raise
 
     def record(
         self,

@@ -18,6 +18,7 @@ from dashboard.upstream.blocks import BlockStream
 from dashboard.upstream.node import NodeClient
 from tests.builders import a_hash, an_address, seconds
 from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import SILENCE
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
@@ -34,6 +35,8 @@ class Scene:
         self.clock = FakeClock()
         self.receipts_asked = 0
         self.is_down = False
+        self.lost: set[TxHash] = set()
+        self.is_lagging = False
         self.said: dict[TxHash, bool] = {}
         node = NodeClient(ScriptedAsker(self._blocks))
         stream = BlockStream([node], NetworkId(424242))
@@ -45,9 +48,11 @@ class Scene:
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         """Answer about receipts."""
         self.receipts_asked += len(questions)
-        held = self.chain.transactions
+        held = () if self.is_lagging else self.chain.transactions
         return [
-            InclusionAnswer(each.tx_hash, INCLUDED if str(each.tx_hash) in held else None)
+            InclusionAnswer(each.tx_hash, failure=SILENCE)
+            if each.tx_hash in self.lost
+            else InclusionAnswer(each.tx_hash, INCLUDED if str(each.tx_hash) in held else None)
             for each in questions
         ]
 
@@ -55,12 +60,14 @@ class Scene:
         """Ask as the poll does about what is not included; return how many receipts that took."""
         before = self.receipts_asked
         due = [each for each in HASHES if not self.said.get(each)]
+        asked: set[TxHash] = set()
         while due:
+            asked.update(due)
             sender = {each: an_address() for each in senders}
             questions = [InclusionQuestion(each, sender.get(each)) for each in due]
             for answer in await self.follower.ask(questions):
                 self.said[answer.tx_hash] = answer.inclusion is not None
-            due = sorted(self.follower.take_named())
+            due = sorted(self.follower.named - asked)
         return self.receipts_asked - before
 
     async def settled(self) -> None:
@@ -83,6 +90,34 @@ async def test_hash_in_no_block_needs_no_receipt(scene: Scene) -> None:
     assert await scene.poll() == 1
     assert scene.said[HASHES[4]]
     assert await scene.poll() == 0
+
+
+async def ask_about_others(scene: Scene) -> frozenset[TxHash]:
+    """Ask about all hashes but the fifth; return what else is to be asked about."""
+    others = [InclusionQuestion(each) for each in HASHES if each != HASHES[4]]
+    await scene.follower.ask(others)
+    return scene.follower.named
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_lagging", [False, True])
+async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receipt(
+    scene: Scene, *, is_lagging: bool
+) -> None:
+    await scene.settled()
+    scene.chain.include(HASHES[4])
+    scene.is_lagging, scene.lost = is_lagging, set() if is_lagging else {HASHES[4]}
+    question = [InclusionQuestion(HASHES[4])]
+    assert await ask_about_others(scene) == {HASHES[4]}
+
+    await scene.follower.ask(question)
+    assert await ask_about_others(scene) == frozenset()
+    scene.clock.wait(seconds(15))
+    assert await ask_about_others(scene) == {HASHES[4]}
+    scene.is_lagging, scene.lost = False, set()
+    await scene.follower.ask(question)
+
+    assert await ask_about_others(scene) == frozenset()
 
 
 @pytest.mark.anyio

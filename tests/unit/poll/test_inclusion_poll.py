@@ -19,11 +19,13 @@ from dashboard.domain.tracking.inclusion import (
     InclusionQuestion,
 )
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
+from dashboard.errors import StoreError
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import read_standing_failures
+from dashboard.upstream.blocks import NewBlocks
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,
@@ -34,6 +36,7 @@ from tests.builders import (
     seconds,
 )
 from tests.fake_clock import FakeClock
+from tests.flaky_store import FlakyStore
 from tests.saved_record import save_record
 from tests.scripted_upstreams import SILENCE
 from tests.unit.poll.condition_scene import a_term, told
@@ -82,11 +85,30 @@ def poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPo
     return a_poll(store, node, fake_clock)
 
 
-def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPoll:
+class ScriptedBlocks:
+    """Holds the same transactions in the new blocks each time; the first reading is a gap."""
+
+    def __init__(self) -> None:
+        """Hold none."""
+        self.hashes: frozenset[TxHash] = frozenset()
+        self._times_read = 0
+
+    async def read(self, _most: int) -> NewBlocks:
+        """Return the new blocks."""
+        self._times_read += 1
+        return NewBlocks(self.hashes, is_unbroken=self._times_read > 1)
+
+
+def a_poll(
+    store: Store,
+    node: ScriptedNode,
+    fake_clock: FakeClock,
+    blocks: ScriptedBlocks | None = None,
+) -> InclusionPoll:
     """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
-    term = a_term(store, fake_clock)
-    own = NetworkStore(store, A_NETWORK, term)
-    return InclusionPoll(node, own, ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks, uuid4)
+    own = NetworkStore(store, A_NETWORK, a_term(store, fake_clock))
+    schedule, clocks = ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks
+    return InclusionPoll(node, own, schedule, clocks, uuid4, blocks)
 
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:
@@ -284,6 +306,26 @@ async def test_hash_tracked_again_after_its_last_question_is_followed_like_a_new
 
     assert len(node.asked) > again > 1
     assert {tx_hash for hashes in node.asked for tx_hash in hashes} == {a_hash(1)}
+
+
+async def test_hash_that_a_block_names_is_asked_about_again_if_its_receipt_was_not_kept(
+    store: Store, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    flaky_store, blocks = FlakyStore(store), ScriptedBlocks()
+    poll = a_poll(flaky_store, node, fake_clock, blocks)
+    first, *others = [InclusionQuestion(a_hash(number)) for number in range(1, 12)]
+    for _ in range(2):
+        await poll.ask([first, *others])
+        fake_clock.wait(seconds(61))
+    blocks.hashes = frozenset({first.tx_hash})
+    flaky_store.fail_after(0)
+    with pytest.raises(StoreError):
+        await poll.ask(others)
+    node.asked.clear()
+
+    await poll.ask(others)
+
+    assert node.asked == [[first.tx_hash]]
 
 
 async def test_hash_of_another_network_is_left_to_its_node(
