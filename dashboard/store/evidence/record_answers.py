@@ -100,10 +100,17 @@ def record_lookup(
     """Record answers about any hashes, tracked or not; the caller saves rejections.
 
     Only a poll asks again, so only failures of a poll show that the network does not answer; any
-    answer shows that it does.
+    answer shows that it does. Hashes to which a look-up got no answer move to new cohorts, since
+    the poll loads these and soon asks again.
     """
     by_hash = {answer.tx_hash: answer for answer in answers}
     tracked = cohorts_among(connection, network_id, list(by_hash))
+    if not is_polled:
+        failed = {answer.tx_hash for answer in answers if answer.failure is not None}
+        tracked = [
+            replace(each, is_whole=each.is_whole and failed.isdisjoint(each.hashes))
+            for each in tracked
+        ]
     record_poll_results(connection, network_id, asked_at, tracked, by_hash)
     hashes = {tx_hash for cohort in tracked for tx_hash in cohort.hashes}
     others = [answer for answer in by_hash.values() if answer.tx_hash not in hashes]

@@ -17,7 +17,7 @@ from tests.builders import A_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
 from tests.saved_record import save_record
 from tests.scripted_upstreams import ScriptedExclusion
-from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, watch
+from tests.unit.poll.exclusion_poll_scene import a_poll, evidence_of, let_pass, watch
 from tests.unit.poll.test_included import HOUR, asked, pass_hours, tell
 
 pytestmark = pytest.mark.anyio
@@ -161,3 +161,20 @@ async def test_hash_that_is_tracked_again_after_its_window_is_watched_like_a_new
     assert asked(upstream)[a_hash(1)] > 20
     await pass_hours(aged, fake_clock, 24)
     assert asked(upstream)[a_hash(1)] > 10
+
+
+async def test_hashes_whose_look_up_failed_are_soon_asked_about_again_however_many(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    many = range(1, 31)
+    for number in many:
+        watch(store, fake_clock, number)
+    await pass_hours(poll, fake_clock, 24)
+    upstream.is_down = True
+    await look_up(store, upstream, fake_clock, *many)
+    upstream.is_down = False
+
+    await let_pass(poll, fake_clock, timedelta(minutes=1))
+
+    assert asked(upstream).keys() == {a_hash(number) for number in many}
+    assert evidence_of(store).failing_since is None
