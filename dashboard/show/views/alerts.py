@@ -59,6 +59,9 @@ from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
 ROWS: Final = 20
+_MOST_ABOUT: Final = 200
+"""The most notifications of one transaction from which its answer is concluded."""
+
 PAGE_NUMBER: Final = "alerts_page"
 STATE: Final = "state"
 SEARCH: Final = "alerts_search"
@@ -295,7 +298,7 @@ def _filter(queries: Application) -> NotificationFilter:
 def _about_hash(queries: Application, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
     wanted = NotificationFilter(tx_hashes=HashRange.of(tx_hash))
-    found = queries.alerts.page(wanted, 1, ROWS)
+    found = queries.alerts.page(wanted, 1, _MOST_ABOUT)
     withheld = queries.incidents.withheld_about(tx_hash)
     if withheld:
         words = ". ".join(withheld_words(each) for each in withheld)
@@ -322,6 +325,7 @@ def sent_answer(notifications: Sequence[Notification]) -> tuple[str, str, str]:
     for kind, state, word in (
         ("bad", NotificationState.DEAD, "dead"),
         ("busy", NotificationState.PENDING, "pending"),
+        ("busy", NotificationState.HELD, "held"),
     ):
         if states[state]:
             summary = f"{states[state]} of {len(notifications)} {word}."

@@ -14,17 +14,18 @@ from dashboard.application.application import Application
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.show.views.alerts import headline
+from dashboard.show.views.alerts import headline, sent_answer
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash, an_id
+from tests.builders import a_hash, a_notification, an_id
 from tests.delivery_checks import reject
 from tests.unit.show.page_runs import visit, words_of
 
@@ -89,6 +90,14 @@ def test_pending_notification_says_why(queries: Application) -> None:
 
     assert "1 of 1 pending." in words
     assert "451 4.7.1 greylisted, try again later" in words
+
+
+def test_notification_held_after_a_restore_is_not_called_sent() -> None:
+    held = a_notification(state=NotificationState.HELD)
+    sent = a_notification(state=NotificationState.SENT, sent_at=NOW)
+
+    assert sent_answer([held]) == ("busy", "1 of 1 held.", "Sent to nobody.")
+    assert sent_answer([sent, held])[:2] == ("busy", "1 of 2 held.")
 
 
 def test_dead_notification_says_why_and_is_inert(queries: Application) -> None:
