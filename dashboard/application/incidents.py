@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Final
 from uuid import UUID
 
@@ -70,6 +71,9 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import with_labels
 
 MOST_OPEN: Final = 50
+MOST_UNATTENDED: Final = 200
+"""The most incidents that are named as needing a person: one press may own all of them."""
+
 MOST_FINISHED: Final = 20
 """Resolved incidents on the page; a command may request more."""
 
@@ -103,15 +107,19 @@ class Incidents(ApplicationSubject):
 
     @shared_for(_SHARED_FOR, until_write=True)
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
-        """Return the firing incidents that need a person and are not silenced."""
+        """Return the firing incidents that need a person and are not silenced, the first 200."""
         now = self._context.now()
+        found: list[Incident] = []
         with self._context.store.read() as connection:
             silences = unfinished_silences(connection, now)
-            return tuple(
-                each
-                for each in unattended_incidents(connection, MOST_OPEN, network_id)
-                if _silence_of(connection, each, silences, now) is None
-            )
+            for skipped in count(0, MOST_UNATTENDED):
+                some = unattended_incidents(connection, MOST_UNATTENDED, network_id, skipped)
+                found += [
+                    each for each in some if _silence_of(connection, each, silences, now) is None
+                ]
+                if len(some) < MOST_UNATTENDED or len(found) >= MOST_UNATTENDED:
+                    break
+        return tuple(found[:MOST_UNATTENDED])
 
     def finished(
         self,

@@ -74,9 +74,11 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
 
 
 def unattended_incidents(
-    connection: Connection, limit: int, network_id: NetworkId | None = None
+    connection: Connection, limit: int, network_id: NetworkId | None = None, offset: int = 0
 ) -> list[Incident]:
     """Return the firing incidents without an owner, of a network or all, the most urgent first.
+
+    They are at most `limit` from `offset` on.
 
     An incident that only informs is left out, and so is one whose rejected transactions are all in
     blocks by now: nobody has to do anything.
@@ -89,8 +91,8 @@ def unattended_incidents(
         column.severity != Severity.INFO,
         column.kind != RuleKind.INCLUDED,
     )
-    query = of_network(query, network_id).order_by(*most_urgent_first()).limit(limit)
-    return read_incidents(connection, query)
+    query = of_network(query, network_id).order_by(*most_urgent_first())
+    return read_incidents(connection, query.limit(limit).offset(offset))
 
 
 def most_urgent_first() -> tuple[ColumnElement[Any], ...]:

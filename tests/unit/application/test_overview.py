@@ -13,6 +13,7 @@ from sqlalchemy import Engine, event
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy, health_troubles
 from dashboard.application.health import WorkerHealth
+from dashboard.application.incidents import MOST_UNATTENDED
 from dashboard.application.network_status import NetworkStatus
 from dashboard.application.overview import (
     LINE_STEPS,
@@ -32,6 +33,8 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
 )
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.fees.spells import UsualSpells
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.access import Actor
@@ -248,6 +251,22 @@ def test_incident_that_somebody_has_in_hand_needs_nobody_else(
 
     assert queries.incidents.unattended() == ()
     assert queries.incidents.count_open(SIMULATED.network_id) == 1
+
+
+def test_incident_behind_many_silenced_ones_still_needs_somebody(
+    store: Store, queries: Application
+) -> None:
+    with store.write() as connection:
+        for number in range(MOST_UNATTENDED):
+            group = (("network", "1"), ("module", f"M{number}"))
+            storm = an_incident(incident_id=an_id(100 + number), severity="critical", group=group)
+            insert_incident(connection, storm)
+    firing(store, an_incident(rule="late"))
+    matchers = (Matcher(MatchedProperty.SEVERITY, "critical"),)
+    request = SilenceRequest(an_id(1), SilenceKind.SILENCE, matchers, NOW, NOW + MINUTE, "known")
+    queries.silences.add(request, Actor("Ada", NOW))
+
+    assert [each.rule for each in queries.incidents.unattended()] == ["late"]
 
 
 def test_incident_of_linewatch_itself_is_counted_with_every_network(
