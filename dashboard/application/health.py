@@ -249,7 +249,7 @@ class InstallationHealth(ApplicationSubject):
         with self._context.store.read() as connection:
             return NotificationHealth(
                 mail_state(connection, now - COUNTED),
-                *recipients_of_rules(connection, configured),
+                *recipients_of_rules(connection, configured, now),
             )
 
     @shared_for(_SHARED_FOR)

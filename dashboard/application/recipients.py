@@ -105,10 +105,11 @@ class Recipients(ApplicationSubject):
     def unreached(self) -> tuple[UnreachedRule, ...]:
         """Return the rules in force of which no recipient may be sent anything.
 
-        Escalations that reach nobody are included.
+        Escalations that reach nobody are included, rules that are off or ended are not.
         """
+        now = self._context.now()
         with self._context.store.read() as connection:
-            return _unreached(self._directory(connection), rules_in_force(connection))
+            return _unreached(self._directory(connection), rules_in_force(connection), now)
 
     def off(self) -> tuple[AddressOff, ...]:
         with self._context.store.read() as connection:
@@ -354,22 +355,24 @@ def recipients_called(
 
 
 def recipients_of_rules(
-    connection: Connection, configured: ConfiguredRecipients
+    connection: Connection, configured: ConfiguredRecipients, now: datetime
 ) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus], tuple[SuspectAddress, ...]]:
     """Return the rules that reach nobody, recipients counted by status, and the suspects."""
     directory, rules = read_directory(connection, configured), rules_in_force(connection)
     statuses = Counter(directory.status(each) for each in _named(directory, rules))
-    return _unreached(directory, rules), statuses, tuple(directory.suspect.values())
+    return _unreached(directory, rules, now), statuses, tuple(directory.suspect.values())
 
 
-def _unreached(directory: RecipientDirectory, rules: Sequence[Rule]) -> tuple[UnreachedRule, ...]:
+def _unreached(
+    directory: RecipientDirectory, rules: Sequence[Rule], now: datetime
+) -> tuple[UnreachedRule, ...]:
     found = []
     for rule in rules:
         parties = (
             (f"rule {rule.name}", rule.recipients or directory.configured.named),
             (f"escalation of {rule.name}", rule.escalate_to),
         )
-        for place, recipients in parties if rule.is_enabled else ():
+        for place, recipients in parties if rule.is_enabled and not rule.is_over(now) else ():
             reasons = [(each, directory.withheld(each)) for each in recipients]
             if reasons and all(reason for _, reason in reasons):
                 found.append(UnreachedRule(place, tuple(reasons)))

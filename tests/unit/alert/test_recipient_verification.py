@@ -289,3 +289,12 @@ def test_name_of_a_channel_is_told_from_an_address(store: Store, fake_clock: Fak
 
     with pytest.raises(InputError, match="'hook' is a channel: add --channel hook"):
         people.change(Recipient("mail", "hook"), RecipientProfile(), ANN)
+
+
+def test_rule_that_ended_needs_to_reach_nobody(watch: Watch) -> None:
+    until = watch.clock.now() + HOUR
+    watch.rules(Rule("watch-add", RuleKind.REJECTED, recipients=(NEW,), until=until))
+
+    assert [each.place for each in watch.people.unreached()] == ["rule watch-add"]
+    watch.clock.wait(HOUR)
+    assert watch.people.unreached() == ()
