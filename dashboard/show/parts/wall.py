@@ -82,17 +82,21 @@ def _component() -> ComponentRenderer:
 
 
 def critical(needed: Sequence[Attention]) -> list[dict[str, str]]:
-    """Return the critical incidents, each with an id that stays the same while it is open."""
+    """Return what is critical, each with an id that stays the same while it lasts.
+
+    Incidents that share a line have an id each: the browser announces an id that it did not know.
+    """
     return [
-        {"id": _id_of(each), "title": visible(each.title, _LONGEST_HEADLINE)}
+        {"id": one, "title": visible(each.title, _LONGEST_HEADLINE)}
         for each in needed
         if each.severity == Severity.CRITICAL
+        for one in _ids_of(each)
     ]
 
 
-def _id_of(needed: Attention) -> str:
-    network = "" if needed.network is None else needed.network.network_id
-    return str(needed.incident_id or f"{needed.remedy} {network}")
+def _ids_of(needed: Attention) -> list[str]:
+    """Return the ids of its incidents, or else what its headline says before any figure."""
+    return [*map(str, needed.incidents)] or [needed.headline.partition(":")[0]]
 
 
 def split(tiles: Sequence[_Tile], widest: int | None = None) -> list[Sequence[_Tile]]:

@@ -6,24 +6,27 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
+from dashboard.application.attention import Attention, Remedy
 from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import WIRE_STAGES
 from dashboard.domain.tracking.remarks import NO_REMARKS
 from dashboard.domain.tracking.transaction_cost import CoinPrice
-from dashboard.show.parts.wall import split
+from dashboard.show.parts.wall import critical, split
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.fees.save import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
-from tests.builders import a_record
+from tests.builders import a_record, an_id
 from tests.saved_record import save_record
 from tests.unit.show.page_runs import open_page, visit, visit_in, words_of
 
@@ -224,6 +227,33 @@ def test_wall_shows_every_network_and_only_how_to_leave(store: Store) -> None:
     assert re.search(r'<h1 class="lw-wall-bad">3 need attention</h1>.*Monitoring stopped', words)
     assert "not asked" not in words
     assert [each.label for each in page.button] == ["Leave"]
+
+
+def test_wall_knows_each_critical_incident_and_trouble_by_an_id_that_stays() -> None:
+    one, other, third = an_id(1), an_id(2), an_id(3)
+
+    def told(*needed: Attention) -> list[str]:
+        return [each["id"] for each in critical(needed)]
+
+    def of(*ids: UUID) -> Attention:
+        headline = f"Devnet: {len(ids)} rejections unassigned:"
+        severity = Severity.CRITICAL
+        return Attention(headline, "", Remedy.INCIDENT, SIMULATED, ids, severity=severity)
+
+    stopped, dying, full, fuller = (
+        Attention(headline, "", remedy, severity=Severity.CRITICAL)
+        for headline, remedy in (
+            ("Monitoring stopped: the worker is not running.", Remedy.WORKER),
+            ("The role serve keeps dying.", Remedy.WORKER),
+            ("Low disk space: 9.0 MB free on the disk of the store.", Remedy.STORAGE),
+            ("Low disk space: 8.0 MB free on the disk of the store.", Remedy.STORAGE),
+        )
+    )
+
+    assert told(of(one, other)) == [*told(of(one)), *told(of(other))]
+    assert set(told(of(one, other, third))) - set(told(of(one, other))) == {str(third)}
+    assert told(stopped) != told(dying)
+    assert told(full) == told(fuller)
 
 
 @pytest.mark.parametrize(
