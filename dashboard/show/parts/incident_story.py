@@ -116,7 +116,7 @@ def _picture(queries: Application, incident: Incident) -> None:
         elif incident.transitions >= _ENOUGH:
             times = queries.incidents.change_times(incident.incident_id)
             section("Changes by time")
-            st.html(_bars(times, incident.opened_at, min(until, incident.changed_at)))
+            st.html(change_bars(times, incident, min(until, incident.changed_at)))
 
 
 def _fees(queries: Application, incident: Incident, network_id: NetworkId, until: datetime) -> None:
@@ -167,10 +167,16 @@ def _disk(queries: Application, until: datetime) -> None:
         st.html(bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
 
 
-def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup:
+def change_bars(times: Sequence[datetime], incident: Incident, until: datetime) -> Markup:
+    """Draw when its changes happened; if `times` are not all of them, from the first of these on.
+
+    `times` come the latest first.
+    """
     if not times:
         return element("p", "No change of it is kept.", class_="lw-quiet")
-    since = min(since, *times)
+    is_whole = len(times) >= incident.transitions
+    since = min(incident.opened_at, *times) if is_whole else min(times)
+    of = "changes" if is_whole else "latest changes"
     length = max(until, *times) - since
     step = next((each for each in _STEPS if each * _BARS >= length), _STEPS[-1])
     counts = [0] * (length // step + 1)
@@ -178,8 +184,8 @@ def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup
         counts[(each - since) // step] += 1
     style = "%d %b %H:%M:%S" if step < timedelta(minutes=1) else "%d %b %H:%M"
     drawn = [(f"{since + number * step:{style}}", count) for number, count in enumerate(counts)]
-    words = f"{len(times):,} changes from {moment(since)} on, each bar {span(step)}"
-    return bars(drawn, "changes", words)
+    words = f"{len(times):,} {of} from {moment(since)} on, each bar {span(step)}"
+    return bars(drawn, of, words)
 
 
 def _links(queries: Application, incident: Incident) -> None:

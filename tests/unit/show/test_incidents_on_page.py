@@ -17,6 +17,7 @@ from dashboard.domain.alerts.notification import NotificationKind, NotificationS
 from dashboard.domain.health.observation import AnswerCounts, Operation
 from dashboard.domain.health.retention import StoreSize
 from dashboard.show.parts.incident_list import open_headline
+from dashboard.show.parts.incident_story import change_bars
 from dashboard.store.alerts.incident_list import (
     FinishedFilter,
     IncidentNotification,
@@ -140,6 +141,18 @@ def test_story_shows_who_was_notified_and_when_it_happened(queries: Application)
     latest = [words.index(each) for each in ("Timeline", "Not delivered", "Opened with 38 changes")]
     assert latest == sorted(latest)
     assert "1 of 2 notified, 1 dead." in words
+
+
+def test_bars_of_more_changes_than_are_read_begin_with_the_first_that_is_read() -> None:
+    incident = an_incident(opened_at=NOW - timedelta(days=2), transitions=60)
+    times = [NOW - timedelta(seconds=each) for each in range(50)]
+
+    cut, whole = (
+        str(change_bars(times, replace(incident, transitions=many), NOW)) for many in (60, 50)
+    )
+
+    assert "50 latest changes from 2026-11-20 11:59:11 UTC on" in cut
+    assert "50 changes from 2026-11-18 12:00:00 UTC on" in whole
 
 
 def test_few_changes_have_no_bars_and_an_upstream_shows_its_day(
