@@ -50,9 +50,6 @@ from dashboard.store.monitoring.upkeep import (
 )
 from dashboard.store.tracking.search import count_by_age
 
-MOST_GAPS: Final = 500
-"""The most gaps that are read, the latest."""
-
 GAPS_SHOWN_FOR: Final = timedelta(days=30)
 QUARTERS: Final = 96
 """The quarters of an hour in the strip of a question: one day."""
@@ -79,7 +76,7 @@ LATE_AFTER: Final = timedelta(minutes=2)
 
 
 class Coverage(Struct, frozen=True):
-    """The latest `gaps`, the last one first, and since when each part of a network is watched."""
+    """All `gaps`, the last one first, and since when each part of a network is watched."""
 
     gaps: Sequence[Gap]
     began: Mapping[Watched, Mapping[NetworkId, datetime]]
@@ -306,7 +303,7 @@ class InstallationHealth(ApplicationSubject):
         ids = [profile.network_id for profile in self._context.networks]
         with self._context.store.read_recent() as connection:
             return Coverage(
-                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
+                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR),
                 {each: watched_from(connection, ids, each) for each in Watched},
             )
 

@@ -128,20 +128,19 @@ def gaps_until(
     networks: Sequence[NetworkId],
     now: datetime,
     since: datetime | None = None,
-    limit: int | None = None,
 ) -> list[Gap]:
-    """Return the gaps that ended after `since`, the latest first, at most `limit`.
+    """Return the gaps that ended after `since`, the latest first.
 
     If no worker runs, the present gap is among them, without an end.
     """
-    found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
+    found = {_key(gap): gap for gap in gaps(connection, networks, since)}
     idle = [each for each in covered(connection, networks) if each.unseen(each.until, now)]
     for held, seen in zip(idle, as_last_seen(connection, idle), strict=True):
         unseen = held.unseen(seen.until, now)
         if unseen:
             lasting = replace(unseen[-1], ends_at=None)
             found |= {_key(gap): gap for gap in (*unseen[:-1], lasting)}
-    return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)[:limit]
+    return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)
 
 
 def unwatched_now(
@@ -195,12 +194,9 @@ def watch_earlier(
 
 
 def gaps(
-    connection: Connection,
-    networks: Sequence[NetworkId],
-    since: datetime | None = None,
-    limit: int | None = None,
+    connection: Connection, networks: Sequence[NetworkId], since: datetime | None = None
 ) -> list[Gap]:
-    """Return the gaps of networks that ended after `since`, the latest first, at most `limit`.
+    """Return the gaps of networks that ended after `since`, the latest first.
 
     A worker records them; while no worker runs, nobody records the present one.
     """
@@ -210,7 +206,7 @@ def gaps(
     if since is not None:
         query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
     query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
-    rows = connection.execute(query.limit(limit))
+    rows = connection.execute(query)
     return [read_as(Gap, row, coverage_gaps) for row in rows]
 
 

@@ -33,6 +33,7 @@ from tests.builders import A_MOMENT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 NETWORK = SIMULATED.network_id
 EXCLUSION = Operation.EXCLUSION_STATUS
 
@@ -51,6 +52,21 @@ def a_gap(begins_at: datetime, ends_at: datetime | None, cause: GapCause, reason
 def found(store: Store, network_id: NetworkId = NETWORK) -> list[Gap]:
     with store.read() as connection:
         return gaps_until(connection, [network_id], NOW)
+
+
+def test_gap_of_one_network_is_not_lost_behind_many_of_another(empty_store: Store) -> None:
+    missed = a_gap(NOW - 120 * HOUR, NOW - 96 * HOUR, GapCause.NOT_WATCHED)
+    moments = (NOW - timedelta(minutes=6 * each) for each in range(1, 602))
+    flapping = (
+        Gap(SILENT.network_id, Watched.FEES, at, at + 3 * MINUTE, GapCause.NOT_ANSWERED, "no")
+        for at in moments
+    )
+    cover_until(empty_store, NOW, missed, *flapping)
+    queries = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    gaps = queries.health.coverage().gaps
+
+    assert [each for each in gaps if each.network_id == NETWORK] == [missed]
 
 
 def test_present_without_a_worker_is_a_gap_that_lasts(empty_store: Store) -> None:
