@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -23,6 +23,8 @@ from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.series import FeeStep
+
+T = TypeVar("T")
 
 
 class FeeFigure(Struct, frozen=True):
@@ -67,10 +69,11 @@ def fee_figures(
     if congestion is not None:
         words = share(congestion.value)
         yield FeeFigure(network, "congestion", words, age=_age(congestion, now))
+    asked = "" if figures.suggested is None else _age(figures.suggested, now)
     for name, level in _levels(current.suggested):
         tip, most = level.suggested_max_priority_fee_per_gas, level.suggested_max_fee_per_gas
-        yield FeeFigure(network, f"{name} priority fee", *_words(tip))
-        yield FeeFigure(network, f"{name} fee at most", *_words(most))
+        yield FeeFigure(network, f"{name} priority fee", *_words(tip), asked)
+        yield FeeFigure(network, f"{name} fee at most", *_words(most), asked)
 
 
 def fees_form(current: CurrentFees) -> dict[str, Json]:
@@ -225,7 +228,7 @@ def _words(wei: Wei) -> tuple[str, str]:
     return " ".join(fee(wei)), exact_fee(wei)
 
 
-def _age(datum: PolledValue[Wei] | PolledValue[float], now: datetime) -> str:
+def _age(datum: PolledValue[T], now: datetime) -> str:
     stale = ", stale" if datum.is_stale(now) else ""
     return f"{age(datum.asked_at, now)}{stale}"
 

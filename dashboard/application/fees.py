@@ -317,7 +317,7 @@ def read_fee_timeline(
     steps = fee_steps(connection, profile.network_id, kind, between)
     if not len(steps):
         return None
-    usual, threshold = _levels(connection, figures, between, steps.first_at)
+    usual, threshold = _levels(connection, figures, kind, between, steps.first_at)
     usual_pause = longest_usual_pause(steps, profile.gas_period)
     return FeeTimeline(
         steps,
@@ -333,10 +333,14 @@ def read_fee_timeline(
 
 
 def _levels(
-    connection: Connection, figures: NetworkFigures, between: ChartRange, moments: Integers
+    connection: Connection,
+    figures: NetworkFigures,
+    kind: FeeSeries,
+    between: ChartRange,
+    moments: Integers,
 ) -> tuple[Integers | None, Integers | None]:
     """Return the usual and the busy level at moments; for a priority fee, the current level."""
-    if figures.priority is not None:
+    if figures.priority is not None and kind is SERIES[Signal.PRIORITY_FEE]:
         return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (
         percentile_steps(connection, figures.profile.network_id, operation, between).at(moments)

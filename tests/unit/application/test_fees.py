@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from dashboard.application.context import ApplicationContext
+from dashboard.application.fee_listing import fee_figures
 from dashboard.application.fees import Fees
 from dashboard.application.network_status import (
     NetworkFigures,
@@ -19,6 +20,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.save import save_gas
+from tests.browser.seeded_store import FLAT, SILENT
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PROFILE = NetworkProfile(
@@ -60,3 +62,28 @@ def test_first_fee_is_shown_as_soon_as_it_is_known(empty_store: Store) -> None:
 
     assert before is None
     assert queries.view(conclude_status(figures, A_MOMENT), hour) is not None
+
+
+def test_suggested_fees_are_as_old_as_they_are_and_stale(store: Store) -> None:
+    now = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    context = ApplicationContext(store, (SILENT,), lambda: now)
+
+    [current] = Fees(context).current((SILENT,))
+    ages = {each.name: each.age for each in fee_figures(current, context, now)}
+
+    assert ages["base fee"] == ages["medium priority fee"] == "6 min ago, stale"
+    assert ages["high fee at most"] == ages["base fee"]
+
+
+def test_base_fee_that_never_moves_is_not_compared_with_priority_fees(store: Store) -> None:
+    now = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    fees = Fees(ApplicationContext(store, (FLAT,), lambda: now))
+    [current] = fees.current((FLAT,))
+    hour = timedelta(hours=1)
+
+    [timeline] = fees.timelines([current.status], now - hour, now, hour)
+
+    assert current.status.figures.priority is not None
+    assert timeline is not None
+    assert timeline.threshold is not None
+    assert set(timeline.threshold.tolist()) == {timeline.highest}
