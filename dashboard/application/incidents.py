@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
@@ -58,6 +59,7 @@ from dashboard.store.alerts.incident_list import (
 )
 from dashboard.store.alerts.incidents import (
     OpenCounts,
+    all_open_incidents,
     count_open_incidents,
     incidents_by_id,
     open_counts,
@@ -76,6 +78,9 @@ MOST_UNATTENDED: Final = 200
 
 MOST_FINISHED: Final = 20
 """Resolved incidents on the page; a command may request more."""
+
+MOST_COUNTED: Final = 10_000
+"""The most open incidents that are counted by rule and state."""
 
 _MOST_NOTIFICATIONS: Final = 500
 MOST_CHANGES: Final = 10_000
@@ -155,23 +160,38 @@ class Incidents(ApplicationSubject):
             sent = notifications_of(connection, story.incident.incident_id, _MOST_NOTIFICATIONS)
         return timeline_of(story.events, sent)
 
+    def count_by_rule(self) -> defaultdict[str, Counter[IncidentState]]:
+        """Count the open incidents of each rule by their states as of now."""
+        found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
+        with self._context.store.read() as connection:
+            several = all_open_incidents(connection, MOST_COUNTED)
+            rules = {each.name: each for each in rules_in_force(connection)}
+            stories = [IncidentStory(each, (), (), ()) for each in several]
+            for each in self._with_state(connection, stories, rules):
+                found[each.incident.rule][each.state] += 1
+        return found
+
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]
     ) -> tuple[IncidentStory, ...]:
         """Add the current silence, what is unknown now, and when people are next notified."""
+        rules = {each.name: each for each in rules_in_force(connection)}
+        return tuple(
+            replace(each, upcoming=self._upcoming(connection, each, rules.get(each.incident.rule)))
+            for each in self._with_state(connection, found, rules)
+        )
+
+    def _with_state(
+        self, connection: Connection, found: Sequence[IncidentStory], rules: Mapping[str, Rule]
+    ) -> Iterator[IncidentStory]:
+        """Add the current silence, and what is unknown now."""
         now = self._context.now()
         silences = unfinished_silences(connection, now)
-        rules = {each.name: each for each in rules_in_force(connection)}
         networks = [each.network_id for each in self._context.networks]
         sources = silent_now(connection, networks, now)
-        return tuple(
-            replace(
-                _with_silent(each, rules, sources),
-                silence=_silence_of(connection, each.incident, silences, now),
-                upcoming=self._upcoming(connection, each, rules.get(each.incident.rule)),
-            )
-            for each in found
-        )
+        for each in found:
+            silence = _silence_of(connection, each.incident, silences, now)
+            yield replace(_with_silent(each, rules, sources), silence=silence)
 
     def _upcoming(
         self, connection: Connection, story: IncidentStory, rule: Rule | None

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
+from dashboard.application.incidents import MOST_COUNTED
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
@@ -63,8 +64,6 @@ from dashboard.store.alerts.rules import (
 )
 from dashboard.store.engine.connection import Connection
 
-_MOST_INCIDENTS: Final = 10_000
-
 LATELY: Final = timedelta(days=7)
 """How far back the page tries a rule."""
 
@@ -99,7 +98,7 @@ class AlertRules(ApplicationSubject):
         networks = [each.network_id for each in self._context.networks]
         with self._context.store.read() as connection:
             return RuleSituation(
-                all_open_incidents(connection, _MOST_INCIDENTS),
+                all_open_incidents(connection, MOST_COUNTED),
                 pending_conditions(connection),
                 silent_now(connection, networks, self._context.now()),
                 self._context.now(),

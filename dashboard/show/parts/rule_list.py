@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import partial
 from typing import Final
 
@@ -42,7 +42,7 @@ def rules_part(queries: Application) -> None:
             link("alerts", "← All rules", _RULES)
         rule_form(queries, name, st.query_params.get(LIKE, ""))
         return
-    states, situation = _states(queries), queries.rules.situation()
+    states, situation = queries.incidents.count_by_rule(), queries.rules.situation()
     with st.container(key="card-rules", gap="small"):
         section(
             "Rules",
@@ -57,14 +57,6 @@ def rules_part(queries: Application) -> None:
             with st.expander("All rules as a file: export and import"):
                 _file(queries)
                 _edited(queries)
-
-
-def _states(queries: Application) -> defaultdict[str, Counter[IncidentState]]:
-    """Count the open incidents of each rule by state."""
-    found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
-    for each in queries.incidents.open():
-        found[each.incident.rule][each.state] += 1
-    return found
 
 
 def _row(

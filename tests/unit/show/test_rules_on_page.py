@@ -18,9 +18,11 @@ from dashboard.domain.alerts.rule_table import RuleNames, removed, replaced_by
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_store import SIMULATED
+from tests.builders import an_id, an_incident
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -44,6 +46,15 @@ def actions(store: Store) -> list[tuple[Action, str, str]]:
     with store.read() as connection:
         entries = audit_entries(connection, AuditFilter())
     return [(each.action, each.actor, each.subject) for each in entries]
+
+
+def test_rule_counts_all_its_open_incidents(queries: Application) -> None:
+    with queries.context.store.write() as connection:
+        for number in range(60):
+            group = (("network", str(SIMULATED.network_id)), ("module", f"M{number}"))
+            insert_incident(connection, an_incident(incident_id=an_id(number), group=group))
+
+    assert "× 60" in words_of(visit("alerts", queries, section="Rules"))
 
 
 def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Application) -> None:
