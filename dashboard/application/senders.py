@@ -9,6 +9,7 @@ from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, time_column
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -98,7 +99,12 @@ class WatchedSenders(ApplicationSubject):
 RANKED: Final[Listing[GroupCount]] = Listing(
     "senders",
     (
-        Column("sender", lambda each: str(each.key), "from"),
+        Column(
+            "sender",
+            lambda each: or_unknown(each.key),
+            "from",
+            lambda each: None if each.key is None else str(each.key),
+        ),
         Column("rejections", lambda each: each.count, "rejections"),
     ),
     "No such rejection is stored.",

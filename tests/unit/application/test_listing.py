@@ -28,6 +28,7 @@ from dashboard.application.silences import Silences
 from dashboard.application.tokens import TOKENS
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.counts import GroupCount
 from tests.builders import A_MOMENT
 
 
@@ -82,3 +83,10 @@ def test_moment_for_programs_is_written_as_both_apis_do() -> None:
     column: Column[str] = time_for_programs("at", lambda _: A_MOMENT)
 
     assert (column.text, column.value("a key")) == (None, "2026-11-20T12:00:00Z")
+
+
+def test_sender_that_no_record_names_is_unknown_to_people_and_null_to_programs() -> None:
+    nobody = GroupCount(None, 3)
+
+    assert RANKED.rows([nobody]) == [("unknown", 3)]
+    assert RANKED.form(nobody) == {"from": None, "rejections": 3}
