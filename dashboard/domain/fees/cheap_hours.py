@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from statistics import median_low
 from typing import Final, NamedTuple
 
@@ -85,7 +85,7 @@ class CheapHours(Struct, frozen=True):
             begins -= _DAY
         if begins + CHEAP_LENGTH * _HOUR <= local:
             begins += _DAY
-        return "that is now" if begins <= local else f"next in {span(begins - local)}"
+        return "that is now" if begins <= local else f"next in {span(begins.astimezone(UTC) - now)}"
 
 
 class WeekChange(Struct, frozen=True):

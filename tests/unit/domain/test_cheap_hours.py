@@ -154,6 +154,12 @@ def test_cheap_hours_across_midnight_are_known_after_it(hour: int, said: str) ->
     assert f"from 23:00 to 02:00 UTC ({said})" in words
 
 
+def test_time_until_cheap_hours_is_right_in_the_night_of_a_clock_change() -> None:
+    before = datetime(2026, 3, 28, 22, 0, tzinfo=UTC)  # 23:00; at 02:00 it becomes 03:00
+
+    assert replace(CHEAP, hour=5).when(before, ZURICH) == "next in 5 h"
+
+
 def test_hours_that_are_hardly_cheaper_are_not_recommended() -> None:
     assert replace(CHEAP, difference=-0.02).in_words(NOW, UTC, "UTC") == (
         "No hours of the day are clearly cheaper: in the cheapest three, 03:00 to 06:00 UTC, it is "
