@@ -144,8 +144,9 @@ def timeline_rows(timeline: Timeline) -> tuple[tuple[str, ...], list[tuple[str, 
     """Return the columns and rows of the steps in which something arrived, the latest first."""
     groups = folded(timeline)
     columns = ("From (UTC)", *(name for name, _ in groups))
+    style = "%d %b %Y %H:%M:%S" if timeline.window.step < _MINUTE else "%d %b %Y %H:%M"
     rows = [
-        (f"{begins:%d %b %Y %H:%M}", *(f"{of[number]:,}" for _, of in groups))
+        (f"{begins:{style}}", *(f"{of[number]:,}" for _, of in groups))
         for number, begins in enumerate(timeline.window.begins)
         if any(of[number] for _, of in groups)
     ]

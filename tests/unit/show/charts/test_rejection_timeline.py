@@ -122,6 +122,15 @@ def test_table_and_csv_hold_every_count() -> None:
     ]
 
 
+def test_rows_of_steps_below_a_minute_have_seconds() -> None:
+    window = window_of(Zoom(A_MOMENT, A_MOMENT + timedelta(seconds=30)), NOW)
+    groups = (("HUB", (1,) * len(window.begins)),)
+
+    _, rows = timeline_rows(Timeline(window, SplitBy.MODULE, groups, frozenset()))
+
+    assert len({row[0] for row in rows}) == len(rows) == 30
+
+
 def test_bar_stands_for_its_step_as_far_as_it_is_shown() -> None:
     timeline = a_timeline("HUB")
     begins = timeline.window.begins
