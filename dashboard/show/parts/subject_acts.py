@@ -194,14 +194,16 @@ def _silenced(queries: Application, subject: Subject) -> str:
 def watch_sender_button(queries: Application, sender: Address) -> None:
     """Offer to track each rejected transaction of an address, or to stop that."""
     ids = [each.network_id for each in queries.networks if each.sees_all_reports]
-    watch = partial(queries.senders.watch, [sender], ids, "")
     unwatch = partial(queries.senders.unwatch, sender)
-    if any(each.sender == sender for each in queries.senders.watched()):
+    held = next((each for each in queries.senders.watched() if each.sender == sender), None)
+    if held is not None:
         label, key = "Stop tracking its rejections", f"unwatch-{sender}"
+        watch = partial(queries.senders.watch, [sender], held.network_ids, held.label)
         done = Done(f"Rejections of the sender {sender} are no longer tracked", watch)
         act_button(queries, Action.UNWATCH_SENDER, label, key, unwatch, done)
     elif ids:
         label, key = "Track its rejections", f"watch-{sender}"
+        watch = partial(queries.senders.watch, [sender], ids, "")
         done = Done(f"Rejections of the sender {sender} are tracked", unwatch)
         note = "Every rejection that nodes report"
         act_button(queries, Action.WATCH_SENDER, label, key, watch, done, note=note)

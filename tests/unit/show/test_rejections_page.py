@@ -23,6 +23,7 @@ from dashboard.application.rejection_timeline import (
 )
 from dashboard.application.rejections import Rejections
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
@@ -255,6 +256,19 @@ def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Ap
     assert "20 rejections in the last hour" in words_of(shown)
     assert shown.query_params["search"] == str(an_address(7))
     assert "chip-Sender" in {each.key for each in shown.button}
+
+
+def test_sender_that_is_no_longer_tracked_is_taken_back_as_it_was(queries: Application) -> None:
+    sender, by = an_address(7), Actor("Ada", NOW)
+    queries.senders.watch([sender], [SIMULATED.network_id], "Customer", by)
+    page = visit_in(None, "rejections", queries, {"name_of_who_acts": "Ada"}, search=str(sender))
+
+    page.button(key=f"unwatch-{sender}").click().run()
+    assert queries.senders.watched() == ()
+    page.button(key="undo").click().run()
+
+    [watched] = queries.senders.watched()
+    assert (watched.label, watched.network_ids) == ("Customer", (SIMULATED.network_id,))
 
 
 def test_senders_are_folded_while_none_stands_out(store: Store) -> None:
