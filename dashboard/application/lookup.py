@@ -49,6 +49,12 @@ from dashboard.store.tracking.search import TrackedFilter, search_tracked
 MOST_FOUND: Final = 25
 """The most transactions that words may find, and the most pieces of a paste that are searched."""
 
+_ENOUGH: Final = MOST_FOUND + 1
+_LEFT_OUT: Final = (
+    f"That refers to more than these {MOST_FOUND} transactions: the pages Tracked and Rejections "
+    "list all."
+)
+
 
 class Lookups(ApplicationSubject):
     def save(self, hashes: Sequence[TxHash], by: Actor) -> str:
@@ -67,21 +73,23 @@ class Lookups(ApplicationSubject):
         Part of a hash refers to the only rejected or tracked transaction that has it; a text that
         was pasted alone refers to everything that a search finds.
         """
-        hashes, wrong = list(paste.hashes), list[WrongText]()
+        hashes, wrong, left_out = list(paste.hashes), list[WrongText](), ""
         is_alone = not hashes and len(paste.wrong) == 1
         with self._context.store.read_recent() as connection:
             for each in paste.wrong[:MOST_FOUND]:
                 known = _matching_hashes(connection, each.text, is_alone=is_alone)
                 if len(known) == 1 or is_alone:
-                    hashes += known
+                    hashes += known[:MOST_FOUND]
+                    left_out = _LEFT_OUT if len(known) > MOST_FOUND else ""
                 if len(known) > 1 and not is_alone:
-                    why = f"matches {len(known)} known transactions; give more digits"
+                    many = f"{MOST_FOUND} or more" if len(known) > MOST_FOUND else f"{len(known)}"
+                    why = f"matches {many} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
                     wrong.append(each)
         once = tuple(dict.fromkeys(hashes))
         repeated = paste.repeated + len(hashes) - len(once)
-        return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]))
+        return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]), left_out)
 
     def known(
         self, hashes: Sequence[TxHash], network_id: NetworkId | None
@@ -120,20 +128,23 @@ class LookupAnswer(Struct, frozen=True):
 
 
 def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
-    """Return the known hashes that a text refers to; it is searched for words if `is_alone`."""
+    """Return the known hashes that a text refers to, up to one more than `MOST_FOUND`.
+
+    It is searched for words if `is_alone`.
+    """
     found = parse_search(text)
     hashes = found.tx_hashes or found.beginning or bare_beginning(text)
     if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
         return []
     words = "" if hashes else found.words
     rejected = RejectionFilter(beginning=hashes, sender=found.sender, search=words)
-    known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
+    known = [each.record.tx_hash for each in search(connection, rejected, _ENOUGH)]
     if found.sender is None:
         tracked = TrackedFilter(tx_hashes=hashes, search=words)
         named = TrackedFilter(case_id=text.strip())  # "1742" may as well begin a hash
         for wanted in (named, tracked):
-            known += [each.tx_hash for each in search_tracked(connection, wanted, MOST_FOUND)]
-    return list(dict.fromkeys(known))[:MOST_FOUND]
+            known += [each.tx_hash for each in search_tracked(connection, wanted, _ENOUGH)]
+    return list(dict.fromkeys(known))[:_ENOUGH]
 
 
 LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]

@@ -129,7 +129,7 @@ def _read(here: Installation, text: str) -> Paste:
     wrong = [f"“{visible(each.text, _SHOWN)}” {each.why}" for each in paste.wrong]
     if not paste.hashes:
         raise InputError(wrong[0] if wrong else "what was given holds no transaction hash")
-    for each in wrong[:_MOST_NAMED]:
+    for each in filter(None, (*wrong[:_MOST_NAMED], paste.left_out)):
         warn(each)
     if len(wrong) > _MOST_NAMED:
         warn(f"and {len(wrong) - _MOST_NAMED:,} more that are no transaction hash")

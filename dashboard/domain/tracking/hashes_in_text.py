@@ -49,11 +49,15 @@ class WrongText(Struct, frozen=True):
 
 
 class Paste(Struct, frozen=True):
-    """The content of a paste: each hash once in the order given, and what could not be used."""
+    """The content of a paste: each hash once in the order given, and what could not be used.
+
+    `left_out` says that words refer to more transactions; empty if `hashes` are all.
+    """
 
     hashes: tuple[TxHash, ...] = ()
     repeated: int = 0
     wrong: tuple[WrongText, ...] = ()
+    left_out: str = ""
 
 
 def read_lookup(text: str) -> Paste:

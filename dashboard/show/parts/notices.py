@@ -152,7 +152,7 @@ _FEW_LINES: Final = 3
 
 
 def unusable_texts(paste: Paste) -> None:
-    """Name each piece that is not a hash, with the reason; say how many hashes came twice.
+    """Name each piece that is not a hash, with the reason; say what was left out.
 
     Words around hashes, such as a greeting, are no mistake: they are only mentioned.
     """
@@ -174,6 +174,8 @@ def unusable_texts(paste: Paste) -> None:
     if paste.repeated:
         many = counted(paste.repeated, "duplicate was", "duplicates were")
         st.html(element("p", f"{many} left out.", class_="lw-quiet"))
+    if paste.left_out:
+        st.html(element("p", paste.left_out, class_="lw-quiet"))
 
 
 def _unusable(count: int) -> str:

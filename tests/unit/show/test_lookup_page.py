@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
+from dashboard.application.lookup import MOST_FOUND
 from dashboard.domain.health.observation import Cost, ExclusionAnswer, Spent
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -26,7 +27,7 @@ from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
 from tests.saved_record import save_record
-from tests.unit.show.page_runs import open_page, run_script, visit_in, words_of
+from tests.unit.show.page_runs import open_page, run_script, visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -289,6 +290,20 @@ def test_case_id_leads_to_its_transaction(store: Store, typed: str, found: list[
     paste = queries.lookups.find(read_lookup(typed))
 
     assert paste.hashes == tuple(tx_hash(number) for number in found)
+
+
+def test_label_of_more_transactions_than_are_found_says_so(store: Store) -> None:
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
+    hashes = [tx_hash(number) for number in range(100, 101 + MOST_FOUND)]
+    queries.track(hashes[1:], Remarks(label="payroll"), queries.context.unnamed())
+    whole = queries.lookups.find(read_lookup("payroll"))
+    queries.track(hashes[:1], Remarks(label="payroll"), queries.context.unnamed())
+
+    words = words_of(visit("lookup", queries, find="payroll"))
+
+    assert (len(whole.hashes), whole.left_out) == (MOST_FOUND, "")
+    assert f"refers to more than these {MOST_FOUND} transactions" in words
+    assert f"{MOST_FOUND} transactions: " in words
 
 
 def test_search_in_the_header_leads_from_every_page_to_the_answer(store: Store) -> None:
