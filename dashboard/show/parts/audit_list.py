@@ -36,6 +36,7 @@ DAYS: Final = "days"
 _ACTION: Final = "action"
 _LONGEST: Final = 600
 _USUAL: Final = timedelta(days=6)
+_USUAL_SHOWN: Final = "usual_days"
 
 
 def audit_headline(queries: Application) -> str:
@@ -64,7 +65,7 @@ def audit_part(queries: Application) -> None:
 
 
 def _filter(queries: Application) -> AuditFilter:
-    today = queries.now().date()
+    usual = _usual_days(queries.now().date())
     with filter_bar():
         who = search_filter(WHO, "Who", "Who acted")
         what = search_filter(WHAT, "Subject or details", "What was done to what")
@@ -74,7 +75,7 @@ def _filter(queries: Application) -> AuditFilter:
         )
         days = st.date_input(
             "Days",
-            (today - _USUAL, today),
+            usual,
             key=DAYS,
             bind="query-params",
             format="YYYY-MM-DD",
@@ -84,6 +85,16 @@ def _filter(queries: Application) -> AuditFilter:
     since, until = _range(days)
     kind = None if action == ANY else Action(action)
     return AuditFilter(kind, since, until, who, origin, what)
+
+
+def _usual_days(today: date) -> tuple[date, date]:
+    """Return the last seven days; a field that nobody changed moves with them at midnight."""
+    usual = today - _USUAL, today
+    before = st.session_state.get(_USUAL_SHOWN, usual)
+    if before != usual and st.session_state.get(DAYS) == before:
+        st.session_state[DAYS] = usual
+    st.session_state[_USUAL_SHOWN] = usual
+    return usual
 
 
 def _range(days: date | Sequence[date] | None) -> tuple[datetime | None, datetime | None]:

@@ -161,6 +161,22 @@ def test_who_has_no_right_to_people_sees_neither_them_nor_the_audit_log(store: S
         assert not page.text_area
 
 
+def test_audit_log_that_is_open_at_midnight_goes_on_with_the_new_day(store: Store) -> None:
+    at = [NOW]
+    known = PageSettings(configuration=lambda: STATE)
+    queries = Application(store, (), None, lambda: at[-1], settings=known)
+    page = visit("settings", queries, section="Audit log")
+    at.append(NOW + timedelta(days=1))
+    with store.write() as connection:
+        note_action(connection, Actor("Ada", at[-1]), Action.TRACK, "of the new day")
+
+    assert "of the new day" in words_of(page.run())
+
+    page.date_input(key="days").set_value((date(2026, 11, 1), date(2026, 11, 20))).run()
+    at.append(NOW + timedelta(days=2))
+    assert "of the new day" not in words_of(page.run())
+
+
 def test_audit_log_is_searched_by_who_what_where_and_when(store: Store) -> None:
     with store.write() as connection:
         for number, name in enumerate(("Ada", "Bob")):
