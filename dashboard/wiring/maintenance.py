@@ -66,7 +66,7 @@ def back_up_store(
         trouble = _note_backup(store, by, details)
     with open_backup(made.path) as connection:
         rows = count_rows(connection)
-    deleted = () if keep is None else delete_oldest(path, keep)
+    deleted = () if keep is None else delete_oldest(path, keep, made.path)
     return BackupResult(made.path, made.size, rows, deleted, trouble)
 
 

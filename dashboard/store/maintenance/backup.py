@@ -65,12 +65,16 @@ def path_in(folder: Path, at: datetime) -> Path:
     return folder / _NAME.format(at)
 
 
-def delete_oldest(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Delete all backups of a folder except the newest `keep`; return what was deleted."""
-    named = sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
+def delete_oldest(folder: Path, keep: int, made: Path) -> tuple[Path, ...]:
+    """Delete all backups of a folder except the last `keep`; return what was deleted.
+
+    `made` is the last one: what is dated later was made before, when the clock was ahead.
+    """
+    named = [each for each in folder.iterdir() if _NAMED.fullmatch(each.name)]
+    named.sort(key=lambda each: (each.name <= made.name, each.name))
     old = tuple(named[:-keep])
     for each in old:
-        each.unlink()
+        each.unlink(missing_ok=True)  # another backup may delete it as well
     return old
 
 

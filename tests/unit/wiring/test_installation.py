@@ -146,3 +146,20 @@ def test_folder_keeps_only_the_last_backups_and_all_other_files(tmp_path: Path) 
         assert last_upkeep(connection).backed_up_at is not None
     with pytest.raises(InputError, match="is none: make it"):
         back_up_store(settings, folder / "missing", keep=1, overwrites=False)
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_folder_keeps_the_backup_just_made_beside_those_of_a_clock_that_was_ahead(
+    tmp_path: Path, keep: int
+) -> None:
+    settings = settings_of(tmp_path / "home")
+    migrate_store(settings)
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for year in (2025, 2198, 2199):
+        (folder / f"linewatch-{year}0101T000000Z.sqlite").touch()
+
+    made = back_up_store(settings, folder, keep=keep, overwrites=False)
+
+    last = [folder / "linewatch-20250101T000000Z.sqlite", made.path][-keep:]
+    assert sorted(folder.iterdir()) == last
