@@ -143,6 +143,7 @@ class _Keeper(Struct):
             async with asyncio.timeout(self.patience.after):
                 for keeper in before:
                     await keeper.lets_others_follow()
+        self.wanted.clear()  # its first start brings the settings of a reload meanwhile
         while True:
             why = await self._live()
             if not self.wanted.is_set():
