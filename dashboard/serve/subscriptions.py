@@ -100,9 +100,11 @@ class Feed:
             try:
                 await self._push_new()
                 is_failing = False
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - top of a loop on which all subscribers depend
                 if not is_failing:
-                    _log.warning("Subscribers wait: the store cannot be read", why=str(error))
+                    is_known = isinstance(error, StoreError)
+                    why = "Subscribers wait: the store cannot be read"
+                    _log.warning(why, why=str(error), exc_info=not is_known)
                 is_failing = True
                 await asyncio.sleep(PERIOD.total_seconds())
 

@@ -66,9 +66,9 @@ class KeySync:
             return
         try:
             await to_thread.run_sync(self._save_uses, uses, limiter=self._thread)
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 - it must not end the loop, which revokes keys
             self.key_limiter.restore_uses(uses)
-            _log.warning("Uses of API keys could not be saved yet", why=str(error))
+            _warn("Uses of API keys could not be saved yet", error)
         except BaseException:
             self.key_limiter.restore_uses(uses)
             raise
@@ -85,9 +85,9 @@ class KeySync:
     async def _reload_or_warn(self) -> bool:
         try:
             has_changed = await to_thread.run_sync(self._reload, limiter=self._thread)
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 - likewise, as when no thread can be started
             if not self._is_failing:
-                _log.warning("API keys stay as they were: the store cannot be read", why=str(error))
+                _warn("API keys stay as they were: the store cannot be read", error)
             self._is_failing = True
             return False
         self._is_failing = False
@@ -121,6 +121,11 @@ class KeySync:
                     for digest, use in uses.items()
                 },
             )
+
+
+def _warn(what: str, error: Exception) -> None:
+    """Log why something waits; a mistake of ours with all that leads to it."""
+    _log.warning(what, why=str(error), exc_info=not isinstance(error, StoreError))
 
 
 def clashes(configured: Iterable[ApiKey], stored: Iterable[StoredKey]) -> Iterator[str]:

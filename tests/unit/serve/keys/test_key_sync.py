@@ -53,12 +53,15 @@ class DeafStore(PassingStore):
         """Answer as the store does."""
         super().__init__(store)
         self.is_deaf = False
+        self.trouble: Exception = StoreUnavailable("the disk is gone")
+        self.refused = 0
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Refuse, or read."""
         if self.is_deaf:
-            raise StoreUnavailable("the disk is gone")
+            self.refused += 1
+            raise self.trouble
         with super().read() as connection:
             yield connection
 
@@ -173,6 +176,25 @@ async def test_grace_ends_while_the_store_cannot_be_read(store: Store) -> None:
             lambda: key_sync.ring.find("old") is None, what="the end of the grace"
         )
         assert key_sync.ring.find("new") is not None
+
+
+async def test_revoked_key_ends_even_after_no_thread_could_be_started(store: Store) -> None:
+    with store.write() as connection:
+        create_key(connection, "made", KeyLimits(), a_credential("m"))
+    deaf = DeafStore(store)
+    deaf.trouble = RuntimeError("can't start new thread")
+    key_sync = a_keeper(deaf)
+
+    with capture_logs() as lines:
+        async with keeping(key_sync):
+            deaf.is_deaf = True
+            await eventually_async(lambda: deaf.refused > 1, what="the trouble")
+            deaf.is_deaf = False
+            with store.write() as connection:
+                revoke_key(connection, "made", A_MOMENT)
+            await eventually_async(lambda: key_sync.ring.find("m") is None, what="the revocation")
+
+    assert [line["why"] for line in lines if "why" in line] == ["can't start new thread"]
 
 
 async def test_key_that_clashes_later_is_left_out_and_told(store: Store) -> None:

@@ -50,6 +50,19 @@ class HeldStore(PassingStore):
             yield connection
 
 
+class BrokenFeed(Feed):
+    """The same feed, which once cannot read at all."""
+
+    failures = 0
+
+    def _read(self, place: int) -> EncodedArrivals:
+        """Fail as a thread does that cannot be started, then read."""
+        if not self.failures:
+            self.failures = 1
+            raise RuntimeError("can't start new thread")
+        return super()._read(place)
+
+
 class BusyFeed(Feed):
     """The same feed, whose searches for what was missed can be held up."""
 
@@ -154,6 +167,23 @@ async def test_searches_for_what_was_missed_keep_no_news_from_others(tmp_path: P
         await eventually_async(lambda: quick.numbers == [1, 2], what="the news")
         feed.may_search.set()
         await eventually_async(lambda: all(each.place == 2 for each in late), what="the rest")
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+
+
+async def test_news_come_after_no_thread_could_be_started(tmp_path: Path) -> None:
+    client = Client()
+    with a_store(tmp_path) as store:
+        feed = BrokenFeed(store)
+        telling = asyncio.create_task(feed.run())
+        feed.join(a_subscription(client))
+        await eventually_async(lambda: feed.failures > 0, what="the failure")
+        save(store, 1)
+
+        await eventually_async(
+            lambda: client.numbers == [1] or telling.done(), what="the news after it"
+        )
+        assert client.numbers == [1]
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
 
