@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec import Raw, json
 from msgspec.structs import replace
 
@@ -65,7 +65,8 @@ class Feed:
         self._store = store
         self._place = 0
         self._live: dict[Subscription, None] = {}
-        self._catching_up: dict[Subscription, asyncio.Task[None]] = {}
+        self._catching_up: dict[Subscription, CancelScope] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._has_arrivals = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._live_thread = CapacityLimiter(1)
@@ -79,14 +80,15 @@ class Feed:
 
     def join(self, subscription: Subscription) -> None:
         """Begin to push what came after the position of a subscription."""
-        task = asyncio.get_running_loop().create_task(self._catch_up(subscription))
-        self._catching_up[subscription] = task
-        task.add_done_callback(partial(self._caught_up, subscription))
+        scope = self._catching_up[subscription] = CancelScope()
+        task = asyncio.get_running_loop().create_task(self._join(subscription, scope))
+        self._tasks.add(task)
+        task.add_done_callback(self._joined)
 
     def leave(self, subscription: Subscription) -> None:
         self._live.pop(subscription, None)
-        if task := self._catching_up.pop(subscription, None):
-            task.cancel()
+        if scope := self._catching_up.pop(subscription, None):
+            scope.cancel()  # unlike a cancelled task, it leaves no thread alone that still reads
 
     async def run(self) -> None:
         """Push new rejections until cancelled."""
@@ -124,6 +126,13 @@ class Feed:
             if not arrivals and self._place == place:
                 return
 
+    async def _join(self, subscription: Subscription, scope: CancelScope) -> None:
+        try:
+            with scope:
+                await self._catch_up(subscription)
+        finally:
+            self._catching_up.pop(subscription, None)
+
     async def _catch_up(self, subscription: Subscription) -> None:
         while True:
             try:
@@ -136,6 +145,7 @@ class Feed:
             except StoreError:
                 await asyncio.sleep(PERIOD.total_seconds())
                 continue
+            await checkpoint_if_cancelled()
             for archived, item in arrivals:
                 await subscription.push_when_ready(archived, item)
             subscription.place = max(subscription.place, end)
@@ -143,8 +153,8 @@ class Feed:
                 self._go_live(subscription)
                 return
 
-    def _caught_up(self, subscription: Subscription, task: asyncio.Task[None]) -> None:
-        self._catching_up.pop(subscription, None)
+    def _joined(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             _log.error("A subscription failed unexpectedly", exc_info=error)
 

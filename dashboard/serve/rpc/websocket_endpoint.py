@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
+from anyio import CancelScope
 from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -127,7 +128,11 @@ class WebSocketSession:
         loop = asyncio.get_running_loop()
         self._heard_at = loop.time()
         coroutines = (self._receive_all(), self._answer(rpc, counters), self._push_all())
-        tasks = [loop.create_task(each) for each in coroutines]
+        scopes = [CancelScope() for _ in coroutines]
+        tasks = [
+            loop.create_task(_within(scope, each))
+            for scope, each in zip(scopes, coroutines, strict=True)
+        ]
         self._reading = tasks[0]
         for task in tasks:
             task.add_done_callback(self._note_failure)
@@ -140,8 +145,8 @@ class WebSocketSession:
         finally:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
-            for task in tasks:
-                task.cancel()
+            for scope in scopes:
+                scope.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             for callback in self._close_callbacks:
                 callback()
@@ -257,6 +262,15 @@ class WebSocketSession:
             return
         _log.error("A WebSocket failed unexpectedly", key=self.caller.name, exc_info=error)
         self._end.set_result(CloseReason(1011, "internal error"))
+
+
+async def _within(scope: CancelScope, work: Coroutine[Any, Any, None]) -> None:
+    """Do work that ends with a scope, but not before a thread that it waits for.
+
+    A cancelled task would leave its thread alone, which then counts against no limit any more.
+    """
+    with scope:
+        await work
 
 
 def _body(message: Message) -> bytes | None:

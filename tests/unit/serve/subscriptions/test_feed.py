@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from anyio.lowlevel import checkpoint
 
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.rejections.search import RejectionFilter
@@ -186,6 +187,35 @@ async def test_news_come_after_no_thread_could_be_started(tmp_path: Path) -> Non
         assert client.numbers == [1]
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
+
+
+async def test_listeners_that_come_and_go_start_no_more_threads_than_may_search(
+    tmp_path: Path,
+) -> None:
+    with a_store(tmp_path) as plain:
+        store = HeldStore(plain)
+        feed = Feed(store)
+        store.may_read.clear()
+        for _ in range(2):
+            held = a_subscription(Client())
+            feed.join(held)
+            searching = store.waiting + 1
+            await eventually_async(lambda: store.waiting == searching, what="a search")  # noqa: B023 - awaited here
+            feed.leave(held)
+        late, client = [a_subscription(Client()) for _ in range(20)], Client()
+        for each in late:
+            feed.join(each)
+            await checkpoint()
+            feed.leave(each)
+        feed.join(a_subscription(client))
+        for _ in range(20):
+            await checkpoint()
+        searching = store.waiting
+        save(plain, 1)
+        store.may_read.set()
+
+        await eventually_async(lambda: client.numbers == [1], what="what was missed")
+        assert searching == 2
 
 
 async def test_client_without_room_has_little_held_for_it(tmp_path: Path) -> None:
