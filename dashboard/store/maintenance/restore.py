@@ -199,7 +199,7 @@ def replace_store(finished: Path, database: Database, at: datetime) -> str | Non
     if isinstance(database, SqliteFile):
         return _replace_file(finished, database, at)
     with store_errors(database), database.exclusive() as connection:
-        aside = _set_tables_aside(connection, at)
+        aside = _set_tables_aside(connection, database.name, at)
         bring_up(connection, database.name)
         with open_backup(finished) as source:
             copy_store(source, connection)
@@ -260,11 +260,19 @@ def _move_log(path: Path, aside: Path) -> None:
     index.unlink(missing_ok=True)
 
 
-def _set_tables_aside(connection: Connection, at: datetime) -> str | None:
-    """Move all tables, with what belongs to them, into a schema of their own."""
+def _set_tables_aside(connection: Connection, name: str, at: datetime) -> str | None:
+    """Move all tables, with what belongs to them, into a schema of their own.
+
+    StoreError if they are those of another program, which would miss them.
+    """
     tables = inspect(connection).get_table_names()
     if not tables:
         return None
+    if rejections.name not in tables:
+        raise StoreError(
+            f"{name} holds the tables of another program, and nothing was changed: give Linewatch "
+            "a database of its own"
+        )
     aside = f"linewatch_before_{at:%Y%m%dt%H%M%Sz}"
     connection.execute(text(f'CREATE SCHEMA "{aside}"'))
     for table in tables:

@@ -25,6 +25,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import copied_store, set_schema
 from tests.delivery_checks import take_lease
 from tests.one_by_one import versions
+from tests.postgresql import empty_database
 from tests.unit.store.filled_store import content_of, keep_report, live
 from tests.unit.store.restores import BY, restored
 
@@ -161,6 +162,21 @@ def test_damaged_store_is_replaced_and_kept(
     assert Path(done.aside).read_bytes() == damaged
     with open_store(url) as store, store.read() as connection:
         assert versions(connection, a_hash(4)) != []
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_tables_of_another_program_stay_where_they_are(backup: Path) -> None:
+    with empty_database() as other:
+        engine = create_engine(other.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.begin() as connection:
+            connection.execute(text("CREATE TABLE accounts AS SELECT 7 AS balance"))
+
+        with pytest.raises(StoreError, match="tables of another program, and nothing was changed"):
+            restored(other, backup)
+
+        with engine.connect() as connection:
+            assert connection.scalar(text("SELECT balance FROM public.accounts")) == 7
+        engine.dispose()
 
 
 def _content_aside(url: str, aside: str) -> int:
