@@ -91,7 +91,8 @@ class PostgresqlServer:
                 "connect_timeout in store.url is not a whole number: write seconds, such as 10"
             )
         self._ended = threading.local()
-        self.name = f"The store {url.database} at {url.host or 'the local server'}"
+        port = f":{url.port}" if url.port else ""  # one machine may run two servers
+        self.name = f"The store {url.database} at {url.host or 'the local server'}{port}"
 
     def clear_text_hosts(self) -> Sequence[str]:
         """Return the hosts that the address or PGHOST names, if libpq may connect without TLS.

@@ -215,10 +215,18 @@ def test_end_of_an_idle_transaction_is_named_though_it_comes_between_two_stateme
 def test_server_that_is_not_there_is_told_with_the_remedy_and_without_the_password() -> None:
     url = "postgresql://linewatch:pa55word@127.0.0.1:1/linewatch"
 
-    with pytest.raises(StoreUnavailable, match=r"linewatch at 127.0.0.1 .* runs") as caught:
+    with pytest.raises(StoreUnavailable, match=r"linewatch at 127.0.0.1:1 .* runs") as caught:
         open_store(url)
 
     assert "pa55word" not in str(caught.value)
+
+
+def test_two_servers_of_one_machine_have_two_names() -> None:
+    """So a store that moves from one to the other says where it went."""
+    names = [database_at(f"postgresql://db.example:{port}/it").name for port in (5432, 5433)]
+
+    assert names == ["The store it at db.example:5432", "The store it at db.example:5433"]
+    assert database_at("postgresql://db.example/it").name == "The store it at db.example"
 
 
 def test_database_that_is_not_there_is_told_with_the_remedy() -> None:
