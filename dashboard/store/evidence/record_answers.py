@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
