@@ -271,6 +271,12 @@ class IncidentClock(Struct, frozen=True):
         route = hold_all(route, each_labels, self.silences, self.now, zones)
         release_at = route.held_until or self.now
         return Repetition(
-            *(kind, self.now, release_at, self.directory, self.domain),
-            *(route.held_for, route.held_by, route.is_urgent),
+            kind,
+            self.now,
+            release_at,
+            self.directory,
+            self.domain,
+            held_for=route.held_for,
+            held_by=route.held_by,
+            is_urgent=route.is_urgent,
         )

@@ -50,6 +50,9 @@ from dashboard.store.monitoring.upkeep import (
 )
 from dashboard.store.tracking.search import count_by_age
 
+MOST_GAPS: Final = 500
+"""The most gaps that are read of each part of a network, the latest."""
+
 GAPS_SHOWN_FOR: Final = timedelta(days=30)
 QUARTERS: Final = 96
 """The quarters of an hour in the strip of a question: one day."""
@@ -76,7 +79,7 @@ LATE_AFTER: Final = timedelta(minutes=2)
 
 
 class Coverage(Struct, frozen=True):
-    """All `gaps`, the last one first, and since when each part of a network is watched."""
+    """The latest `gaps`, the last one first, and since when each part of a network is watched."""
 
     gaps: Sequence[Gap]
     began: Mapping[Watched, Mapping[NetworkId, datetime]]
@@ -303,7 +306,7 @@ class InstallationHealth(ApplicationSubject):
         ids = [profile.network_id for profile in self._context.networks]
         with self._context.store.read_recent() as connection:
             return Coverage(
-                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR),
+                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
                 {each: watched_from(connection, ids, each) for each in Watched},
             )
 

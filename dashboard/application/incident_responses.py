@@ -123,8 +123,14 @@ def _report(
         told |= others.keys()
     for one, route, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
         repetition = Repetition(
-            *(_REPORTED[action], by.at, route.held_until or by.at, directory, settings.domain),
-            *(route.held_for, route.held_by, route.is_urgent),
+            _REPORTED[action],
+            by.at,
+            route.held_until or by.at,
+            directory,
+            settings.domain,
+            held_for=route.held_for,
+            held_by=route.held_by,
+            is_urgent=route.is_urgent,
         )
         repeat(connection, first, repetition, [one], rest)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
-from dashboard.application.health import QUARTERS, Coverage, SourceRecords
+from dashboard.application.health import MOST_GAPS, QUARTERS, Coverage, SourceRecords
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.polling_plan import PlannedPolling, PollingPlan, in_seconds
@@ -343,14 +343,15 @@ def _strip_row(
     if not time.missed:
         return None
     missed = time.length - time.watched
-    many = counted(len(time.missed), "gap")
+    more = " or more" if len(gaps) >= MOST_GAPS and gaps[-1][0] > since else ""
+    many, length = f"{counted(len(time.missed), 'gap')}{more}", f"{span(missed)}{more}"
     what = f"{profile.name}, {_WATCHED_NAMES[watched].lower()}"
-    words = f"{what}: {many} in 7 days, {span(missed)} in all."
+    words = f"{what}: {many} in 7 days, {length} in all."
     began = coverage.began[watched].get(profile.network_id)
     return element(
         "div",
         element("span", element("b", profile.name), " ", _WATCHED_NAMES[watched].lower()),
-        element("span", f"{many}, {span(missed)}", class_="lw-quiet"),
+        element("span", f"{many}, {length}", class_="lw-quiet"),
         gap_strip(time.missed, between, began, words),
         class_="lw-gaps-row",
     )

@@ -181,7 +181,9 @@ def traffic_to(
     """
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
-        *(IS_PENDING, is_to(recipient), column.closed_at.is_not(None)),
+        IS_PENDING,
+        is_to(recipient),
+        column.closed_at.is_not(None),
         column.notification_id.not_in(besides),
     )
     count, latest = connection.execute(waiting).one()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Final
 
 from msgspec.structs import replace
@@ -128,12 +129,13 @@ def gaps_until(
     networks: Sequence[NetworkId],
     now: datetime,
     since: datetime | None = None,
+    limit: int | None = None,
 ) -> list[Gap]:
-    """Return the gaps that ended after `since`, the latest first.
+    """Return the gaps that ended after `since`, the latest first; `limit` is as for `gaps`.
 
-    If no worker runs, the present gap is among them, without an end.
+    If no worker runs, the present gaps are among them, without an end.
     """
-    found = {_key(gap): gap for gap in gaps(connection, networks, since)}
+    found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
     idle = [each for each in covered(connection, networks) if each.unseen(each.until, now)]
     for held, seen in zip(idle, as_last_seen(connection, idle), strict=True):
         unseen = held.unseen(seen.until, now)
@@ -194,20 +196,27 @@ def watch_earlier(
 
 
 def gaps(
-    connection: Connection, networks: Sequence[NetworkId], since: datetime | None = None
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    since: datetime | None = None,
+    limit: int | None = None,
 ) -> list[Gap]:
     """Return the gaps of networks that ended after `since`, the latest first.
 
+    `limit` is the most of each part of a network: one that comes and goes hides no other.
     A worker records them; while no worker runs, nobody records the present one.
     """
     column = coverage_gaps.c
     has_length = or_(column.ends_at.is_(None), column.ends_at > column.begins_at)
-    query = select(coverage_gaps).where(column.network_id.in_(networks), has_length)
+    query = select(coverage_gaps).where(has_length).order_by(column.begins_at.desc()).limit(limit)
     if since is not None:
         query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
-    query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
-    rows = connection.execute(query)
-    return [read_as(Gap, row, coverage_gaps) for row in rows]
+    found = []
+    for network_id, watched in product(sorted(set(networks)), sorted(Watched)):
+        of_part = query.where(column.network_id == network_id, column.watched == watched)
+        rows = connection.execute(of_part)
+        found += [read_as(Gap, row, coverage_gaps) for row in rows]
+    return sorted(found, key=lambda gap: gap.begins_at, reverse=True)
 
 
 def _keep(connection: Connection, held: Covered) -> None:
