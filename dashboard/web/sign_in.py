@@ -159,6 +159,7 @@ class SignInGate:
 
     async def watch(self) -> None:
         """Close the WebSockets of sessions that ended, wherever they were ended."""
+        is_failing = False
         while True:
             await asyncio.sleep(_WATCHED_EVERY.total_seconds())
             ids = set(self._open)
@@ -166,9 +167,16 @@ class SignInGate:
                 continue
             try:
                 valid = await run_in_threadpool(application.current().people.valid_among, ids)
-            except StoreError as trouble:
-                _log.warning("whether sessions ended is not known now", why=str(trouble))
+            except Exception as trouble:  # noqa: BLE001 - top of a loop, without which none ends
+                if not is_failing:
+                    _log.warning(
+                        "whether sessions ended is not known now",
+                        why=str(trouble),
+                        exc_info=not isinstance(trouble, StoreError),
+                    )
+                is_failing = True
                 continue
+            is_failing = False
             for each in ids - valid:
                 for ended in self._open.get(each, ()):
                     ended.set()
