@@ -48,13 +48,13 @@ class Scene:
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         """Answer about receipts."""
         self.receipts_asked += len(questions)
-        held = () if self.is_lagging else self.chain.transactions
-        return [
-            InclusionAnswer(each.tx_hash, failure=SILENCE)
-            if each.tx_hash in self.lost
-            else InclusionAnswer(each.tx_hash, INCLUDED if str(each.tx_hash) in held else None)
-            for each in questions
-        ]
+        return [self._answer(each.tx_hash) for each in questions]
+
+    def _answer(self, tx_hash: TxHash) -> InclusionAnswer:
+        if tx_hash in self.lost:
+            return InclusionAnswer(tx_hash, failure=SILENCE)
+        is_held = not self.is_lagging and str(tx_hash) in self.chain.transactions
+        return InclusionAnswer(tx_hash, INCLUDED if is_held else None)
 
     async def poll(self, *senders: TxHash) -> int:
         """Ask as the poll does about what is not included; return how many receipts that took."""
@@ -106,7 +106,8 @@ async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receip
 ) -> None:
     await scene.settled()
     scene.chain.include(HASHES[4])
-    scene.is_lagging, scene.lost = is_lagging, set() if is_lagging else {HASHES[4]}
+    scene.is_lagging = is_lagging
+    scene.lost.update([] if is_lagging else [HASHES[4]])
     question = [InclusionQuestion(HASHES[4])]
     assert await ask_about_others(scene) == {HASHES[4]}
 
@@ -114,7 +115,8 @@ async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receip
     assert await ask_about_others(scene) == frozenset()
     scene.clock.wait(seconds(15))
     assert await ask_about_others(scene) == {HASHES[4]}
-    scene.is_lagging, scene.lost = False, set()
+    scene.is_lagging = False
+    scene.lost.clear()
     await scene.follower.ask(question)
 
     assert await ask_about_others(scene) == frozenset()
