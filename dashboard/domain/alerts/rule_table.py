@@ -259,7 +259,7 @@ def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
     for dimension, values in taken.items():
         if not values or dimension not in shared:
             continue
-        one = shared[dimension]
+        one = shared[dimension].upper() if dimension is Dimension.MODULE else shared[dimension]
         of_group = one.split() if dimension is Dimension.TAG else [one]
         if set(of_group).isdisjoint(map(str, values)):
             return f"its rule no longer covers this {dimension}"

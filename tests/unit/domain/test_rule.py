@@ -315,3 +315,10 @@ def test_incident_is_closed_where_its_rule_no_longer_reports_it(
     after: Rule | None, why: str
 ) -> None:
     assert why_closed(after, OF_HUB, GROUPED) == why
+
+
+def test_incident_of_a_module_stays_however_the_reason_writes_it() -> None:
+    scope = RuleScope(modules=("EXT",))
+    of_ext = an_incident(group=(("module", "Ext"),))
+
+    assert why_closed(replace(OF_HUB, scope=scope), OF_HUB, of_ext) == ""
