@@ -160,7 +160,8 @@ class Incidents(ApplicationSubject):
             sent = notifications_of(connection, story.incident.incident_id, _MOST_NOTIFICATIONS)
         return timeline_of(story.events, sent)
 
-    def count_by_rule(self) -> defaultdict[str, Counter[IncidentState]]:
+    @shared_for(_SHARED_FOR, until_write=True)
+    def count_by_rule(self) -> Mapping[str, Counter[IncidentState]]:
         """Count the open incidents of each rule by their states as of now."""
         found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
         with self._context.store.read() as connection:
@@ -169,7 +170,7 @@ class Incidents(ApplicationSubject):
             stories = [IncidentStory(each, (), (), ()) for each in several]
             for each in self._with_state(connection, stories, rules):
                 found[each.incident.rule][each.state] += 1
-        return found
+        return dict(found)
 
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]
