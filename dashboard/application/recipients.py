@@ -42,6 +42,7 @@ from dashboard.store.alerts.notification_claims import try_at_once
 from dashboard.store.alerts.notifications import link_key, renew_link_key
 from dashboard.store.alerts.recipients import (
     end_suspicion,
+    is_off,
     last_sent_to,
     list_addresses_off,
     locked_verification,
@@ -114,6 +115,11 @@ class Recipients(ApplicationSubject):
     def off(self) -> tuple[AddressOff, ...]:
         with self._context.store.read() as connection:
             return tuple(list_addresses_off(connection))
+
+    def is_off(self, recipient: Recipient) -> bool:
+        """Whether nothing is sent to an address, however it is written."""
+        with self._context.store.read() as connection:
+            return is_off(connection, recipient)
 
     def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
         """Turn an address off, on record; False if it is off already."""

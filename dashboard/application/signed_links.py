@@ -123,7 +123,7 @@ class LinkActions(ApplicationSubject):
         if link.purpose is LinkPurpose.VERIFY:
             is_done = self._recipients.is_verified(link.recipient)
             return LinkSubject(link, address, done=f"{address} is verified." if is_done else "")
-        is_off = any(each.recipient == link.recipient for each in self._recipients.off())
+        is_off = self._recipients.is_off(link.recipient)
         done = f"{address} is off already, so nothing is sent there." if is_off else ""
         return LinkSubject(link, address, done=done)
 
@@ -207,7 +207,7 @@ class LinkActions(ApplicationSubject):
         is_new = self._recipients.verify(link.recipient, by)
         address = visible(link.recipient.address, 200)
         said = f"Alerts are sent to {address} from now on, beginning with what is open now."
-        if any(each.recipient == link.recipient for each in self._recipients.off()):
+        if self._recipients.is_off(link.recipient):
             said = f"{address} is off, so nothing is sent there until the page Alerts turns it on."
         return LinkResult("Verified" if is_new else "Verified already", said)
 

@@ -21,6 +21,8 @@ _SEARCHED_BLOCKS: Final = 256
 _KEPT_BLOCKS: Final = 512
 """More than a follow-up needs, which settles after 15 minutes."""
 _DAY_OF_BLOCKS: Final = 86_400 // BLOCK_SECONDS
+_MOST_TRAFFIC: Final = 200_000
+"""Hashes and senders of the traffic whose blocks are known: those of some two weeks."""
 
 
 class IncludedTransaction(Struct, frozen=True):
@@ -115,11 +117,13 @@ class Node:
         return list(self._traffic.inclusions(number, number)) if number else []
 
     def _traffic_until_now(self) -> dict[TxHash | Address, int]:
-        """Return the blocks of the traffic's transactions, by hash and by one-time sender."""
+        """Return the blocks of the traffic's latest transactions, by hash and one-time sender."""
         head = self.head()
         for each in self._traffic.inclusions(self._known_until + 1, head):
             for key in (each.transaction.tx_hash, each.transaction.sender):
                 self._blocks_of_traffic[key] = each.block
+        while len(self._blocks_of_traffic) > _MOST_TRAFFIC:
+            del self._blocks_of_traffic[next(iter(self._blocks_of_traffic))]
         self._known_until = head
         return self._blocks_of_traffic
 

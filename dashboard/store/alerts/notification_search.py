@@ -26,9 +26,9 @@ from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
+from dashboard.store.alerts.recipients import is_off, is_to, recipients_in
 from dashboard.store.engine.batching import within
 from dashboard.store.schema import (
-    addresses_off,
     conditions,
     deliveries,
     notification_incidents,
@@ -208,13 +208,10 @@ def resend(connection: Connection, which: DeadNotifications, now: datetime) -> l
     Those to an address that is off stay dead.
     """
     column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
-    is_off = exists().where(
-        addresses_off.c.channel == notifications.c.channel,
-        addresses_off.c.address == notifications.c.address,
-    )
-    dead = update(notifications).where(
-        column == which, notifications.c.state == NotificationState.DEAD, ~is_off
-    )
+    is_dead = and_(column == which, notifications.c.state == NotificationState.DEAD)
+    whom = select(notifications.c.channel, notifications.c.address).where(is_dead).distinct()
+    off = [each for each in recipients_in(connection, whom) if is_off(connection, each)]
+    dead = update(notifications).where(is_dead, *(~is_to(each) for each in off))
     pending = dead.values(
         state=NotificationState.PENDING,
         attempts=0,

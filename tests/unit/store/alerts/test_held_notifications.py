@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.held_after_restore import (
     SETTLING,
@@ -22,6 +23,7 @@ from dashboard.store.alerts.notification_search import (
     stop_sending,
 )
 from dashboard.store.alerts.outbox import pending_expansion
+from dashboard.store.alerts.recipients import turn_off, turn_on
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up
 from tests.builders import (
@@ -178,6 +180,21 @@ def test_sending_again_is_taken_back_until_somebody_tries(store: Store) -> None:
     assert claim_due(store, token)
     with store.write() as connection:
         assert stop_sending(connection, sent, A_MOMENT) == 0
+
+
+def test_address_that_is_off_gets_nothing_again_however_it_is_written(store: Store) -> None:
+    make_pending(store)
+    local, _, domain = ONCALL.address.partition("@")
+    written = Recipient(ONCALL.channel, f"On call <{local}@{domain.upper()}>")
+    token = take_lease(store)
+    with store.write() as connection:
+        for notification in claim_for_all(connection, token, A_MOMENT, 10):
+            mark_dead(connection, notification, "550 by mistake", A_MOMENT)
+        turn_off(connection, AddressOff(written, OffCause.TURNED_OFF, A_MOMENT, "Ann", "on leave"))
+
+        assert resend(connection, ONCALL.address, A_MOMENT) == []
+        assert turn_on(connection, written)
+        assert len(resend(connection, ONCALL.address, A_MOMENT)) == 1
 
 
 def test_what_was_sent_is_not_sent_again(store: Store) -> None:
