@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.line_limits import LineLimitEnds
@@ -21,8 +21,8 @@ from dashboard.application.transaction_summary import (
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.search import parse_search
-from dashboard.domain.tracking.remarks import Remarks, written_tags
+from dashboard.domain.rejections.search import HashRange, parse_search
+from dashboard.domain.tracking.remarks import written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.domain.tracking.verdict import Need
@@ -291,16 +291,19 @@ class TrackedTransactions(ApplicationSubject):
             results += became
         return tuple(results)
 
-    def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
-        """Change the remarks of a hash; False if it is not tracked any longer."""
+    def edit(self, tx_hash: TxHash, changed: Mapping[str, str | datetime], by: Actor) -> bool:
+        """Change some remarks of a hash, by name; False if it is not tracked."""
         by.require(Action.EDIT_TRACKED)
+        wanted = TrackedFilter(tx_hashes=HashRange.of(tx_hash))
         with self._context.store.write() as connection:
-            is_edited = edit_tracked(connection, tx_hash, remarks)
-            if is_edited:
+            found = search_tracked(connection, wanted, 1)
+            if found:
+                remarks = replace(found[0].remarks, **changed)
+                edit_tracked(connection, tx_hash, remarks)
                 texts = ("label", "note", "case_id", "owner", "tags")
                 details = {name: str(getattr(remarks, name)) for name in texts}
                 note_action(connection, by, Action.EDIT_TRACKED, str(tx_hash), details)
-        return is_edited
+        return bool(found)
 
     def _entries(
         self,

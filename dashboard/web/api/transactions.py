@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from dashboard.application.answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json
@@ -207,9 +206,8 @@ def say(asked: Asked) -> Reply:
     said: Said = asked.body
     wanted = msgspec.structs.asdict(said).items()
     given = {name: value for name, value in wanted if value is not None}
-    remarks = replace(_entry(asked).transaction.remarks, **given)
-    if not asked.application.tracked.edit(asked.tx_hash, remarks, asked.by):
-        raise NotFound("this transaction is no longer tracked")
+    if not asked.application.tracked.edit(asked.tx_hash, given, asked.by):
+        raise NotFound("this transaction is not tracked")
     return Reply(tracked_form(_entry(asked)))
 
 

@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.domain.people.access import Actor
-from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import (
     TrackRequest,
     read_track_file,
@@ -160,7 +159,8 @@ def test_many_have_pages(store: Store, queries: Application) -> None:
 
 
 def test_transaction_is_corrected_and_stopped(queries: Application) -> None:
-    assert queries.tracked.edit(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
+    assert queries.tracked.edit(tx_hash(9), {"label": "Case 1", "note": "Second try"}, ADA)
+    assert queries.tracked.edit(tx_hash(9), {"owner": "Bob"}, ADA)
     assert queries.tracked.stop([tx_hash(2)], ADA) == 1
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0
 
