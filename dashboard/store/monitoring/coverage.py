@@ -9,7 +9,7 @@ from itertools import product
 from typing import Final
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import Connection, and_, func, or_, select, update
 
 from dashboard.domain.health.coverage import (
     CoverageChange,
@@ -208,14 +208,18 @@ def gaps(
     """
     column = coverage_gaps.c
     has_length = or_(column.ends_at.is_(None), column.ends_at > column.begins_at)
-    query = select(coverage_gaps).where(has_length).order_by(column.begins_at.desc()).limit(limit)
+    query = select(coverage_gaps).where(has_length).limit(limit)
+    query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
     if since is not None:
         query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
-    found = []
-    for network_id, watched in product(sorted(set(networks)), sorted(Watched)):
-        of_part = query.where(column.network_id == network_id, column.watched == watched)
-        rows = connection.execute(of_part)
-        found += [read_as(Gap, row, coverage_gaps) for row in rows]
+    parts = [column.network_id.in_(networks)]
+    if limit is not None:
+        parts = [
+            and_(column.network_id == network_id, column.watched == watched)
+            for network_id, watched in product(sorted(set(networks)), sorted(Watched))
+        ]
+    rows = [row for part in parts for row in connection.execute(query.where(part))]
+    found = [read_as(Gap, row, coverage_gaps) for row in rows]
     return sorted(found, key=lambda gap: gap.begins_at, reverse=True)
 
 
