@@ -280,7 +280,7 @@ class _Taking(Struct):
                 new = ListedTransaction(line, tx_hash, network_ids=networks).with_common(remarks)
                 listed.append(new)
                 if held is not None and held != tracked_table(networks, remarks):
-                    ask.edit(tx_hash, remarks, self.by)
+                    ask.edit(tx_hash, msgspec.structs.asdict(remarks), self.by)
         if not self.mistakes:
             ask.track(listed, (), self.by)
 

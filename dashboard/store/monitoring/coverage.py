@@ -9,7 +9,7 @@ from itertools import product
 from typing import Final
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from dashboard.domain.health.coverage import (
     CoverageChange,
@@ -212,7 +212,7 @@ def gaps(
     query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
     if since is not None:
         query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
-    parts = [column.network_id.in_(networks)]
+    parts: list[ColumnElement[bool]] = [column.network_id.in_(networks)]
     if limit is not None:
         parts = [
             and_(column.network_id == network_id, column.watched == watched)
