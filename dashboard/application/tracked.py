@@ -291,9 +291,7 @@ class TrackedTransactions(ApplicationSubject):
             results += became
         return tuple(results)
 
-    def edit(
-        self, tx_hash: TxHash, changed: Mapping[str, str | datetime | None], by: Actor
-    ) -> bool:
+    def edit(self, tx_hash: TxHash, changed: Mapping[str, object], by: Actor) -> bool:
         """Change some remarks of a hash, by name; False if it is not tracked."""
         by.require(Action.EDIT_TRACKED)
         wanted = TrackedFilter(tx_hashes=HashRange.of(tx_hash))

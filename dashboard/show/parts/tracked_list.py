@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 import streamlit as st
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
@@ -291,10 +291,12 @@ def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
     with trouble_shown():
         remarks = read(queries.now())
         after = replace(remarks, tags=written_tags(remarks.all_tags))
+        before = asdict(said)
+        changed = {name: value for name, value in asdict(remarks).items() if value != before[name]}
         undo = partial(queries.tracked.take_back, (ChangedRemarks(tracked.tx_hash, said, after),))
         act(
             queries,
-            partial(queries.tracked.edit, tracked.tx_hash, remarks),
+            partial(queries.tracked.edit, tracked.tx_hash, changed),
             lambda is_done: _done("changed", int(is_done), undo),
         )
 
