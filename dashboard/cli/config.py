@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from dashboard.application.chosen_settings import (
     ChosenSettings,
@@ -219,7 +220,8 @@ def _with_settings(here: Installation) -> ApplicationContext:
     if here.source.settings.configuration is not None:
         return here.source
     shown = ShownConfiguration(utc_now).state
-    return replace(here.source, settings=replace(here.source.settings, configuration=shown))
+    settings = replace(here.source.settings, configuration=shown)
+    return dataclasses.replace(here.source, settings=settings)
 
 
 def _only(text: str | None, settings: Settings) -> int | None:

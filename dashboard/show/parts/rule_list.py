@@ -50,7 +50,7 @@ def rules_part(queries: Application) -> None:
         )
         for each in queries.rules.in_force():
             rule_state = situation.state_of(each.rule)
-            _row(queries, each, states[each.rule.name], rule_state)
+            _row(queries, each, states.get(each.rule.name, Counter()), rule_state)
         if may_change:
             with st.container(key="links-rules", horizontal=True):
                 link("alerts", "New rule", _RULES | {RULE: NEW})
