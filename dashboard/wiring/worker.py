@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from typing import Final
 from uuid import uuid4
 
 from dashboard.alert import mail_fallback, verification_mails
@@ -68,9 +66,6 @@ from dashboard.wiring.networks import (
 from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.store import in_force, open_role_store
 
-_M_ARENA_MAX: Final = -8
-"""As malloc.h of glibc has it."""
-
 
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     """Work, or stand by while another worker does, until `stop`.
@@ -78,7 +73,6 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     A worker that is paused, or cut off from a database server, while it writes delays the others
     for half its lease at most, so the next one takes over in time.
     """
-    _share_memory_pools()
     networks = networks_of(settings)
     lease = settings.worker.lease
     with closing(open_role_store(settings, min(lease / 2, LONGEST_PAUSE))) as store:
@@ -100,16 +94,6 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 peers=PeerCertificates(tls_servers(settings), take_seen_certificates),
             )
             await run_polling_worker(worker, stop)
-
-
-def _share_memory_pools() -> None:
-    """Let all threads share two memory pools, if the C library is glibc.
-
-    By default threads have pools of their own, each of which keeps what the largest message took:
-    after a storm a worker was some 15 MB larger. Only one thread runs Python at a time.
-    """
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedNetwork:
