@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
@@ -24,7 +23,6 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from dashboard.application.text import PAGES
 from dashboard.show.parts.frame import view_at
 
-_SLOW: Final = ("pyarrow",)
 _MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
 """Objects allocated, minus those freed, before Python collects the youngest ones; 700 usually."""
@@ -49,8 +47,6 @@ def warm_up() -> None:
     nothing, and Streamlit's own collection after each run is off in its settings. A collection of
     all generations visits every open page, while no other is answered.
     """
-    for name in _SLOW:
-        import_module(name)
     for path in PAGES:
         view_at(path)
     gc.collect()

@@ -46,8 +46,9 @@ _GROWTH: Final = 1.05
 is seen: that is 75 MB in the minutes that are left."""
 
 _MORE_DESCRIPTORS: Final = 5
-_LOOKS: Final = 8
-_SECONDS_BETWEEN: Final = 0.25
+"""Streamlit keeps a page that was left for two minutes, with three descriptors. So the least of the
+last five minutes counts: what is lost is in each of them."""
+
 _FIRST: Final = TWELVE[0].network_id
 _PATHS: Final = ("", "rejections", "tracked", "fees", "alerts", "health", f"?network={_FIRST}")
 _SETTINGS: Final = f"""\
@@ -172,25 +173,18 @@ class _Soak:
         for name, process in self.roles.items():
             assert not process.ended.is_set(), f"{name} ended: {process.last_lines()}"
             memory = Server(name, 0, process.pid, 0.0).memory()
-            self.figures[name].append(_Figures(memory.resident, self._descriptors(process.pid)))
+            held = len([*Path(f"/proc/{process.pid}/fd").iterdir()])
+            self.figures[name].append(_Figures(memory.resident, held))
         minute = len(self.figures["pages"])
         said = "; ".join(f"{name} {each[-1]}" for name, each in self.figures.items())
         print(f"soak, minute {minute}: {said}", flush=True)  # noqa: T201 - published beside the table
         if minute > _WARM:
             for name, each in self.figures.items():
-                _compare(name, each[-1], each[_WARM - _COMPARED : _WARM])
-
-    def _descriptors(self, pid: int) -> int:
-        """Count what stays open: connections of closed pages end a moment later."""
-        held = Path(f"/proc/{pid}/fd")
-        counts = [len([*held.iterdir()])]
-        for _ in range(_LOOKS):
-            self.portal.call(asyncio.sleep, _SECONDS_BETWEEN)
-            counts.append(len([*held.iterdir()]))
-        return min(counts)
+                _compare(name, each[-_COMPARED:], each[_WARM - _COMPARED : _WARM])
 
 
-def _compare(name: str, now: _Figures, warm: list[_Figures]) -> None:
+def _compare(name: str, lately: list[_Figures], warm: list[_Figures]) -> None:
+    now = _Figures(lately[-1].resident, min(each.descriptors for each in lately))
     resident, descriptors = (max(values) for values in zip(*warm, strict=True))
     was = _Figures(resident, descriptors)
     is_flat = now.resident <= _GROWTH * was.resident
