@@ -10,6 +10,8 @@ from typing import TextIO, cast
 import structlog
 from structlog.typing import EventDict
 
+from dashboard.errors import StoreError
+
 
 class _Forgiving:
     """A stream whose errors end nothing: on a full disk lines are lost, and work goes on."""
@@ -75,3 +77,8 @@ def _of_libraries(role: str) -> logging.Formatter:
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     """Return a logger whose lines say `name` as their subject; facts are keyword arguments."""
     return cast("structlog.stdlib.BoundLogger", structlog.get_logger(subject=name))
+
+
+def warn_of(log: structlog.stdlib.BoundLogger, what: str, error: Exception) -> None:
+    """Log what waits, and why; a mistake of ours with all that leads to it."""
+    log.warning(what, why=str(error), exc_info=not isinstance(error, StoreError))

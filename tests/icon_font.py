@@ -1,6 +1,6 @@
-"""Writes the small font of signs: `python -m tests.icon_font`, with fonttools and brotli installed.
+"""Writes the small font of signs: `python -m tests.icon_font`, with fonttools installed.
 
-They are no dependencies of ours: a font is made when a page shows a new sign.
+That is no dependency of ours: a font is made when a page shows a new sign.
 """
 
 from __future__ import annotations

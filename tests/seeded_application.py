@@ -9,6 +9,8 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
+from dashboard.domain.people.recipients import AddressOff
+from dashboard.store.alerts.recipients import list_addresses_off
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
@@ -33,3 +35,9 @@ def queries(store: Store, path: Path) -> Application:
     """Ask it at `A_MOMENT`, of a network that answers and one that is silent."""
     known = PageSettings(answers=StoredAnswerFile(path))
     return Application(store, (SIMULATED, SILENT), None, lambda: A_MOMENT, settings=known)
+
+
+def addresses_off(queries: Application) -> list[AddressOff]:
+    """Return the addresses that are off."""
+    with queries.context.store.read() as connection:
+        return list_addresses_off(connection)

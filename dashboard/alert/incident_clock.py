@@ -116,16 +116,15 @@ class IncidentClock(Struct, frozen=True):
         incident, rule = held.incident, self.rules.get(held.incident.rule)
         now, zones = self.now, self.directory.configured.zones
         route = route_of_incident(rule, incident, now, zones)
-        each_labels = self._labels_of(connection, incident)
         if held.is_of_changes:
             changes = changes_of_notification(connection, held.notification_id)
-            each_labels = [
-                labels_of(change, incident.rule, incident.severity) for change in changes
-            ]
-        routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
-        choose = max if held.is_of_changes else min
-        chosen = choose(routes, key=lambda each: each.held_until or now, default=route)
-        return route_for(held.recipient, chosen, self.directory, now)
+            each_labels = [labels_of(each, incident.rule, incident.severity) for each in changes]
+            routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
+            route = max(routes, key=lambda each: each.held_until or now, default=route)
+        else:
+            each_labels = self._labels_of(connection, incident)
+            route = hold_all(route, each_labels, self.silences, now, zones)
+        return route_for(held.recipient, route, self.directory, now)
 
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Notify everybody who knows of an incident that its rule no longer reports it."""

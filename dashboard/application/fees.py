@@ -310,14 +310,14 @@ def _arrivals(
 
 
 def read_fee_timeline(
-    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
+    connection: Connection, figures: NetworkFigures, series: FeeSeries, between: ChartRange
 ) -> FeeTimeline | None:
     """Read a fee of a network over time; None if there is none."""
     profile = figures.profile
-    steps = fee_steps(connection, profile.network_id, kind, between)
+    steps = fee_steps(connection, profile.network_id, series, between)
     if not len(steps):
         return None
-    usual, threshold = _levels(connection, figures, kind, between, steps.first_at)
+    usual, threshold = _levels(connection, figures, series, between, steps.first_at)
     usual_pause = longest_usual_pause(steps, profile.gas_period)
     return FeeTimeline(
         steps,
@@ -335,12 +335,12 @@ def read_fee_timeline(
 def _levels(
     connection: Connection,
     figures: NetworkFigures,
-    kind: FeeSeries,
+    series: FeeSeries,
     between: ChartRange,
     moments: Integers,
 ) -> tuple[Integers | None, Integers | None]:
     """Return the usual and the busy level at moments; for a priority fee, the current level."""
-    if figures.priority is not None and kind is SERIES[Signal.PRIORITY_FEE]:
+    if figures.priority is not None and series is SERIES[Signal.PRIORITY_FEE]:
         return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (
         percentile_steps(connection, figures.profile.network_id, operation, between).at(moments)

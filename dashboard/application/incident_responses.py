@@ -19,6 +19,7 @@ from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_text import incident_title
+from dashboard.domain.alerts.silence import Silence
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
 from dashboard.errors import NotFound
@@ -111,9 +112,10 @@ def _report(
     by_link = set() if recipient is None else {mailbox_of(recipient)}
     told: set[Recipient] = set()
     messages: dict[tuple[object, ...], tuple[Recipient, RuleRoute, list[Incident]]] = {}
+    silences = unfinished_silences(connection, by.at)
     for each in (*own, *within):
         incident, known = each.incident, by_link | (told if each in within else set())
-        route = _route(connection, incident, rules, by.at)
+        route = _route(connection, incident, rules, silences, by.at)
         others = _others(connection, each, by, directory, rules)
         for mailbox in others.keys() - known:
             one = others[mailbox]
@@ -136,11 +138,14 @@ def _report(
 
 
 def _route(
-    connection: Connection, incident: Incident, rules: Sequence[Rule], now: datetime
+    connection: Connection,
+    incident: Incident,
+    rules: Sequence[Rule],
+    silences: Sequence[Silence],
+    now: datetime,
 ) -> RuleRoute:
     """Return the route of a report about an incident."""
     rule = next((each for each in rules if each.name == incident.rule), None)
-    silences = unfinished_silences(connection, now)
     matchers = (matcher for each in silences for matcher in each.request.matchers)
     each_labels = labels_of_incident(connection, incident, matchers)
     route = route_of_incident(rule, incident, now, ZoneInfo)

@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Final
 from uuid import UUID
 
@@ -30,11 +29,12 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
+from dashboard.domain.alerts.matcher import fits, labels_of_group
 from dashboard.domain.alerts.notification import Precedence, Recipient
 from dashboard.domain.alerts.route import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
-from dashboard.domain.alerts.silence import Silence, silenced_all_by
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceState, silenced_all_by
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
@@ -117,7 +117,7 @@ class Incidents(ApplicationSubject):
         found: list[Incident] = []
         with self._context.store.read() as connection:
             silences = unfinished_silences(connection, now)
-            for skipped in count(0, MOST_UNATTENDED):
+            for skipped in range(0, MOST_COUNTED, MOST_UNATTENDED):
                 some = unattended_incidents(connection, MOST_UNATTENDED, network_id, skipped)
                 found += [
                     each for each in some if _silence_of(connection, each, silences, now) is None
@@ -388,5 +388,16 @@ def _with_silent(
 def _silence_of(
     connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
 ) -> Silence | None:
-    matchers = [matcher for each in silences for matcher in each.request.matchers]
-    return silenced_all_by(silences, labels_of_incident(connection, incident, matchers), now)
+    """Return the silence of all its changes, which are read only if one in force may fit them."""
+    shared = labels_of_group(incident.group, incident.rule, incident.severity)
+    likely = [
+        each
+        for each in silences
+        if each.kind is SilenceKind.SILENCE
+        and each.state(now) is SilenceState.ACTIVE
+        and fits([one for one in each.request.matchers if one.about in shared], shared)
+    ]
+    if not likely:
+        return None
+    matchers = [matcher for each in likely for matcher in each.request.matchers]
+    return silenced_all_by(likely, labels_of_incident(connection, incident, matchers), now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -51,8 +52,7 @@ MOST_FOUND: Final = 25
 
 _ENOUGH: Final = MOST_FOUND + 1
 _LEFT_OUT: Final = (
-    f"That refers to more than these {MOST_FOUND} transactions: the pages Tracked and Rejections "
-    "list all."
+    "That refers to more transactions than these: the pages Tracked and Rejections list all."
 )
 
 
@@ -77,12 +77,12 @@ class Lookups(ApplicationSubject):
         is_alone = not hashes and len(paste.wrong) == 1
         with self._context.store.read_recent() as connection:
             for each in paste.wrong[:MOST_FOUND]:
-                known = _matching_hashes(connection, each.text, is_alone=is_alone)
+                known, is_cut = _matching_hashes(connection, each.text, is_alone=is_alone)
                 if len(known) == 1 or is_alone:
-                    hashes += known[:MOST_FOUND]
-                    left_out = _LEFT_OUT if len(known) > MOST_FOUND else ""
+                    hashes += known
+                    left_out = _LEFT_OUT if is_cut else ""
                 if len(known) > 1 and not is_alone:
-                    many = f"{MOST_FOUND} or more" if len(known) > MOST_FOUND else f"{len(known)}"
+                    many = f"{len(known)} or more" if is_cut else f"{len(known)}"
                     why = f"matches {many} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
@@ -127,24 +127,28 @@ class LookupAnswer(Struct, frozen=True):
     unsaved: tuple[str, ...] = ()
 
 
-def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
-    """Return the known hashes that a text refers to, up to one more than `MOST_FOUND`.
+def _matching_hashes(
+    connection: Connection, text: str, *, is_alone: bool
+) -> tuple[list[TxHash], bool]:
+    """Return known hashes that a text refers to, `MOST_FOUND` at most, and whether there are more.
 
-    It is searched for words if `is_alone`.
+    It is searched for words if `is_alone`. One hash may have many versions, which are rows.
     """
     found = parse_search(text)
     hashes = found.tx_hashes or found.beginning or bare_beginning(text)
     if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
-        return []
+        return [], False
     words = "" if hashes else found.words
     rejected = RejectionFilter(beginning=hashes, sender=found.sender, search=words)
-    known = [each.record.tx_hash for each in search(connection, rejected, _ENOUGH)]
+    parts = [[each.record.tx_hash for each in search(connection, rejected, _ENOUGH)]]
     if found.sender is None:
         tracked = TrackedFilter(tx_hashes=hashes, search=words)
         named = TrackedFilter(case_id=text.strip())  # "1742" may as well begin a hash
         for wanted in (named, tracked):
-            known += [each.tx_hash for each in search_tracked(connection, wanted, _ENOUGH)]
-    return list(dict.fromkeys(known))[:_ENOUGH]
+            parts.append([each.tx_hash for each in search_tracked(connection, wanted, _ENOUGH)])
+    known = list(dict.fromkeys(chain.from_iterable(parts)))
+    is_cut = len(known) > MOST_FOUND or any(len(part) == _ENOUGH for part in parts)
+    return known[:MOST_FOUND], is_cut
 
 
 LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]

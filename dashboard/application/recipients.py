@@ -112,10 +112,6 @@ class Recipients(ApplicationSubject):
         with self._context.store.read() as connection:
             return _unreached(self._directory(connection), rules_in_force(connection), now)
 
-    def off(self) -> tuple[AddressOff, ...]:
-        with self._context.store.read() as connection:
-            return tuple(list_addresses_off(connection))
-
     def is_off(self, recipient: Recipient) -> bool:
         """Whether nothing is sent to an address, however it is written."""
         with self._context.store.read() as connection:

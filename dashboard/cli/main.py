@@ -62,9 +62,13 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
         if cmd_name not in self.lazy:
             return None
+        was_on = gc.isenabled()
         gc.disable()  # nothing that an import makes is garbage: looking for it takes a tenth longer
-        held = import_module(f"dashboard.cli.{self.module_of(cmd_name)}")
-        gc.enable()
+        try:
+            held = import_module(f"dashboard.cli.{self.module_of(cmd_name)}")
+        finally:
+            if was_on:
+                gc.enable()
         return cast("click.Command", getattr(held, cmd_name.replace("-", "_")))
 
     def format_commands(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from dashboard.domain.alerts.incident import QUIET_AFTER, Incident
+from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.alerts.matcher import ChangeLabels, labels_of
 from dashboard.domain.alerts.notification import Recipient
@@ -40,9 +40,10 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
     """Return the timers of a rule's incidents; None stands for a rule that was removed."""
     if rule is None:
         return TIMERS
-    quiet_after = rule.incident_keep_firing or QUIET_AFTER
     escalate_after = rule.escalate_after if rule.escalate_to else None
-    return IncidentTimers(quiet_after, rule.remind_every, escalate_after, rule.incident_pending)
+    return IncidentTimers(
+        rule.quiet_after, rule.remind_every, escalate_after, rule.incident_pending
+    )
 
 
 def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:

@@ -78,8 +78,8 @@ class Node:
     def find(self, tx_hash: TxHash) -> IncludedTransaction | None:
         """Return a transaction that is in a block by now.
 
-        Transactions of the traffic are known from a day before the start on, the chain's own if
-        their block was requested recently or is one of the last 256.
+        Transactions of the traffic are known from a day before the start on, for some two weeks;
+        the chain's own if their block was requested recently or is one of the last 256.
         """
         head = self.head()
         block = self._traffic_until_now().get(tx_hash)

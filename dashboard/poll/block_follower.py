@@ -138,10 +138,10 @@ class BlockFollower:
             if each.inclusion is not None:
                 self._waiting.discard(each.tx_hash)
                 self._settling[each.tx_hash] = now
-            elif each.failure is not None or self._is_recent(each.tx_hash):
+            elif each.failure is not None or not is_known or self._is_recent(each.tx_hash):
                 if was_named:
                     self._named[each.tx_hash] = now + _RETRY
-            elif is_known:
+            else:
                 self._waiting.add(each.tx_hash)
 
     def _is_recent(self, tx_hash: TxHash) -> bool:

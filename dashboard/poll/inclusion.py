@@ -186,8 +186,15 @@ class InclusionPoll(
         """Schedule what was tracked since the last call and is still open."""
         with self.store.read() as connection:
             found = open_follow_ups(connection, self.store.network_id, self._last_cohort_id)
+        follows_until = FOLLOW_UP_CADENCE.last_age
+        new = [
+            each
+            for each in found  # tracked again while it is followed, it stays where it is
+            if each.watch_id > self._last_cohort_id
+            or each.begun_at >= each.tracked_at + follows_until
+        ]
         if found:
-            self._schedule.add(map(self._scheduled, found), self.clocks.elapsed())
+            self._schedule.add(map(self._scheduled, new), self.clocks.elapsed())
             self._last_cohort_id = max(each.cohort_id for each in found)
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
@@ -198,14 +205,16 @@ class InclusionPoll(
         with self.store.read() as connection:
             return inclusion_questions(connection, self.store.network_id, hashes)
 
-    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Ask the node; and at once, beside the schedule, about what new blocks name."""
-        answers = await self._asker.ask(questions)
-        if self._follower is not None:
-            named = self._follower.named.difference(each.tx_hash for each in questions)
-            for some in portions(sorted(named), _RULES.largest_tick):
+    async def tick(self) -> None:
+        """Ask about what is due, and at once, beside the schedule, about what new blocks name."""
+        await super().tick()
+        if self._follower is not None and self.clocks.elapsed() >= self._paused_until:
+            for some in portions(sorted(self._follower.named), _RULES.largest_tick):
                 await self._ask_beside(self._follower, some)
-        return answers
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Ask the node."""
+        return await self._asker.ask(questions)
 
     async def _ask_beside(self, follower: BlockFollower, hashes: Sequence[TxHash]) -> None:
         questions, asked_at = await run_sync(self._questions_about, hashes), self.clocks.now()

@@ -145,13 +145,14 @@ class Conditions:
     def read_gas(self, connection: Connection, now: datetime) -> GasReadings:
         """Return who answers for fees, and since when nobody does."""
         self.set_clock.check()
-        unanswered = self._unanswered(connection, Operation.SUGGESTED_GAS_FEES)
+        failures = read_standing_failures(connection, self.network_id)
+        unanswered = self._unanswered(failures, Operation.SUGGESTED_GAS_FEES)
         fees_at = fees_answered_at(connection, self.network_id, now)
         answered_at = fees_at
         if unanswered is not None:
             answered_at = percentile_answered_by_api_at(connection, self.network_id, now)
             if answered_at is not None and answered_at > unanswered.failing_since:
-                unanswered = self._after_other_answers(connection, unanswered)
+                unanswered = self._after_other_answers(failures, unanswered)
         answered = tuple(self._answered(connection, fees_at, now))
         return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered)
 
@@ -181,7 +182,8 @@ class Conditions:
     def update_exclusion_outage(self, connection: Connection, now: datetime) -> None:
         """Conclude from the store whether the exclusion API has an outage."""
         self.set_clock.check()
-        unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)
+        failures = read_standing_failures(connection, self.network_id)
+        unanswered = self._unanswered(failures, Operation.EXCLUSION_STATUS)
         concerned = SubjectKind.EXCLUSION_API, SubjectKind.LINE_LIMITS
         with self._stored.concluding(connection, *concerned) as conclusions:
             conclude_exclusion_outage(conclusions, unanswered, self.set_clock.since, now)
@@ -220,21 +222,25 @@ class Conditions:
             since = self.set_clock.since
             yield Answered(threshold, since, self.threshold_period, was_answered=False)
 
-    def _after_other_answers(self, connection: Connection, fees: Unanswered) -> Unanswered:
+    def _after_other_answers(
+        self, failures: Sequence[StandingFailure], fees: Unanswered
+    ) -> Unanswered:
         """Date the failure of suggested fees anew if no other question is answered any more.
 
         Otherwise a source that first failed in part, and then altogether, would have no outage.
         """
-        others = [self._unanswered(connection, each) for each in PERCENTILES]
+        others = [self._unanswered(failures, each) for each in PERCENTILES]
         since = [each.failing_since for each in others if each is not None]
         return replace(fees, failing_since=max(since)) if len(since) == len(others) else fees
 
-    def _unanswered(self, connection: Connection, operation: Operation) -> Unanswered | None:
+    def _unanswered(
+        self, failures: Sequence[StandingFailure], operation: Operation
+    ) -> Unanswered | None:
         trusted = self.set_clock.trusted
         return next(
             (
                 Unanswered(trusted(each.failing_since), each.last_failed_at, each.failure.message)
-                for each in read_standing_failures(connection, self.network_id)
+                for each in failures
                 if each.operation is operation
             ),
             None,

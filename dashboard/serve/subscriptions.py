@@ -18,7 +18,7 @@ from dashboard.domain.people.access import ApiKey
 from dashboard.domain.rejections.exclusion import ArchivedRejection
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import StoreError
-from dashboard.logs import get_logger
+from dashboard.logs import get_logger, warn_of
 from dashboard.serve.counters import Counters
 from dashboard.store.engine.engine import Store, installation_id
 from dashboard.store.rejections.archive import (
@@ -104,9 +104,7 @@ class Feed:
                 is_failing = False
             except Exception as error:  # noqa: BLE001 - top of a loop on which all subscribers depend
                 if not is_failing:
-                    is_known = isinstance(error, StoreError)
-                    why = "Subscribers wait: the store cannot be read"
-                    _log.warning(why, why=str(error), exc_info=not is_known)
+                    warn_of(_log, "Subscribers wait: new rejections cannot be read now", error)
                 is_failing = True
                 await asyncio.sleep(PERIOD.total_seconds())
 

@@ -80,9 +80,10 @@ function openAudio(wall) {
 function tell(wall, incidents) {
   if (wall.kept.sound && wall.audio?.state === "running") play(wall.audio);
   if (!wall.kept.notify || !("Notification" in window) || Notification.permission !== "granted") return;
-  for (const each of incidents) {
+  const lines = new Map(incidents.map((each) => [each.title, each.id])); // one line may be about many
+  for (const [body, tag] of lines) {
     try {
-      new Notification("Linewatch: critical", { body: each.title, tag: each.id });
+      new Notification("Linewatch: critical", { body, tag });
     } catch {
       return; // browsers of phones let only service workers notify
     }

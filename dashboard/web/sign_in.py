@@ -21,7 +21,7 @@ from dashboard.application.text import PAGES
 from dashboard.domain.people.sign_in import PROXY, SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
-from dashboard.logs import get_logger
+from dashboard.logs import get_logger, warn_of
 from dashboard.store.access.people import Session
 from dashboard.web.account import SIGN_IN, answer_account, is_about_accounts
 from dashboard.web.issuers import PREFIX, Issuers
@@ -169,11 +169,7 @@ class SignInGate:
                 valid = await run_in_threadpool(application.current().people.valid_among, ids)
             except Exception as trouble:  # noqa: BLE001 - top of a loop, without which none ends
                 if not is_failing:
-                    _log.warning(
-                        "whether sessions ended is not known now",
-                        why=str(trouble),
-                        exc_info=not isinstance(trouble, StoreError),
-                    )
+                    warn_of(_log, "whether sessions ended is not known now", trouble)
                 is_failing = True
                 continue
             is_failing = False

@@ -6,9 +6,10 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger
@@ -20,8 +21,7 @@ _SOCKET: Final = "reload"
 _log = get_logger(__name__)
 
 
-@dataclass
-class Reload:
+class Reload(Struct):
     """How settings are reloaded, and who waits for that.
 
     `roles` returns the same roles as before, by name, or raises a LinewatchError that says why

@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Final
 from uuid import uuid4
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dashboard.domain.health.troubles import FailingRole
@@ -87,8 +86,7 @@ def open_listener(host: str, port: int, port_variable: str) -> socket.socket:
         ) from error
 
 
-@dataclass
-class RunningRoles:
+class RunningRoles(Struct):
     """The roles of this machine, and the sockets on which they listen.
 
     The sockets stay open here while a process is replaced: a client that connects meanwhile waits
@@ -206,8 +204,7 @@ def _is_alive(process_id: int) -> bool:
     return True
 
 
-@dataclass
-class RoleDeaths:
+class RoleDeaths(Struct):
     """Notes the deaths of roles in a state folder, for as long as the process lives."""
 
     home: Path

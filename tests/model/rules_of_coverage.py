@@ -162,7 +162,7 @@ class FollowingMachine(StoreMachine):
                 places = {(each.tx_hash, network_id) for each in found}
                 fresh = {each for each in ends.fresh if each[1] == network_id}
                 assert {each for each in fresh if ends.is_open(each)} <= places
-                ids = [each.watch_id for each in found]
+                ids = [each.cohort_id for each in found]
                 ends.taken_up[network_id] = max([ends.taken_up[network_id], *ids])
         ends.fresh.clear()
 

@@ -290,7 +290,7 @@ def _check_ends(
     )
     for each in found:
         is_fresh = (each.tx_hash, network_id) in held.ends.fresh
-        assert each.watch_id > held.ends.taken_up[network_id] or not is_fresh
+        assert each.cohort_id > held.ends.taken_up[network_id] or not is_fresh
     expected = [question_of(archive, each, network_id) for each in HASHES]
     assert inclusion_questions(connection, network_id, HASHES) == expected
     for tx_hash in HASHES:

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.incident import QUIET_AFTER
 from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, Measure, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
@@ -180,9 +181,10 @@ class Rule(Struct, frozen=True):
         return timedelta() if KINDS[self.kind].is_measured else self.pending
 
     @property
-    def incident_keep_firing(self) -> timedelta:
-        """How long an incident outlasts its cause; zero if measuring waits."""
-        return timedelta() if KINDS[self.kind].is_measured else self.keep_firing
+    def quiet_after(self) -> timedelta:
+        """How long an incident outlasts its cause; the usual time if measuring waits."""
+        keep_firing = timedelta() if KINDS[self.kind].is_measured else self.keep_firing
+        return keep_firing or QUIET_AFTER
 
     def group_of(self, change: ObservedChange) -> tuple[tuple[str, str], ...]:
         """Return the group of a change: its value in each dimension of the rule.

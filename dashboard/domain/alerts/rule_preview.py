@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from dashboard.domain.alerts.condition import Subject, Transition
-from dashboard.domain.alerts.incident import QUIET_AFTER
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
@@ -85,7 +84,7 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
     """Group the changes that a rule takes, oldest first, into the incidents that they would be."""
     opened: dict[object, Firing] = {}
     found: list[Firing] = []
-    quiet_after = rule.incident_keep_firing or QUIET_AFTER
+    quiet_after = rule.quiet_after
     for change in changes:
         if not fits(rule, change):
             continue

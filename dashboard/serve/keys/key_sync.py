@@ -11,8 +11,8 @@ from anyio import CapacityLimiter, to_thread
 
 from dashboard.domain.people.access import ApiKey, ConfiguredKeys
 from dashboard.domain.quantity import Clock
-from dashboard.errors import InputError, StoreError
-from dashboard.logs import get_logger
+from dashboard.errors import InputError
+from dashboard.logs import get_logger, warn_of
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing, UsageDelta
 from dashboard.store.access.api_keys import KeyUse, StoredKey, add_uses, keys_in_use, keys_version
 from dashboard.store.engine.engine import Store
@@ -68,7 +68,7 @@ class KeySync:
             await to_thread.run_sync(self._save_uses, uses, limiter=self._thread)
         except Exception as error:  # noqa: BLE001 - it must not end the loop, which revokes keys
             self.key_limiter.restore_uses(uses)
-            _warn("Uses of API keys could not be saved yet", error)
+            warn_of(_log, "Uses of API keys could not be saved yet", error)
         except BaseException:
             self.key_limiter.restore_uses(uses)
             raise
@@ -87,7 +87,7 @@ class KeySync:
             has_changed = await to_thread.run_sync(self._reload, limiter=self._thread)
         except Exception as error:  # noqa: BLE001 - likewise, as when no thread can be started
             if not self._is_failing:
-                _warn("API keys stay as they were: the store cannot be read", error)
+                warn_of(_log, "API keys stay as they were: they cannot be read now", error)
             self._is_failing = True
             return False
         self._is_failing = False
@@ -121,11 +121,6 @@ class KeySync:
                     for digest, use in uses.items()
                 },
             )
-
-
-def _warn(what: str, error: Exception) -> None:
-    """Log why something waits; a mistake of ours with all that leads to it."""
-    _log.warning(what, why=str(error), exc_info=not isinstance(error, StoreError))
 
 
 def clashes(configured: Iterable[ApiKey], stored: Iterable[StoredKey]) -> Iterator[str]:

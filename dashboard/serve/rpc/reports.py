@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
@@ -190,10 +190,13 @@ def update_watched_conditions(
     takes_all = any(takes_all_reports(each, now) for each in rules_in_force(connection))
     changed = saved if takes_all else watched_among(connection, saved)
     versions = versions_among(connection, [tx_hash for tx_hash, _ in changed])
+    news: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)
     for tx_hash, network_id in changed:
         stored = next(each for each in versions[tx_hash] if each.network_id == network_id)
         if record_rejection(connection, stored.rejection_id, network_id, tx_hash, now, new_id()):
-            record_inclusions(connection, network_id, [tx_hash], now, new_id)
+            news[network_id].append(tx_hash)
+    for network_id, hashes in news.items():
+        record_inclusions(connection, network_id, hashes, now, new_id)
 
 
 Item = TypeVar("Item")

@@ -329,5 +329,8 @@ def sent_answer(notifications: Sequence[Notification]) -> tuple[str, str, str]:
     ):
         if states[state]:
             summary = f"{states[state]} of {len(notifications)} {word}."
-            return kind, summary, f"Sent {sent or 'to nobody'}."
+            if state is not NotificationState.HELD:
+                return kind, summary, f"Sent {sent or 'to nobody'}."
+            before = f"Sent {sent}. " if sent else ""
+            return kind, summary, f"{before}What is held may have been sent before the restore."
     return "calm", "Yes, it was sent:", f"{sent}."

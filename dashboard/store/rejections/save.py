@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from msgspec import Struct, field
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -193,8 +193,7 @@ def watched_among(connection: Connection, places: Iterable[HashOnNetwork]) -> li
 _REPORTED = ("reported_at", "reported_reason_digest", "overflows")
 
 
-@dataclass
-class _Group:
+class _Group(Struct):
     """What is stored of the hashes of some reports, and what these add to it.
 
     `reported` holds hash, network and reason of every report, `versions` the id of each version

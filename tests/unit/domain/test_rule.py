@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import QUIET_AFTER
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure
 from dashboard.domain.alerts.kinds.table import kind_of, subject_kinds
@@ -221,8 +222,8 @@ def test_measured_change_concerns_the_rule_that_measured_it_and_no_other() -> No
 def test_hold_periods_of_a_change_are_those_of_its_incident_unless_it_is_measured() -> None:
     storm = Rule("storm", RuleKind.REJECTION_RATE, pending=seconds(9), keep_firing=seconds(9))
 
-    assert storm.incident_keep_firing == seconds(0)
-    assert replace(REJECTED, keep_firing=seconds(90)).incident_keep_firing == seconds(90)
+    assert storm.quiet_after == QUIET_AFTER
+    assert replace(REJECTED, keep_firing=seconds(90)).quiet_after == seconds(90)
 
 
 BUSY = Rule("busy", RuleKind.BUSY)

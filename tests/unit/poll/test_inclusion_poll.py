@@ -311,21 +311,49 @@ async def test_hash_tracked_again_after_its_last_question_is_followed_like_a_new
 async def test_hash_that_a_block_names_is_asked_about_again_if_its_receipt_was_not_kept(
     store: Store, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
-    flaky_store, blocks = FlakyStore(store), ScriptedBlocks()
-    poll = a_poll(flaky_store, node, fake_clock, blocks)
+    flaky_store = FlakyStore(store)
+    poll, first = await a_poll_that_a_block_tells(flaky_store, node, fake_clock)
+    flaky_store.fail_after(0)
+    with pytest.raises(StoreError):
+        await poll.tick()
+    node.asked.clear()
+
+    await poll.tick()
+
+    assert node.asked == [[first]]
+
+
+async def test_hash_that_a_block_names_is_soon_asked_about_again_if_its_node_failed(
+    store: Store, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    poll, first = await a_poll_that_a_block_tells(store, node, fake_clock)
+    node.is_down = True
+    await poll.tick()
+    node.is_down = False
+    node.asked.clear()
+    await poll.tick()
+    assert node.asked == []
+
+    fake_clock.wait(seconds(15))
+    await poll.tick()
+
+    assert node.asked == [[first]]
+
+
+async def a_poll_that_a_block_tells(
+    store: Store, node: ScriptedNode, fake_clock: FakeClock
+) -> tuple[InclusionPoll, TxHash]:
+    """Return a poll with nothing due, and a hash that its newest block names."""
+    blocks = ScriptedBlocks()
+    poll = a_poll(store, node, fake_clock, blocks)
     first, *others = [InclusionQuestion(a_hash(number)) for number in range(1, 12)]
     for _ in range(2):
         await poll.ask([first, *others])
         fake_clock.wait(seconds(61))
     blocks.hashes = frozenset({first.tx_hash})
-    flaky_store.fail_after(0)
-    with pytest.raises(StoreError):
-        await poll.ask(others)
-    node.asked.clear()
-
     await poll.ask(others)
-
-    assert node.asked == [[first.tx_hash]]
+    node.asked.clear()
+    return poll, first.tx_hash
 
 
 async def test_hash_of_another_network_is_left_to_its_node(

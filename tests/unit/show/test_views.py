@@ -232,7 +232,7 @@ def test_wall_shows_every_network_and_only_how_to_leave(store: Store) -> None:
 def test_wall_knows_each_critical_incident_and_trouble_by_an_id_that_stays() -> None:
     one, other, third = an_id(1), an_id(2), an_id(3)
 
-    def told(*needed: Attention) -> list[str]:
+    def ids_of(*needed: Attention) -> list[str]:
         return [each["id"] for each in critical(needed)]
 
     def of(*ids: UUID) -> Attention:
@@ -250,10 +250,10 @@ def test_wall_knows_each_critical_incident_and_trouble_by_an_id_that_stays() -> 
         )
     )
 
-    assert told(of(one, other)) == [*told(of(one)), *told(of(other))]
-    assert set(told(of(one, other, third))) - set(told(of(one, other))) == {str(third)}
-    assert told(stopped) != told(dying)
-    assert told(full) == told(fuller)
+    assert ids_of(of(one, other)) == [*ids_of(of(one)), *ids_of(of(other))]
+    assert set(ids_of(of(one, other, third))) - set(ids_of(of(one, other))) == {str(third)}
+    assert ids_of(stopped) != ids_of(dying)
+    assert ids_of(full) == ids_of(fuller)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ async def test_report_dated_before_the_seven_days_notifies_of_what_is_watched(
     assert pending(dependencies) == [(None, State.REJECTED)]
 
 
-async def test_late_report_of_what_is_in_a_block_owes_news_of_that_too(
+async def test_late_report_of_what_is_in_a_block_makes_news_of_that_too(
     dependencies: ServeDependencies,
 ) -> None:
     transaction = a_signed_transaction(1)
