@@ -144,8 +144,10 @@ def _matching_hashes(
     if found.sender is None:
         tracked = TrackedFilter(tx_hashes=hashes, search=words)
         named = TrackedFilter(case_id=text.strip())  # "1742" may as well begin a hash
-        for wanted in (named, tracked):
-            parts.append([each.tx_hash for each in search_tracked(connection, wanted, _ENOUGH)])
+        parts += (
+            [each.tx_hash for each in search_tracked(connection, wanted, _ENOUGH)]
+            for wanted in (named, tracked)
+        )
     known = list(dict.fromkeys(chain.from_iterable(parts)))
     is_cut = len(known) > MOST_FOUND or any(len(part) == _ENOUGH for part in parts)
     return known[:MOST_FOUND], is_cut
