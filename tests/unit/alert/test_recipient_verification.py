@@ -37,6 +37,7 @@ from dashboard.domain.people.verification import (
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, InputError
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import make_link_key
+from dashboard.store.alerts.recipients import list_addresses_off
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_transition
@@ -188,7 +189,8 @@ def test_address_from_which_two_verification_mails_come_back_is_off(
         reader.work(always)
         watch.clock.wait(VALID_FOR)
 
-    [off] = watch.people.off()
+    with watch.store.read() as connection:
+        [off] = list_addresses_off(connection)
     assert (off.recipient, off.cause) == (NEW, OffCause.BOUNCED)
     with pytest.raises(InputError, match="is off: turn it on first"):
         watch.people.ask(NEW, ANN)
