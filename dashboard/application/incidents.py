@@ -29,12 +29,12 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.matcher import fits, labels_of_group
+from dashboard.domain.alerts.matcher import labels_of_group
 from dashboard.domain.alerts.notification import Precedence, Recipient
 from dashboard.domain.alerts.route import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
-from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceState, silenced_all_by
+from dashboard.domain.alerts.silence import Silence, likely_silences, silenced_all_by
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
@@ -390,13 +390,7 @@ def _silence_of(
 ) -> Silence | None:
     """Return the silence of all its changes, which are read only if one in force may fit them."""
     shared = labels_of_group(incident.group, incident.rule, incident.severity)
-    likely = [
-        each
-        for each in silences
-        if each.kind is SilenceKind.SILENCE
-        and each.state(now) is SilenceState.ACTIVE
-        and fits([one for one in each.request.matchers if one.about in shared], shared)
-    ]
+    likely = likely_silences(silences, shared, now)
     if not likely:
         return None
     matchers = [matcher for each in likely for matcher in each.request.matchers]

@@ -129,6 +129,19 @@ def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime)
     return max(fitting, key=lambda each: each.over_at, default=None)
 
 
+def likely_silences(
+    silences: Sequence[Silence], shared: ChangeLabels, at: datetime
+) -> list[Silence]:
+    """Return the silences in force that no property in `shared`, which changes share, rules out."""
+    return [
+        each
+        for each in silences
+        if each.kind is SilenceKind.SILENCE
+        and each.state(at) is SilenceState.ACTIVE
+        and fits([one for one in each.request.matchers if one.about in shared], shared)
+    ]
+
+
 def silenced_all_by(
     silences: Sequence[Silence], each_labels: Iterable[ChangeLabels], at: datetime
 ) -> Silence | None:

@@ -17,6 +17,7 @@ from dashboard.domain.alerts.silence import (
     SilenceState,
     check_request,
     held_by,
+    likely_silences,
     next_morning,
     silenced_all_by,
     silenced_by,
@@ -116,6 +117,16 @@ def test_changes_are_silenced_together_where_each_is_until_the_first_end() -> No
     assert silenced_all_by(silences, [OF_ADD, OF_HUB], A_MOMENT) is silences[0]
     assert silenced_all_by(silences, [OF_HUB, OF_ADD], A_MOMENT) is silences[0]
     assert silenced_all_by(silences[:1], [OF_HUB, OF_ADD], A_MOMENT) is None
+
+
+def test_silence_is_likely_unless_what_changes_share_rules_it_out() -> None:
+    tagged = Matcher(MatchedProperty.TAG, "vip")
+    both, tag_alone = a_silence(1, matchers=(HUB, tagged)), a_silence(2, matchers=(tagged,))
+    planned = a_silence(3, starts_at=A_MOMENT + HOUR / 2)
+    silences = [both, tag_alone, planned, a_window(4, 0, 1)]
+
+    assert likely_silences(silences, OF_HUB, A_MOMENT) == [both, tag_alone]
+    assert likely_silences(silences, OF_ADD, A_MOMENT) == [tag_alone]
 
 
 def test_change_is_held_until_the_end_of_windows_that_follow_each_other() -> None:
