@@ -183,7 +183,7 @@ def test_scripts_come_compressed_under_the_same_policy(
     script = plain_http.get(f"{pages}/{name}")
 
     for response in (index, script):
-        assert response.headers["content-encoding"] == "gzip"
+        assert response.headers["content-encoding"] == "br"
         assert "script-src 'self'" in response.headers["content-security-policy"]
     assert "immutable" in script.headers["cache-control"]
 

@@ -6,8 +6,8 @@ import gzip
 from importlib.metadata import version
 from importlib.resources import files
 
+import brotli
 import httpx
-import pyarrow as pa
 import pytest
 from plotly.offline import get_plotlyjs
 from starlette.responses import PlainTextResponse
@@ -59,7 +59,7 @@ async def test_script_comes_in_each_coding_that_a_browser_takes(
     if coding == "gzip":
         assert gzip.decompress(body) == plain
     else:
-        assert pa.decompress(body, len(plain), codec="brotli", asbytes=True) == plain
+        assert brotli.decompress(body) == plain
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ async def test_copy_that_holds_is_not_sent_again(client: httpx.AsyncClient) -> N
     tag = first.headers["etag"]
 
     again, body = await raw(client, SCRIPT, **{"If-None-Match": f'"other", W/{tag}'})
-    other, _ = await raw(client, SCRIPT, **{"If-None-Match": tag.replace("gzip", "br")})
+    other, _ = await raw(client, SCRIPT, **{"If-None-Match": tag.replace("br", "gzip")})
 
     assert (again.status_code, body, again.headers["etag"]) == (304, b"", tag)
     assert again.headers["cache-control"] == first.headers["cache-control"]

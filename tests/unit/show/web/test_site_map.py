@@ -37,7 +37,7 @@ async def test_page_knows_where_its_server_is(name: str) -> None:
 
     assert response.status_code == 200
     assert "BACKEND_BASE_URL" in response.text
-    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["content-encoding"] == "br"
 
 
 async def test_index_is_asked_for_again_and_sent_only_where_it_changed() -> None:
