@@ -268,14 +268,4 @@ class IncidentClock(Struct, frozen=True):
         rule, zones = self.rules.get(incident.rule), self.directory.configured.zones
         route = route_of_incident(rule, incident, self.now, zones)
         route = hold_all(route, each_labels, self.silences, self.now, zones)
-        release_at = route.held_until or self.now
-        return Repetition(
-            kind,
-            self.now,
-            release_at,
-            self.directory,
-            self.domain,
-            held_for=route.held_for,
-            held_by=route.held_by,
-            is_urgent=route.is_urgent,
-        )
+        return Repetition.along(route, kind, self.now, self.directory, self.domain)

@@ -124,16 +124,8 @@ def _report(
             messages.setdefault(key, (one, route, []))[2].append(incident)
         told |= others.keys()
     for one, route, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
-        repetition = Repetition(
-            _REPORTED[action],
-            by.at,
-            route.held_until or by.at,
-            directory,
-            settings.domain,
-            held_for=route.held_for,
-            held_by=route.held_by,
-            is_urgent=route.is_urgent,
-        )
+        kind = _REPORTED[action]
+        repetition = Repetition.along(route, kind, by.at, directory, settings.domain)
         repeat(connection, first, repetition, [one], rest)
 
 

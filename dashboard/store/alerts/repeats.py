@@ -24,6 +24,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
+from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
@@ -79,6 +80,27 @@ class Repetition(Struct, frozen=True):
     held_by: str = ""
     is_urgent: bool = False
     least_apart: timedelta = timedelta()
+
+    @classmethod
+    def along(
+        cls,
+        route: RuleRoute,
+        kind: NotificationKind,
+        now: datetime,
+        directory: RecipientDirectory,
+        domain: str,
+    ) -> Repetition:
+        """Notify again as a route says: when, what holds it, and whether it is urgent."""
+        return cls(
+            kind,
+            now,
+            route.held_until or now,
+            directory,
+            domain,
+            route.held_for,
+            route.held_by,
+            route.is_urgent,
+        )
 
     def concerns(self, recipient: Recipient) -> bool:
         """Whether it says anything new to a recipient."""
