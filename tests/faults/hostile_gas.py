@@ -57,8 +57,8 @@ def _asking(folder: Path) -> Iterator[Play]:
 HOSTILE_GAS_QUESTIONS = Row(
     name="hostile-gas-questions",
     promise=(
-        "schemathesis sends the gas API valid and invalid requests from its OpenAPI document: "
-        "no status 5xx, every answer as documented, no error in the log"
+        "schemathesis sends the gas API valid and invalid requests: no status 5xx, every answer "
+        "as its OpenAPI document says, no error in the log"
     ),
     short=_CASES,
     full=6_000,
@@ -119,8 +119,8 @@ def _storm(folder: Path) -> Iterator[Play]:
 GAS_STORM = Row(
     name="gas-storm",
     promise=(
-        "fees jump and blocks are replaced on a chain of thousands of blocks: after each change"
-        " all four gas operations equal a separate computation to the last wei"
+        "fees jump and blocks are replaced on a chain of thousands of blocks: after each change "
+        "all four gas operations equal a separate computation to the last wei"
     ),
     short=4,
     full=1_000,

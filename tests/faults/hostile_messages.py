@@ -229,8 +229,8 @@ def _reading(_folder: Path) -> Iterator[Play]:
 HOSTILE_BYTES = Row(
     name="hostile-bytes",
     promise=(
-        "random bytes and texts reach the parsers of JSON-RPC, reports, signed transactions, "
-        "RLP, hexadecimal and times: each is read as other programs read it, or refused"
+        "random bytes reach the parsers of JSON-RPC, reports, signed transactions, RLP, "
+        "hexadecimal and times: each is read as other programs read it, or refused"
     ),
     short=4_000,
     full=200_000,

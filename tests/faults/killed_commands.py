@@ -191,9 +191,9 @@ def _revision(url: str) -> str | None:
 KILLED_COMMANDS = Row(
     name="killed-commands",
     promise=(
-        "`track` of 10,000 lines (in two parts), `keys create`, `demo-history` and `migrate` of"
-        " a new store are killed (-9): each part is saved whole or not at all, others can write"
-        " meanwhile, and the same command again completes it"
+        "`track` of 10,000 lines (in two parts), `keys create`, `demo-history` and `migrate` of a"
+        " new store are killed: each part is saved whole or not at all, others can write "
+        "meanwhile, and the same command completes it"
     ),
     short=len(_CASES),
     full=400,

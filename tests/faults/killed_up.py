@@ -145,8 +145,8 @@ def _dying_up(home: Path) -> Iterator[_RunningUp]:
 KILLED_UP = Row(
     name="killed-up",
     promise=(
-        "`up` is killed (-9), alone or with all its roles, at its start or at work: nothing is "
-        "left running, and what was acknowledged is stored once and mailed after the next start"
+        "`up` is killed, alone or with all its roles, at its start or at work: nothing is left "
+        "running; what was acknowledged is stored once and mailed after the next start"
     ),
     short=1,
     full=60,

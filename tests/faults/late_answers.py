@@ -370,12 +370,10 @@ def answer_late(folder: Path, chance: Chance, between: Between = lambda asker: a
 LATE_ANSWERS: Final = Row(
     name="late-answers",
     promise=(
-        "rejections of 10,000 transactions appear after seconds or days of null, change, vanish "
-        "and come back; transactions are tracked again; endpoints fail, or one says what another "
-        "does not, or says it in fewer words, on SQLite and PostgreSQL, while workers restart: "
-        "what was shown for as long as an interval between questions is seen, each version is one "
-        "update to everybody, and every verdict is what a plain model concludes from all that was "
-        "said"
+        "rejections of 10,000 transactions come after seconds or days of null, change, vanish and"
+        " return; transactions are tracked again; endpoints fail or disagree, on both databases, "
+        "while workers restart: what was shown as long as an interval between questions is seen, "
+        "each version is one update to everybody, every verdict is what a plain model concludes"
     ),
     short=_HASHES,
     full=10_000,

@@ -141,10 +141,9 @@ def _p99(delays: list[float]) -> float:
 FAULTY_MAIL = Row(
     name="faulty-mail",
     promise=(
-        "the mail server refuses, is silent, sends a byte per second, hangs up or sends "
-        "nonsense at any stage, or shows another certificate: `worker` mails everything to "
-        "everybody; a message comes twice only if the server accepted it and did not say so, "
-        "and then with the same Message-ID"
+        "the mail server refuses, is silent, sends a byte per second, hangs up or sends nonsense "
+        "at any stage, or shows another certificate: `worker` mails everything to everybody, "
+        "*twice* only as below"
     ),
     short=len(FAULTS),
     full=100 * len(FAULTS),

@@ -74,9 +74,9 @@ def told(error: Exception) -> str:
 MODEL: Final = Row(
     name="model",
     promise=(
-        "people track, nodes report, upstream answers or is silent, networks turn, workers "
-        "pause, old data is purged, on SQLite and PostgreSQL, with kills between any two "
-        "statements and after commits: the store matches a plain model after each of 22 steps"
+        "tracking, reports, answers, silence, changes of networks, paused workers and purges, on "
+        "both databases, with kills between any two statements and after commits: the store "
+        "matches a plain model after each of 22 steps"
     ),
     short=2 * _SEQUENCES,
     full=960,

@@ -221,8 +221,8 @@ def _scene(home: Path) -> Iterator[_Scene]:
 ONE_OF_TWO = Row(
     name="one-of-two",
     promise=(
-        "two `worker`, two `serve` and two `pages` on PostgreSQL with a replica: one of them, or "
-        "the replica, is killed (-9). The others go on, people reload a page once at most, nothing "
+        "of two `worker`, two `serve` and two `pages` on PostgreSQL with a replica, one is "
+        "killed, or the replica: the others go on, people reload a page once at most, nothing "
         "acknowledged is lost, every rejection is stored once and mailed to everybody"
     ),
     short=len(_FAULTS),

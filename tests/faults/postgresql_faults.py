@@ -121,9 +121,9 @@ def _fail_once(faults: tuple[Fault, ...], scene: _Scene, chance: Chance) -> None
 KILLED_SERVER = Row(
     name="killed-server",
     promise=(
-        "a process of PostgreSQL is killed (-9), its sessions are ended, or the server is "
-        "restarted, while `worker` and `serve` run: both recover, nothing acknowledged is lost,"
-        " every rejection is stored once and mailed once"
+        "PostgreSQL loses a process (killed) or its sessions, or is restarted, while `worker` and"
+        " `serve` run: both recover, nothing acknowledged is lost, every rejection is stored and "
+        "mailed once"
     ),
     short=2,  # sessions are ended where connections are refused
     full=200,

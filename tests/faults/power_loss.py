@@ -184,10 +184,9 @@ def losing_power(folder: Path, synchronous: str = "") -> Iterator[Play]:
 POWER_LOSS: Final = Row(
     name="power-loss",
     promise=(
-        "the power fails while reports, polls, notifications, deliveries and fees are saved, at"
-        " a checkpoint or while a store is created, and once more after that; unsynced sectors,"
-        " names and sizes are lost, kept or torn: nothing acknowledged is lost, no transaction "
-        "is there in part, and the store is intact"
+        "the power fails, and then once more, while reports, polls, notifications, deliveries and"
+        " fees are saved, at a checkpoint or while a store is created: nothing acknowledged is "
+        "lost, no transaction is there in part, and the store is intact"
     ),
     short=2 * CUTS,
     full=5_000,

@@ -91,9 +91,9 @@ def _check_nothing_is_lost(store: Store, found: StoredDeliveries, lost: WorkerSi
 RESTORE_DRILL = Row(
     name="restore-drill",
     promise=(
-        "a store is backed up while a worker writes and mails, the worker is killed (-9), and "
-        "the backup is restored, on SQLite and PostgreSQL: nothing from before the backup is "
-        "lost, no mail since then is sent again, and what may have been sent is held"
+        "a store is backed up while a worker writes and mails, the worker is killed, and the "
+        "backup is restored, on both databases: nothing from before the backup is lost, no mail "
+        "since then is sent again, what may have been sent is held"
     ),
     short=1,
     full=200,

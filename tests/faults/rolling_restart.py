@@ -83,9 +83,8 @@ def _restart_in_turn(site: ServeSite, chance: Chance) -> None:
 ROLLING_RESTART = Row(
     name="rolling-restart",
     promise=(
-        "two `serve` behind HAProxy are restarted (SIGTERM) one after the other while nodes report:"
-        " every report over HTTP is acknowledged, those over WebSocket are once their node "
-        "connects again, and every acknowledged report is stored once and whole"
+        "two `serve` behind HAProxy are restarted in turn while nodes report: every report is "
+        "acknowledged, over WebSocket once its node connects again, and stored once and whole"
     ),
     short=1,
     full=100,

@@ -198,8 +198,8 @@ _FOR_EVER: Final = 10**9
 KILLED_SAVES = Row(
     name="killed-saves",
     promise=(
-        "`serve` is killed (-9) while nodes report over HTTP and WebSocket: every acknowledged "
-        "report is stored once and whole, and the store is intact"
+        "`serve` is killed while nodes report over HTTP and WebSocket: every acknowledged report "
+        "is stored once and whole, and the store is intact"
     ),
     short=4,
     full=500,
@@ -208,8 +208,8 @@ KILLED_SAVES = Row(
 KILLED_SAVES_OF_TWO = Row(
     name="killed-saves-of-two",
     promise=(
-        "two `serve` on one store are killed (-9) a moment apart: as `killed-saves`, and both "
-        "answer what either acknowledged"
+        "two `serve` on one store are killed a moment apart: as `killed-saves`, and both answer "
+        "what either acknowledged"
     ),
     short=2,
     full=200,
@@ -218,8 +218,8 @@ KILLED_SAVES_OF_TWO = Row(
 STOPPED_SAVES = Row(
     name="stopped-saves",
     promise=(
-        "`serve` is stopped (SIGTERM) while nodes report: it ends cleanly, and has saved "
-        "exactly what it acknowledged"
+        "`serve` is stopped while nodes report: it ends cleanly, and has saved exactly what it "
+        "acknowledged"
     ),
     short=3,
     full=200,
@@ -229,8 +229,8 @@ STOPPED_SAVES = Row(
 KILLED_SERVE_AT_POINTS = Row(
     name="killed-serve-at-points",
     promise=(
-        "`serve` is killed (-9) before and after each of its commits, and at its first "
-        "acknowledgement: as `killed-saves`"
+        "`serve` is killed before and after each commit, and at its first acknowledgement: as "
+        "`killed-saves`"
     ),
     short=3,
     full=50 * len(_POINTS),
@@ -240,7 +240,7 @@ FULL_DISK = Row(
     name="full-disk",
     promise=(
         "the disk of `serve` fills up while nodes report: everything acknowledged is stored, "
-        "nothing refused is, reads continue, and saving resumes when there is space again"
+        "nothing refused is, reads continue, and saving resumes when there is space"
     ),
     short=3,
     full=200,

@@ -354,12 +354,11 @@ def be_silent(folder: Path, chance: Chance, between: Between = lambda asker: ask
 SILENT_UPSTREAM: Final = Row(
     name="silent-upstream",
     promise=(
-        "the fee source of a network, its exclusion API or both answer nothing for 24 hours (one "
-        "in the short run), on SQLite and PostgreSQL, while workers restart: that is shown within "
-        "two poll periods; one message says so of each, repeated every 12 hours, and nothing that "
-        "rests on it is reported meanwhile but that a busy spell is unknown; other networks are "
-        "unaffected. When they answer again, no rejection was missed, and the gap in coverage has "
-        "a beginning and an end"
+        "a network's fee source, exclusion API or both answer nothing for 24 hours, on both "
+        "databases, while workers restart: that is shown within two poll periods, and one message"
+        " says so of each, repeated every 12 hours; of what rests on it, only that a busy spell "
+        "is unknown is reported; other networks are unaffected. In the end no rejection was "
+        "missed, and the gap in coverage has a beginning and an end"
     ),
     short=len(DATABASES),
     full=20 + len(DATABASES),

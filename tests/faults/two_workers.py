@@ -283,11 +283,10 @@ def crew_at(home: Path) -> Iterator[Crew]:
 TWO_WORKERS: Final = Row(
     name="two-workers",
     promise=(
-        "of two `worker` on PostgreSQL one is killed (-9), paused for longer than its lease or cut "
-        "off from the database, at any moment, while it writes or while it awaits an answer: the "
-        "other takes over within one lease and a half, every rejection is stored once and mailed "
-        "to everybody, and whatever the first one tries to write after its lease is refused. A "
-        "message comes twice only if it was under way, and then with the same Message-ID"
+        "one of two `worker` on PostgreSQL is killed, paused beyond its lease or cut off from the"
+        " database, at any moment: the other takes over within one lease and a half, every "
+        "rejection is stored once and mailed to everybody, *twice* only as below, and what the "
+        "first one writes after its lease is refused"
     ),
     short=2,
     full=200,

@@ -194,10 +194,10 @@ def _go_back(path: Path, released: str) -> None:
 UPGRADES = Row(
     name="upgrades",
     promise=(
-        "`migrate` to a next release is killed (-9) again and again, from each released schema:"
-        " the store has the old schema or the new one, whole; in the end all rejections, "
-        "tracked hashes, changes and pending notifications are there, upgraded once, and the "
-        "older release refuses the store, but finds all of it in the copy from before"
+        "`migrate` to a next release is killed again and again, from each released schema: the "
+        "store has the old schema or the new one, whole; in the end all rejections, tracked "
+        "hashes, changes and pending notifications are there, upgraded once, and the older "
+        "release refuses the store, but finds all of it in the copy from before"
     ),
     short=2,
     full=300,

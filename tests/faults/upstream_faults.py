@@ -268,10 +268,10 @@ def _staged(_folder: Path) -> Iterator[Play]:
 FAULTY_UPSTREAM = Row(
     name="faulty-upstream",
     promise=(
-        "An exclusion API times out, resets, answers 402, 413, 429, 5xx, HTML, broken or truncated "
-        "JSON, wrong, missing, swapped or duplicate items, redirects, 100 MB, a byte now and then, "
-        "or has a wrong certificate, over HTTP and WebSocket: no crash, no false verdict, and no "
-        "more is read than 64 kB and 8 kB for each item asked"
+        "an exclusion API times out, resets, answers 402, 413, 429, 5xx, HTML, broken JSON, "
+        "wrong, missing, swapped or duplicate items, redirects, 100 MB, a byte now and then, or "
+        "has a wrong certificate, over HTTP and WebSocket: no crash, no false verdict, no more is"
+        " read than 64 kB and 8 kB for each item asked"
     ),
     short=72,
     full=2_000,

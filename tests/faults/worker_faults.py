@@ -213,10 +213,9 @@ class _Restarted:
 KILLED_WORKER = Row(
     name="killed-worker",
     promise=(
-        "`worker` is killed (-9) while it polls, stores and mails: every rejection is stored "
-        "once and mailed to everybody, each tick is stored whole, roll-ups agree with the raw "
-        "fees, and the store is intact. A message comes twice only if the kill fell between the"
-        " server's acceptance and our record of it, and then with the same Message-ID"
+        "`worker` is killed while it polls, stores and mails: every rejection is stored once and "
+        "mailed to everybody, *twice* only as below; each tick is stored whole, roll-ups agree "
+        "with raw fees, and the store is intact"
     ),
     short=5,
     full=1_000,
@@ -225,8 +224,8 @@ KILLED_WORKER = Row(
 KILLED_AT_POINTS = Row(
     name="killed-at-points",
     promise=(
-        "`worker` is killed (-9) before and after each of its commits, at each request and "
-        "answer, and before, within and after each message: as `killed-worker`"
+        "`worker` is killed before and after each commit, at each request and answer, and before,"
+        " within and after each message: as `killed-worker`"
     ),
     short=_LIVES,  # those of one store: each commit, and a message
     full=50 * len(_POINTS),
@@ -249,9 +248,8 @@ KILLED_AT_POINTS_ON_POSTGRESQL = Row(
 FAILING_DISK_WORKER = Row(
     name="failing-disk-of-worker",
     promise=(
-        "the disk of `worker` fails in the same ways: it recovers, every rejection is stored "
-        "once and mailed once to everybody, each tick is stored whole, and commands can still "
-        "read"
+        "the disk of `worker` fails likewise: it recovers, every rejection is stored and mailed "
+        "once to everybody, each tick is stored whole, and commands can still read"
     ),
     short=_BREAKS,
     full=200,
@@ -262,7 +260,7 @@ EVERY_NOTIFICATION = Row(
     name="every-notification",
     promise=(
         "nothing fails; `worker` mails each rejection and each change separately to ten "
-        "recipients (the cap is raised): no notification is lost, none comes twice"
+        "recipients (the cap is raised): none is lost, none comes twice"
     ),
     short=_NOTIFICATIONS,
     full=100_000,
@@ -275,9 +273,9 @@ EVERY_NOTIFICATION = Row(
 RESTARTS = Row(
     name="restarts",
     promise=(
-        "`worker` is stopped or killed (-9) and started again, on SQLite and PostgreSQL: if "
-        "nothing changed, nobody is notified again, even if a network is busy; what changed "
-        "meanwhile notifies everybody once"
+        "`worker` is stopped or killed and started again, on both databases: nobody is notified "
+        "again unless something changed, even if a network is busy; what changed meanwhile "
+        "notifies everybody once"
     ),
     short=_RESTARTS,
     full=200,
