@@ -32,14 +32,14 @@ UNMEASURED: Final = (
 _METHOD: Final = """\
 # Benchmarks
 
-`make bench` writes this page and prints the tables behind it. Ratios compare both servers in the
-same run. Figures per second depend on the machine.
+`make bench` writes this page and prints the tables behind it. Ratios compare both sides in the same
+run. Figures per second depend on the machine. A promise is kept unless its row says **missed**.
 
 ## Promised and measured
 
 {promises}
 
-No benchmark measures these promises, or none did in this run:
+Not measured, or not in this run:
 
 {unmeasured}
 
@@ -49,17 +49,15 @@ No benchmark measures these promises, or none did in this run:
 
 ## How
 
-- Every server is a process on one core; the load comes from another core over loopback. Servers
-  take turns in {rounds} rounds of {seconds:g} s each, and the median counts.
+- Each server has one core, the load another, over loopback. Servers take turns in {rounds} rounds
+  of {seconds:g} s; the median counts.
 - The database holds {stored:,} rejections. One question in a hundred is about one of them. **Every
-  answer is checked** after its round; a single wrong one fails the case.
-- *Per CPU second* divides by the CPU time of the server's threads, kernel time included. Ratios
-  are of these figures.
-- *linewatch serve* runs as operators run it, with key check, limits and counters. *Hello world* is
-  the same process with a constant reply ([source](../tests/bench/peers/hello.py)).
+  answer is checked**; a wrong one fails the case.
+- *Per CPU second* and ratios count the CPU time of the server's threads, with the kernel's.
+- *Hello world* is linewatch serve with a constant reply ([source](../tests/bench/peers/hello.py)).
   [FastAPI](../tests/bench/peers/fastapi_sqlite.py) and
   [Starlette](../tests/bench/peers/starlette_sqlite.py) run under uvicorn with httptools, check the
-  key, and read the same file by the same index, without limits or counters.
+  key, and read the same file by the same index, without limits and counters.
 """
 
 

@@ -100,7 +100,7 @@ def promise_table(promises: Sequence[Promise]) -> str:
             each.what,
             f"{'≥' if each.is_floor else '≤'} {number(each.promised)} {each.unit}".rstrip(),
             f"{number(each.measured)} {each.unit}".rstrip(),
-            "kept" if each.is_kept else "**missed**",
+            "" if each.is_kept else "**missed**",
         ]
         for each in promises
     ]

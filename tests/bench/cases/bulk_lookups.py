@@ -78,7 +78,7 @@ def run(scene: Scene) -> Result:
 
 _HOW: Final = (
     "From the press of Look up until the page shows an answer to each hash. The upstream takes "
-    "batches and answers null at once, over loopback."
+    "batches and answers null at once."
 )
 
 

@@ -239,9 +239,9 @@ def _promises(setting: int, found: Sequence[Compared]) -> list[Promise]:
     to_inclusion = min(each.fewer_to_inclusion for each in own)
     about = f"{setting} calls{', as delivered' if setting == CadencePolicy().calls else ''}"
     return [
-        Promise("S4", f"{about}: calls × mean delay: × the bound", 1.2, worst, "×", is_floor=False),
-        Promise("S4", f"{about}: fewer than at a fixed interval, as late", 85, fewer, "×"),
-        Promise("S4", f"{about}: the same, if both stop at inclusion", 50, to_inclusion, "×"),
+        Promise("S4", f"{about}: × the bound", 1.2, worst, "×", is_floor=False),
+        Promise("S4", f"{about}: fewer than at a fixed interval", 85, fewer, "×"),
+        Promise("S4", f"{about}: the same, with inclusion", 50, to_inclusion, "×"),
     ]
 
 
@@ -262,22 +262,22 @@ def _remarks(usual: Sequence[Compared]) -> list[str]:
     anywhere = min(each.fewer_anywhere for each in usual if each.law in PROMISED)
     other = next(each for each in usual if each.law not in PROMISED)
     simulated = (
-        "Simulated with the policy that the worker follows, in ticks of a second, with every "
-        "question answered at once."
+        "Simulated with the policy of the worker, in ticks of a second; every question is answered "
+        "at once."
     )
     laws = (
-        "Three distributions of delays: most records within seconds and one in a hundred days "
-        "later; a pure power law; and retried reports, for which calls × mean delay is "
-        f"{number(other.of_bound)} × the bound."
+        "*The bound* is the least possible product of calls and mean delay. Delays: most records "
+        "within seconds and one in a hundred days later; a pure power law; and retried reports "
+        f"({number(other.of_bound)} × the bound)."
     )
     fixed = (
-        "The fixed interval begins when the transaction is sent; if it begins at a random moment, "
-        f"Linewatch makes {number(anywhere)} × fewer calls."
+        "The fixed interval is as late, and begins when the transaction is sent; if it begins at a "
+        f"random moment, Linewatch makes {number(anywhere)} × fewer calls."
     )
     inclusion = (
         f"Inclusion: {INCLUDED.share:.0%} of the transactions without a record are in a block "
-        f"between {INCLUDED.since:.0f} s and {INCLUDED.until:.0f} s after they are sent, the "
-        "others never. The fixed interval stops there. Linewatch notices it with the next receipt "
-        "or block, and asks four more times in seven days, since reports may be late."
+        f"{INCLUDED.since:.0f} s to {INCLUDED.until:.0f} s after they are sent, the others never. "
+        "There the fixed interval stops; Linewatch notices it with the next receipt or block, and "
+        "asks four more times in seven days."
     )
     return [simulated, laws, fixed, inclusion]

@@ -45,7 +45,7 @@ FLAT: Final = 1.5
 LEAST_MEMORY: Final = 150
 ALONE_TIMES: Final = 10
 TOGETHER_TIMES: Final = 35
-_ALONE: Final = "hashes that are each due alone"
+_ALONE: Final = "each due alone"
 _TICKS: Final = 20
 _WARM: Final = 2_000
 """A tick asks at most 5,000 hashes: with one for so many of them, each is asked about twice."""
@@ -202,9 +202,9 @@ def _result(few: Turns, everything: Turns, alone: Turns, theirs: Sequence[float]
         lines=[*lines, peer],
         remarks=[
             (
-                "For S2, both ask the same upstream, which answers null: our worker over "
-                "WebSocket, the [peer](../tests/bench/peers/sql_claims.py) over HTTP with web3.py. "
-                "For S3, no upstream is asked."
+                "S2: both ask one upstream, which answers null: our worker over WebSocket, the "
+                "[peer](../tests/bench/peers/sql_claims.py) over HTTP with web3.py. S3: no "
+                "upstream is asked."
             )
         ],
     )
@@ -212,7 +212,7 @@ def _result(few: Turns, everything: Turns, alone: Turns, theirs: Sequence[float]
 
 def _cycles(which: str, ours: Turns, theirs: Sequence[float], times: int) -> Promise:
     ratio = Median.of([their / our for our, their in zip(ours.cycles, theirs, strict=True)])
-    about = f"a whole cycle of hashes {which}: × SQL claims and web3.py"
+    about = f"a cycle of hashes {which}: × the peer"
     return Promise("S2", about, times, ratio.middle, "×")
 
 

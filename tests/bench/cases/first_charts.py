@@ -79,8 +79,8 @@ _RATIOS: Final = range(len(_TIMES))
 _HOW: Final = (
     "From navigation to the first frame with a line, by the browser's clock, beside a Streamlit "
     "script with one chart of 2,000 points ([source](../tests/bench/peers/one_chart.py)). Cold: a "
-    "new window with an empty cache. Warm: the same address again. Words: until the first heading "
-    "or figure of a cold page, beside the chart of the other script. MB: what a cold page moves."
+    "new window, an empty cache. Warm: the same address again. Words: the first heading or figure "
+    "of a cold page, beside the chart of the script."
 )
 
 

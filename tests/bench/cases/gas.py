@@ -41,7 +41,7 @@ def run(scene: Scene) -> Result:
             Promise("S10", "gas operations: × the same server's hello world", 0.8, hello, "×"),
             Promise(
                 "S10",
-                f"requests to the node for the fees of a block, with {CROWD:,} clients",
+                f"requests to the node for the fees of a block, {CROWD:,} clients",
                 1,
                 asked[CROWD] / BLOCKS,
                 is_floor=False,

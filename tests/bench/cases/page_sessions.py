@@ -71,9 +71,8 @@ _HEADS: Final = (
 )
 
 _HOW: Final = (
-    "Real WebSocket sessions from another core. Meanwhile fees of twelve networks are written, "
-    "and a rejection every 12 s. A refresh lasts from the question to the last message of its "
-    "answer. The share of a core is CPU time."
+    "Real WebSocket sessions, while fees of twelve networks are written, and a rejection every "
+    "12 s. A refresh lasts until the last message of its answer. The share of a core is CPU time."
 )
 
 

@@ -106,8 +106,8 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "The clients ask the same [upstream](../tests/bench/peers/exclusion_upstream.py), in a "
-    "process of its own. Their own CPU time counts, from the hash to the decoded record."
+    "The clients ask the same [upstream](../tests/bench/peers/exclusion_upstream.py) in another "
+    "process. Their own CPU time counts, from the hash to the decoded record."
 )
 
 

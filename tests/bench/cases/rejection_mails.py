@@ -61,8 +61,7 @@ def run(scene: Scene) -> Result:
 
 _HOW: Final = (
     f"One by one: {PACE} rejections a second, each in its own group, with the cap raised. The "
-    "storm uses the default settings: the first mails go at once, and what the hourly cap holds "
-    "back stays pending."
+    "storm: the default settings; what the hourly cap holds back stays pending."
 )
 
 

@@ -38,7 +38,7 @@ def run(scene: Scene) -> Result:
     reporter = Reporter()
     lines: list[list[str]] = []
     promises: list[Promise] = []
-    for how, longest in (("alone", 50), ("beside a worker that writes", 250)):
+    for how, longest in (("alone", 50), ("beside a worker", 250)):
         with ExitStack() as stack:
             saving = stack.enter_context(scene.ours(NETWORK_OF_REPORTS))
             reading = stack.enter_context(scene.ours(NETWORK_OF_REPORTS, cores()[1]))
@@ -66,8 +66,8 @@ def run(scene: Scene) -> Result:
 
 
 _WAITS: Final = (
-    f"Waits are measured at {PACE} reports a second, from when a report was due until another "
-    "process, asked once after the acknowledgement, returns it."
+    f"Waits are at {PACE} reports a second, from when a report was due until another process, "
+    "asked once after the acknowledgement, returns it."
 )
 
 

@@ -42,7 +42,7 @@ def run(scene: Scene) -> Result:
     return Result(
         title=f"Backing up and restoring {many:,} rejections with their transactions",
         promises=[
-            Promise("F15", f"{what}, {many:,} rejections", LONGEST, each.wall, "s", is_floor=False)
+            Promise("F15", what, LONGEST, each.wall, "s", is_floor=False)
             for what, each in taken.items()
         ],
         heads=("what", "seconds", "CPU seconds here", "rejections per second"),

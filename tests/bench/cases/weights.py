@@ -98,15 +98,12 @@ def run(scene: Scene) -> Result:
         heads=("what", "memory", "of a core"),
         lines=[*_lines("`linewatch up`", at_rest), *_lines("production", production)],
         remarks=[
-            "Memory is the proportional set size: what processes share is divided among them.",
+            "Memory: the proportional set size, so what processes share is divided among them,",
             (
-                f"It is taken {_SETTLED:.0f} s after the start, the CPU over the "
-                f"{_OBSERVED:.0f} s that follow, with no page open."
+                f"{_SETTLED:.0f} s after the start; CPU: over the next {_OBSERVED:.0f} s; no page "
+                "open."
             ),
-            (
-                "Packages of development are hidden: structlog would import rich, and SQLAlchemy "
-                "greenlet."
-            ),
+            "Packages of development are hidden, such as rich and greenlet.",
         ],
     )
 

@@ -33,8 +33,8 @@ SELECT fee FROM (SELECT fee FROM fees ORDER BY number DESC LIMIT ?) ORDER BY fee
 """The nearest rank, as the window tells it; numbers are the key, so blocks are not sorted."""
 
 _OF_WORKER: Final = (
-    "At each block the worker also asks its store whether anybody else changed it. That takes "
-    "one part in {:,.0f} of the time of reading all fees."
+    "At each block the worker also asks its store whether anybody else changed it, in one part "
+    "in {:,.0f} of the time of reading all fees."
 )
 
 

@@ -37,8 +37,8 @@ _EXACT: Final = 5
 _LONGEST: Final = 20.0
 _REMARK: Final = (
     "All compute the same daily steps: first and last time, lowest and highest fee, count, median "
-    "and 90th percentile. Linewatch reads its store without a cache and also writes the figure. "
-    "Rows in memory are loaded before the clock starts."
+    "and 90th percentile. Linewatch reads its store without a cache and also writes the figure; "
+    "rows in memory are loaded before."
 )
 _OURS: Final = "linewatch"
 _DUCKDB: Final = "DuckDB, rows in memory"
