@@ -22,6 +22,7 @@ from dashboard.application.deliveries import (
     verification_words,
 )
 from dashboard.application.listing import Column, Listing
+from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.text import since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.notification import (
@@ -36,7 +37,7 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
-from dashboard.show.parts.badges import badge
+from dashboard.show.parts.badges import badge, network_badges
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.table import entry, entry_markup, list_table, lookup_link
@@ -229,13 +230,23 @@ _ATTEMPTS: Final[Listing[DeliveryAttempt]] = Listing(
 )
 
 
-def incident_row(incident: OpenIncident, context: ApplicationContext, now: datetime) -> Markup:
+def incident_row(
+    incident: OpenIncident,
+    context: ApplicationContext,
+    now: datetime,
+    status: NetworkStatus | None = None,
+) -> Markup:
+    """Draw what holds; of a network whose fees are stale, that it was busy when last seen."""
     subject = incident.subject
+    name = about(subject.kind, context.network_name(subject.network_id))
+    if incident.state is State.BUSY and status is not None and status.activity is Activity.STALE:
+        said = element("span", f"{name}: {status.activity_reason}")
+        return element("div", network_badges(status), said, class_="lw-row")
     since = since_when(incident.as_condition(), context.rule_of(subject), now)
     return element(
         "div",
         state_badge(incident.state),
-        element("span", about(subject.kind, context.network_name(subject.network_id))),
+        element("span", name),
         element("span", since, class_="lw-end"),
         class_="lw-row",
     )

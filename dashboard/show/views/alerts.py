@@ -246,7 +246,12 @@ def _networks_in_trouble(queries: Application, chosen: NetworkId | None, now: da
         return
     with st.container(key="card-open", gap="small"):
         section("Conditions now", "Everything that holds now, with or without a rule.")
-        st.html(join(*(incident_row(each, queries.context, now) for each in found)))
+        statuses = {each.profile.network_id: each for each in queries.network_statuses()}
+        rows = (
+            incident_row(each, queries.context, now, statuses.get(each.subject.network_id))
+            for each in found
+        )
+        st.html(join(*rows))
 
 
 def _notifications(queries: Application, counts: NotificationCounts) -> None:

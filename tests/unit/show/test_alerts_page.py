@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.application.application import Application
+from dashboard.application.network_status import Activity
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
@@ -61,6 +62,18 @@ def test_incident_about_to_end_says_so_alike_on_every_page(
 
     said = "ince 11:50:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if that"
     assert [page for page, words in pages.items() if said not in words] == []
+
+
+def test_network_whose_fees_are_stale_is_not_called_busy_now(store: Store) -> None:
+    later = Application(store, [SIMULATED], None, lambda: NOW + timedelta(hours=2))
+
+    words = words_of(visit("alerts", later))
+    (status,) = later.network_statuses()
+
+    assert status.activity is Activity.STALE
+    assert f"{SIMULATED.name}: {status.activity_reason}" in words
+    assert "Last seen busy, since" in status.activity_reason
+    assert "Busy</span>" not in words
 
 
 def test_silence_begins_for_alerts_when_health_says_it_began(
