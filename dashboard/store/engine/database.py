@@ -194,15 +194,6 @@ class DriverReader:
             raise self._lost(error) from error
         return rows
 
-    def stream(self, statement: str) -> Iterator[Any]:
-        """Yield the rows of a statement without values, one by one."""
-        try:
-            cursor = self._cursor or self._open()
-            cursor.execute(statement)
-            yield from cursor
-        except self._database.driver_error as error:
-            raise self._lost(error) from error
-
     def close(self) -> None:
         """Close the connection; the next question opens another."""
         if self._cursor is not None:

@@ -78,6 +78,16 @@ def test_many_arrivals_are_taken_in_over_several_questions(
     assert knows(known, 4)
 
 
+def test_archive_is_loaded_in_portions_until_nothing_is_left(
+    store: Store, reader: RejectionReader
+) -> None:
+    keep(store, 1, 2, 3, 4, 5, 6)
+
+    loaded = load_heads(store, at_once=2)
+
+    assert (loaded.heads, loaded.newest) == ({1, 2, 3, 4, 5, 6}, reader.arrivals(0, 9)[-1][0])
+
+
 def test_head_is_the_first_four_bytes_from_the_least() -> None:
     assert head_of(bytes([1, 2, 3, 4, 5])) == 0x04030201
 
