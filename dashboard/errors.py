@@ -7,7 +7,8 @@ LinewatchError
 │   └── SettingsError         the same, in a configuration file or a variable: stop the role
 ├── WireError                 text from upstream that breaks its contract: keep it, show it, go on
 ├── UpstreamError             a question to upstream got no usable answer
-│   ├── UpstreamUnavailable   no answer (time-out, reset, 5xx): ask again soon
+│   ├── UpstreamUnavailable   no answer (time-out, reset): ask again soon
+│   │   └── UpstreamFailed    the server failed (5xx), perhaps at one question of a batch: split it
 │   ├── UpstreamThrottled     asked too fast (429): ask again after `retry_after`
 │   ├── UpstreamRefused       key, quota or address refused (400 to 404): a person must act
 │   └── UpstreamUnreadable    an answer that cannot be understood: treat as no answer
@@ -58,7 +59,11 @@ class UpstreamError(LinewatchError):
 
 
 class UpstreamUnavailable(UpstreamError):
-    """Nobody answered, or the server failed (5xx); asking again soon may help."""
+    """Nobody answered, or the server failed; asking again soon may help."""
+
+
+class UpstreamFailed(UpstreamUnavailable):
+    """The server failed (HTTP 5xx); another question, or a part of a batch, may be answered."""
 
 
 class UpstreamThrottled(UpstreamError):

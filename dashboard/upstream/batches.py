@@ -1,14 +1,15 @@
-"""Batches of hashes: how many an endpoint accepts, and which reply belongs to which hash."""
+"""Batches of hashes: how many an endpoint accepts, what is left, which reply is for which hash."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isqrt
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError, UpstreamThrottled, UpstreamUnreadable, WireError
@@ -86,6 +87,101 @@ class BatchSize:
         """Undo the refusals, since one hash alone is refused too."""
         if self._before is not None:
             (self.accepted, self._refused), self._before = self._before, None
+
+
+Places: TypeAlias = Sequence[int]
+
+_PASSING: Final = {FailureKind.UNREADABLE, FailureKind.UNAVAILABLE}
+"""Failures of single hashes after which asking again at once may help."""
+
+
+class Round:
+    """The hashes of one `ask` by index: what is left to do, and the answers so far.
+
+    Those among `apart` are asked alone, after the others.
+    """
+
+    def __init__(self, hashes: Sequence[TxHash], apart: Collection[TxHash] = ()) -> None:
+        self.hashes = hashes
+        self.not_null: dict[int, ExclusionAnswer] = {}
+        self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
+        self._again: list[int] = []
+        self._is_second = False
+        self._proof: int | None = None
+        self._tried: int | None = None
+        if apart:
+            alone = [place for place, each in enumerate(hashes) if each in apart]
+            others = [place for place, each in enumerate(hashes) if each not in apart]
+            self._todo = deque(each for each in (others, *([one] for one in alone)) if each)
+
+    def take(self, size: int, most: int) -> list[Places]:
+        """Return the hashes for the next requests; empty when the round is over.
+
+        Hashes that failed alone are asked once more at the end.
+        """
+        if not self._todo and self._again:
+            self._todo.append(self._again)
+            self._again, self._is_second = [], True
+        parts: list[Places] = []
+        while self._todo and len(parts) < most:
+            places = self._todo.popleft()
+            parts.append(places[:size])
+            if places[size:]:
+                self._todo.appendleft(places[size:])
+        return parts
+
+    def put_back(self, places: Places) -> None:
+        """Put hashes first again, for another size or transport."""
+        rest = self._todo[0] if self._todo else ()
+        if isinstance(places, range) and isinstance(rest, range) and rest.start == places.stop:
+            self._todo[0] = range(places.start, rest.stop)
+        else:
+            self._todo.appendleft(places)
+
+    def split(self, places: Places) -> None:
+        """Put hashes first again, in two halves."""
+        middle = len(places) // 2
+        self._todo.extendleft((places[middle:], places[:middle]))
+
+    def may_try(self, places: Places) -> bool:
+        """Whether another hash can show that the server answers, although it failed at these."""
+        return len(self.hashes) > 1 and list(places) != [self._tried]
+
+    def try_one(self, turn: int, failed: Places) -> None:
+        """Ask first about a hash that was answered before, or else about one at each turn."""
+        place = turn % len(self.hashes)
+        if list(failed) == [place]:
+            place = (place + 1) % len(self.hashes)
+        self._tried = place if self._proof is None else self._proof
+        self._todo.appendleft([self._tried])
+
+    def keep(self, places: Places, answers: dict[int, ExclusionAnswer]) -> None:
+        """Record the answers of one request; hashes that failed are asked once more."""
+        answered = (place for at, place in enumerate(places) if at not in answers)
+        self._proof = next(answered, self._proof)
+        for at, answer in answers.items():
+            self._keep(places[at], answer)
+
+    def fail(self, places: Places, failure: Failure) -> None:
+        """Record one failure for several hashes; they are asked once more."""
+        for place in places:
+            self._keep(place, ExclusionAnswer(self.hashes[place], failure=failure))
+
+    def end(self, failure: Failure) -> None:
+        """End the round: all remaining hashes get this failure."""
+        self._is_second = True
+        for places in (*self._todo, self._again):
+            self.fail(places, failure)
+        self._todo.clear()
+        self._again = []
+
+    def _keep(self, place: int, answer: ExclusionAnswer) -> None:
+        failure = answer.failure
+        is_lasting = failure is None or failure.kind not in _PASSING
+        if is_lasting or self._is_second:
+            self.not_null[place] = answer
+        else:
+            self._again.append(place)
 
 
 class BatchRefused(UpstreamUnreadable):

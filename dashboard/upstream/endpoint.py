@@ -23,6 +23,7 @@ from dashboard.domain.health.transports import Transport, TransportState
 from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
     UpstreamError,
+    UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
     UpstreamUnavailable,
@@ -204,7 +205,7 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
         pause = f", and asked for a pause of {span(wait_asked)}" if wait_asked else ""
         return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wait_asked)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
-        return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
+        return UpstreamFailed(f"{name}: the server failed (HTTP {status})")
     if status >= HTTPStatus.BAD_REQUEST:
         of_key: Mapping[int, str] = {
             HTTPStatus.UNAUTHORIZED: endpoint.key_advice,

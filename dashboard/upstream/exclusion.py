@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Final, TypeAlias
@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from dashboard.domain.health.observation import (
     ExclusionAnswer,
     ExclusionAnswers,
-    Failure,
     FailureKind,
 )
 from dashboard.domain.health.transports import Transport, TransportState
@@ -21,12 +20,13 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import (
     UpstreamError,
+    UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
     UpstreamUnreadable,
     WireError,
 )
-from dashboard.upstream.batches import Batch, BatchSize
+from dashboard.upstream.batches import Batch, BatchSize, Places, Round
 from dashboard.upstream.endpoint import (
     Asker,
     Charge,
@@ -49,7 +49,9 @@ _LONGEST_REST: Final = timedelta(minutes=5)
 _TRIES: Final = 2
 """How many times a request is sent if its answer cannot be read."""
 
-Places: TypeAlias = Sequence[int]
+_MOST_APART: Final = 1000
+"""How many hashes are remembered that the server fails at."""
+
 Keep: TypeAlias = Callable[[TransportState], None]
 
 
@@ -118,71 +120,6 @@ class _Outcome(Struct):
         return sum(each is not None and each.kind is FailureKind.THROTTLED for each in failures)
 
 
-class _Round:
-    """The hashes of one `ask` by index: what is left to do, and the answers so far."""
-
-    def __init__(self, hashes: Sequence[TxHash]) -> None:
-        self.hashes = hashes
-        self.not_null: dict[int, ExclusionAnswer] = {}
-        self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
-        self._again: list[int] = []
-        self._is_second = False
-
-    def take(self, size: int, most: int) -> list[Places]:
-        """Return the hashes for the next requests; empty when the round is over.
-
-        Hashes that failed alone are asked once more at the end.
-        """
-        if not self._todo and self._again:
-            self._todo.append(self._again)
-            self._again, self._is_second = [], True
-        parts: list[Places] = []
-        while self._todo and len(parts) < most:
-            places = self._todo.popleft()
-            parts.append(places[:size])
-            if places[size:]:
-                self._todo.appendleft(places[size:])
-        return parts
-
-    def put_back(self, places: Places) -> None:
-        """Put hashes first again, for another size or transport."""
-        rest = self._todo[0] if self._todo else ()
-        if isinstance(places, range) and isinstance(rest, range) and rest.start == places.stop:
-            self._todo[0] = range(places.start, rest.stop)
-        else:
-            self._todo.appendleft(places)
-
-    def keep(self, places: Places, answers: dict[int, ExclusionAnswer]) -> None:
-        """Record the answers of one request; hashes that failed are asked once more."""
-        for at, answer in answers.items():
-            self._keep(places[at], answer)
-
-    def fail(self, places: Places, failure: Failure) -> None:
-        """Record one failure for several hashes; they are asked once more."""
-        for place in places:
-            self._keep(place, ExclusionAnswer(self.hashes[place], failure=failure))
-
-    def end(self, failure: Failure) -> None:
-        """End the round: all remaining hashes get this failure."""
-        self._is_second = True
-        for places in (*self._todo, self._again):
-            self.fail(places, failure)
-        self._todo.clear()
-        self._again = []
-
-    def _keep(self, place: int, answer: ExclusionAnswer) -> None:
-        failure = answer.failure
-        is_lasting = failure is None or failure.kind not in _PASSING
-        if is_lasting or self._is_second:
-            self.not_null[place] = answer
-        else:
-            self._again.append(place)
-
-
-_PASSING: Final = {FailureKind.UNREADABLE, FailureKind.UNAVAILABLE}
-"""Failures of single hashes after which asking again at once may help."""
-
-
 class ExclusionClient:
     """Asks one exclusion endpoint over one or two transports, the preferred one first.
 
@@ -203,6 +140,8 @@ class ExclusionClient:
         elapsed: Callable[[], timedelta] = loop_time,
     ) -> None:
         """Count ids up, so that a late reply matches no later question."""
+        self._apart: dict[TxHash, None] = {}
+        self._turns = itertools.count()
         self.endpoint = asker.endpoint
         self._get_status = method_name(method_prefix, GET_STATUS)
         self._save_rejected = method_name(method_prefix, SAVE_REJECTED)
@@ -222,9 +161,10 @@ class ExclusionClient:
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]:
         """Return one answer for each hash, in order; any trouble is a failure in its answer.
 
-        If nobody answers or the endpoint refuses, the rest is not asked and fails too.
+        If nobody answers or the endpoint refuses, the rest is not asked and fails too. A hash that
+        the server fails at costs the others nothing: from then on it is asked alone.
         """
-        work = _Round(hashes)
+        work = Round(hashes, self._apart)
         while parts := work.take((line := self._best()).size.now, line.in_flight):
             outcomes = await asyncio.gather(*(self._request(line, work, each) for each in parts))
             self._judge(line, work, list(zip(parts, outcomes, strict=True)))
@@ -264,7 +204,7 @@ class ExclusionClient:
         may_batch = (each for each in ready if each.size.now > 1 or not each.size.accepted)
         return next(may_batch, ready[0])
 
-    async def _request(self, line: _Line, work: _Round, places: Places) -> _Outcome:
+    async def _request(self, line: _Line, work: Round, places: Places) -> _Outcome:
         hashes = work.hashes
         batch = Batch(
             line.asker.endpoint,
@@ -282,9 +222,7 @@ class ExclusionClient:
         except UpstreamError as error:
             return _Outcome(error=error, took=self._elapsed() - began)
 
-    def _judge(
-        self, line: _Line, work: _Round, outcomes: Sequence[tuple[Places, _Outcome]]
-    ) -> None:
+    def _judge(self, line: _Line, work: Round, outcomes: Sequence[tuple[Places, _Outcome]]) -> None:
         """Record the answers of concurrent requests, and learn from what went wrong."""
         is_answered = any(outcome.error is None for _, outcome in outcomes)
         if is_answered:
@@ -295,9 +233,11 @@ class ExclusionClient:
             else:
                 self._recover(line, work, places, outcome, is_answered=is_answered)
 
-    def _take(self, line: _Line, work: _Round, places: Places, outcome: _Outcome) -> None:
+    def _take(self, line: _Line, work: Round, places: Places, outcome: _Outcome) -> None:
         count, throttled = len(places), outcome.throttled
         line.answer()
+        if count == 1:
+            self._apart.pop(work.hashes[places[0]], None)
         if throttled and count > 1:
             line.size.slow_down(count, count - throttled)
             line.limit = f"of {count:,} at once, {throttled:,} were asked too fast"
@@ -310,7 +250,7 @@ class ExclusionClient:
             work.end(failure)
 
     def _recover(
-        self, line: _Line, work: _Round, places: Places, outcome: _Outcome, *, is_answered: bool
+        self, line: _Line, work: Round, places: Places, outcome: _Outcome, *, is_answered: bool
     ) -> None:
         """Try a smaller batch or another transport, or retry; otherwise end the round."""
         error, count = outcome.error, len(places)
@@ -322,13 +262,37 @@ class ExclusionClient:
             line.size.refuse(count)
             line.limit = str(error)
             work.put_back(places)
+        elif isinstance(error, UpstreamFailed) and (is_answered or work.may_try(places)):
+            self._narrow(line, work, places, error, is_answered=is_answered)
         elif is_answered and not isinstance(error, UpstreamThrottled):
             work.fail(places, failure_of(error))
         else:
             self._give_up(line, work, places, outcome, error)
 
+    def _narrow(
+        self,
+        line: _Line,
+        work: Round,
+        places: Places,
+        error: UpstreamFailed,
+        *,
+        is_answered: bool,
+    ) -> None:
+        """Search for the hash that the server fails at, once one hash shows that it answers."""
+        if len(places) > 1:
+            work.split(places)
+        else:
+            tx_hash = work.hashes[places[0]]
+            self._apart[tx_hash] = None
+            work.not_null[places[0]] = ExclusionAnswer(tx_hash, failure=failure_of(error))
+        if len(self._apart) > _MOST_APART:
+            del self._apart[next(iter(self._apart))]
+        if not is_answered:
+            line.is_proven = False
+            work.try_one(next(self._turns), places)
+
     def _give_up(
-        self, line: _Line, work: _Round, places: Places, outcome: _Outcome, error: UpstreamError
+        self, line: _Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError
     ) -> None:
         """Use the other transport if there is one that may answer; otherwise end the round."""
         count, is_throttled = len(places), isinstance(error, UpstreamThrottled)

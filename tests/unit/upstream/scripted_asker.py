@@ -35,6 +35,10 @@ class ScriptedAsker:
         self.limits: list[int] = []
         self._answer = answer
 
+    def answers_with(self, answer: Callable[[list[Call]], Any]) -> None:
+        """Answer otherwise from now on."""
+        self._answer = answer
+
     async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Answer like a real asker, its limit included."""
         async with self.endpoint.turn(charge):

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dashboard.domain.quantity import TxHash
 from dashboard.errors import (
     UpstreamError,
+    UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
     UpstreamUnavailable,
@@ -233,3 +235,70 @@ async def test_throttled_items_stop_the_rest() -> None:
 
     assert summary(answers) == ["throttled"] * 100
     assert len(asker.asked) == 1
+
+
+SERVER_FAILS = UpstreamFailed("devnet test endpoint: the server failed (HTTP 500)")
+
+
+def failing_at(*numbers: int) -> Answer:
+    """Answer as a server does that fails at some hashes, whatever is asked beside them."""
+    poison = {str(TxHash(number.to_bytes(32))) for number in numbers}
+    sound = single_or_batch(truth)
+    return lambda calls: (
+        SERVER_FAILS if poison & {call["params"][0] for call in calls} else sound(calls)
+    )
+
+
+@pytest.mark.parametrize("poison", [(1,), (500,), (999,), (1, 999), (3, 4, 640)])
+@pytest.mark.parametrize("batch_size", [1, 30, 1000])
+async def test_hash_that_the_server_fails_at_fails_alone(
+    poison: tuple[int, ...], batch_size: int
+) -> None:
+    asker = ScriptedAsker(failing_at(*poison))
+    client = ExclusionClient(asker, "chain", batch_size)
+
+    await client.ask(hashes(1000))  # the one hash that is tried first may be poisonous, too
+    answers = await client.ask(hashes(1000))
+
+    expected = ["null", "record"] * 500
+    for number in poison:
+        expected[number - 1] = "unavailable"
+    assert summary(answers) == expected
+
+
+async def test_hash_that_the_server_fails_at_is_asked_alone_from_then_on() -> None:
+    asker = ScriptedAsker(failing_at(640))
+    client = ExclusionClient(asker, "chain")
+    answers = await client.ask(hashes(1000))
+    searched = len(asker.asked)
+
+    await client.ask(hashes(1000))
+    asked = [len(calls) for calls in asker.asked[searched:]]
+    asker.answers_with(single_or_batch(truth))
+    healed = [summary(await client.ask(hashes(1000))) for _ in range(2)]
+
+    assert summary(answers).count("unavailable") == 1
+    assert sum(len(calls) for calls in asker.asked[:searched]) < 3100
+    assert asked == [999, 1, 1]  # the last shows that the server still answers
+    assert healed == [["null", "record"] * 500] * 2
+    assert len(asker.asked[-1]) == 1000
+
+
+async def test_server_that_fails_at_everything_is_asked_once_more_about_one_hash() -> None:
+    asker = ScriptedAsker(lambda _: SERVER_FAILS)
+    client = ExclusionClient(asker, "chain")
+
+    failed = [summary(await client.ask(hashes(5000))) for _ in range(3)]
+
+    assert failed == [["unavailable"] * 5000] * 3
+    assert [len(calls) for calls in asker.asked] == [1000, 1] * 3
+    assert len({asker.asked[place][0]["params"][0] for place in (1, 3, 5)}) == 3
+
+
+async def test_server_that_begins_to_fail_is_not_asked_for_the_rest() -> None:
+    asker = ScriptedAsker(lambda calls: truth(calls) if len(asker.asked) <= 2 else SERVER_FAILS)
+
+    answers = await ExclusionClient(asker, "chain", 100).ask(hashes(5000))
+
+    assert summary(answers).count("unavailable") > 4000
+    assert len(asker.asked) <= 10
