@@ -13,7 +13,7 @@ from dashboard.detect.conclusions import Conclusions
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import OutageGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.reasons import LimitsEnd
@@ -106,6 +106,12 @@ def conclude_exclusion_outage(
     conclusions.conclude(kind, reading)
 
 
+def conclude_unasked(conclusions: Conclusions, now: datetime) -> None:
+    """End the outage of an exclusion API that is asked nothing any more: no answer would end it."""
+    if conclusions.state(SubjectKind.EXCLUSION_API) is State.SILENT:
+        _change(conclusions, SubjectKind.EXCLUSION_API, State.ANSWERING, now, UnaskedGrounds(now))
+
+
 def conclude_line_limits(
     conclusions: Conclusions, end: LimitsEnd | None, now: datetime
 ) -> datetime | None:
@@ -132,10 +138,12 @@ def _change(
     kind: SubjectKind,
     after: State,
     at: datetime,
-    grounds: EndGrounds | None,
+    grounds: EndGrounds | UnaskedGrounds | None,
 ) -> None:
     """Change a state: from the end of line limits if it is about these, otherwise from `at`."""
-    since = grounds.ended_at if grounds is not None and kind is SubjectKind.LINE_LIMITS else at
+    since = at
+    if isinstance(grounds, EndGrounds) and kind is SubjectKind.LINE_LIMITS:
+        since = grounds.ended_at
     conclusions.change(kind, after, at, grounds, since)
     conclusions.held[kind] = Condition(after, since)
 

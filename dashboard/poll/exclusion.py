@@ -118,7 +118,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         self._known_cohorts, self._known_groups = KnownHashes(), KnownHashes()
         self._last_cohort_id = 0
         self._limits_ended_at: datetime | None = None
-        self._has_outage = False
 
     def load(self) -> None:
         """Schedule new cohorts: of newly tracked hashes, and those split off since.
@@ -193,6 +192,12 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
                 found += (Question(some[each.cohort_id], each) for each in cohorts)
         return found
 
+    def end_unasked_outage(self) -> None:
+        """End the outage, and say why: nothing is tracked that would show whether it goes on."""
+        now = self.clocks.now()
+        with self.store.write(now) as connection:
+            self._conditions.end_unasked_outage(connection, now)
+
     def is_answered(self) -> bool:
         """Whether a look-up was answered since the last poll failed as a whole."""
         if not self._has_outage:
@@ -228,8 +233,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             recorded = self._regroup(connection, asked_at, questions, leaving, results)
             self._conditions.update_exclusion_outage(connection, asked_at)
             save(connection, last)
-        failed = sum(each.failure is not None for each in not_null(answers))
-        self._has_outage = failed == len(answers)
         return recorded
 
     def _regroup(

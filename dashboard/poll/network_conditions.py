@@ -33,6 +33,7 @@ from dashboard.detect.outage import (
     conclude_exclusion_outage,
     conclude_gas,
     conclude_line_limits,
+    conclude_unasked,
 )
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
@@ -57,7 +58,11 @@ from dashboard.store.fees.stored_fees import (
     fees_answered_at,
     percentile_answered_by_api_at,
 )
-from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
+from dashboard.store.monitoring.answer_counts import (
+    StandingFailure,
+    note_unasked,
+    read_standing_failures,
+)
 from dashboard.store.monitoring.coverage import (
     PRECISION,
     WITHOUT_FEES,
@@ -187,6 +192,12 @@ class Conditions:
         concerned = SubjectKind.EXCLUSION_API, SubjectKind.LINE_LIMITS
         with self._stored.concluding(connection, *concerned) as conclusions:
             conclude_exclusion_outage(conclusions, unanswered, self.set_clock.since, now)
+
+    def end_unasked_outage(self, connection: Connection, now: datetime) -> None:
+        """End an outage of the exclusion API, since it is asked nothing any more."""
+        note_unasked(connection, self.network_id, Operation.EXCLUSION_STATUS)
+        with self._stored.concluding(connection, SubjectKind.EXCLUSION_API) as conclusions:
+            conclude_unasked(conclusions, now)
 
     def update_line_limits(self, connection: Connection, now: datetime) -> datetime | None:
         """Conclude whether line limits ended, and return since when they did."""

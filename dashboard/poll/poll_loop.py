@@ -21,6 +21,7 @@ from dashboard.domain.health.observation import (
 )
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks, NetworkStore
+from dashboard.store.monitoring.answer_counts import note_unasked
 
 _log = get_logger("poll")
 
@@ -40,6 +41,8 @@ RecordedT = TypeVar("RecordedT")
 
 class Schedule(Protocol[DueT]):
     """What is to be asked, by the elapsed time at which it is due."""
+
+    def __len__(self) -> int: ...
 
     def take_due(self, now: timedelta, limit: int, /) -> list[DueT]:
         """Take what is due off the schedule, the most overdue first, about `limit` hashes."""
@@ -80,6 +83,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         self.store = store
         self.clocks = clocks
         self._due = schedule
+        self._has_outage = True  # perhaps: an earlier term may have left one
         self._pause = timedelta()
         self._paused_until = timedelta()
 
@@ -89,6 +93,9 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         Raises StoreError or LeaseLost; what could not be recorded is asked again.
         """
         await run_sync(self.load)
+        if self._has_outage and not self._due:
+            await run_sync(self.end_unasked_outage)
+            self._has_outage = False
         started = self.clocks.elapsed()
         if started < self._paused_until and not await run_sync(self.is_answered):
             return
@@ -111,11 +118,13 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         asked_at, began = self.clocks.now(), self.clocks.elapsed()
         answers = await self.ask(questions)
         failures = [each.failure for each in not_null(answers) if each.failure is not None]
+        is_outage = len(failures) == len(answers)
         self._note_answers(len(answers), len(failures), self.clocks.elapsed() - began)
         recorded = await run_sync(partial(self.record, asked_at, questions, answers))
         if failures:
             self._log_failures(len(answers), failures)
-        self._pause_after(failures, is_outage=len(failures) == len(answers))
+        self._has_outage = is_outage
+        self._pause_after(failures, is_outage=is_outage)
         return recorded
 
     def _note_answers(self, asked: int, failed: int, took: timedelta) -> None:
@@ -144,6 +153,11 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
             unanswered=len(failures),
             why=failures[0].message,
         )
+
+    def end_unasked_outage(self) -> None:
+        """Forget that questions failed, since nothing is asked any more that could be answered."""
+        with self.store.write(self.clocks.now()) as connection:
+            note_unasked(connection, self.store.network_id, self.operation)
 
     @abstractmethod
     def load(self) -> None:

@@ -168,7 +168,12 @@ def note_answered(
     """Record that questions were answered."""
     same = {"network_id": network_id, "answered_at": asked_at}
     upsert(connection, last_answers, [{**same, "operation": each} for each in operations])
-    connection.execute(_ANSWERED, {"of_network": network_id, "some": list(operations)})
+    note_unasked(connection, network_id, *operations)
+
+
+def note_unasked(connection: Connection, network_id: NetworkId, *operations: Operation) -> None:
+    """Record that failures of questions say nothing of now, as these are not asked any more."""
+    connection.execute(_ANSWERED, {"of_network": network_id, "some": operations})
 
 
 def last_answers_of(

@@ -31,7 +31,7 @@ from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import OutageGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.health.observation import Operation
@@ -124,6 +124,9 @@ def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         ),
         "exclusion API is not awaited any more": message(
             SubjectKind.EXCLUSION_API, State.ANSWERING, EndGrounds(A_MOMENT)
+        ),
+        "exclusion API is asked nothing any more": message(
+            SubjectKind.EXCLUSION_API, State.ANSWERING, UnaskedGrounds(A_MOMENT)
         ),
         "disk has space": message(SubjectKind.DISK, State.ENOUGH_SPACE, SPACE, INSTALLATION),
     }

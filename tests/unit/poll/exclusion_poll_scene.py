@@ -19,7 +19,7 @@ from dashboard.poll.lease import NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import track
+from dashboard.store.tracking.transactions import track, untrack
 from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence
@@ -56,6 +56,11 @@ def watch(
         for number in numbers:
             request = TrackRequest(a_hash(number), (network_id,), Remarks(attempted_at))
             track(connection, request, fake_clock.now())
+
+
+def remove(store: Store, number: int) -> None:
+    with store.write() as connection:
+        assert untrack(connection, a_hash(number))
 
 
 def state_of(store: Store, number: int = 1) -> State | None:

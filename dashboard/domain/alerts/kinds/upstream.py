@@ -44,9 +44,19 @@ class OutageGrounds(Grounds, frozen=True):
     message: str
 
 
-def _describe(change: DescribedChange, grounds: OutageGrounds | EndGrounds) -> IncidentText:
+class UnaskedGrounds(Grounds, frozen=True):
+    """Since when an API has not been asked, since nothing is tracked any more."""
+
+    unasked_since: datetime
+
+
+def _describe(
+    change: DescribedChange, grounds: OutageGrounds | EndGrounds | UnaskedGrounds
+) -> IncidentText:
     if isinstance(grounds, EndGrounds):
         return _not_awaited(change, grounds)
+    if isinstance(grounds, UnaskedGrounds):
+        return _unasked(change)
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
@@ -74,6 +84,20 @@ def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
     )
 
 
+def _unasked(change: DescribedChange) -> IncidentText:
+    """Say that an outage is over because nobody would see whether it goes on."""
+    return IncidentText(
+        headline=f"{change.network}: exclusion API no longer asked",
+        opening=(
+            f"No tracked transaction of {change.network} is asked about any more, so nothing shows "
+            "whether its exclusion API answers."
+        ),
+        page="health",
+        rows=change.lasted,
+        kicker="not asked",
+    )
+
+
 def _describe_past(change: DescribedChange, _: Grounds) -> str:
     source, _consequence = _SOURCES[change.transition.subject.kind]
     return f"{change.network}: {source} was down {change.when}"
@@ -86,7 +110,7 @@ UPSTREAM_SILENT: Final = Kind(
         kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")
         for kind, (name, _) in _SOURCES.items()
     },
-    grounds={"silence": OutageGrounds},
+    grounds={"silence": OutageGrounds, "unasked": UnaskedGrounds},
     describe=_describe,
     describe_past=_describe_past,
 )
