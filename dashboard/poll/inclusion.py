@@ -37,6 +37,7 @@ from dashboard.store.tracking.follow_ups import (
     open_follow_ups,
     record_inclusion_answers,
 )
+from dashboard.store.tracking.transactions import tracked_among
 
 _SAME_TIME: Final = timedelta(seconds=1)
 """Hashes whose ages began within this are asked about together."""
@@ -154,7 +155,7 @@ _RULES: Final = PollRules(
 
 
 class InclusionPoll(
-    PollLoop[ScheduledHashes, InclusionQuestion, InclusionAnswer, dict[TxHash, FollowUp]]
+    PollLoop[ScheduledHashes, InclusionQuestion, InclusionAnswer, dict[TxHash, FollowUp | None]]
 ):
     """Asks about hashes; intervals count from when they were tracked, not sent.
 
@@ -198,10 +199,14 @@ class InclusionPoll(
             self._last_cohort_id = max(each.cohort_id for each in found)
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
-        """Return a question for each hash, with sender and nonce if a rejection names them."""
-        return self._questions_about([tx_hash for each in due for tx_hash in each.hashes])
+        """Return a question for each hash that is still tracked."""
+        hashes = [tx_hash for each in due for tx_hash in each.hashes]
+        with self.store.read() as connection:
+            tracked = tracked_among(connection, hashes)
+        return self._questions_about([each for each in hashes if each in tracked])
 
     def _questions_about(self, hashes: Sequence[TxHash]) -> list[InclusionQuestion]:
+        """Return a question for each hash, with sender and nonce if a rejection names them."""
         with self.store.read() as connection:
             return inclusion_questions(connection, self.store.network_id, hashes)
 
@@ -230,8 +235,8 @@ class InclusionPoll(
         asked_at: datetime,
         questions: Sequence[InclusionQuestion],
         answers: Sequence[InclusionAnswer],
-    ) -> dict[TxHash, FollowUp]:
-        """Record the answers; return what is now known of the answered hashes."""
+    ) -> dict[TxHash, FollowUp | None]:
+        """Record the answers; return what is now known of each hash, None after a failure."""
         network_id, operation = self.store.network_id, Operation.TRANSACTION_RECEIPT
         failures = [answer.failure for answer in answers if answer.failure is not None]
         with self.store.write(asked_at) as connection:
@@ -243,12 +248,18 @@ class InclusionPoll(
             known = record_inclusion_answers(connection, network_id, asked_at, pairs)
             included = [each for each, end in known.items() if end.inclusion is not None]
             record_inclusions(connection, network_id, included, asked_at, self._new_id)
-            return known
+            return dict.fromkeys((each.tx_hash for each in answers), None) | known
 
     def reschedule(
-        self, due: Sequence[ScheduledHashes], recorded: Mapping[TxHash, FollowUp], now: timedelta
+        self,
+        due: Sequence[ScheduledHashes],
+        recorded: Mapping[TxHash, FollowUp | None],
+        now: timedelta,
     ) -> None:
-        """Schedule hashes by the cadence, or for the moment at which their end is final."""
+        """Schedule hashes by the cadence, or for the moment at which their end is final.
+
+        Those that are no longer tracked were not asked about, and are dropped.
+        """
         for each in due:
             self._reschedule(each, recorded, now)
 
@@ -263,11 +274,11 @@ class InclusionPoll(
         )
 
     def _reschedule(
-        self, due: ScheduledHashes, recorded: Mapping[TxHash, FollowUp], now: timedelta
+        self, due: ScheduledHashes, recorded: Mapping[TxHash, FollowUp | None], now: timedelta
     ) -> None:
         groups: defaultdict[tuple[bool, datetime | None], list[TxHash]] = defaultdict(list)
-        for tx_hash in due.hashes:
-            known = recorded.get(tx_hash)
+        for tx_hash in filter(recorded.__contains__, due.hashes):
+            known = recorded[tx_hash]
             if known is None or known.settled_at is None:
                 groups[known is not None, _end_seen_at(known)].append(tx_hash)
         for (is_answered, seen_at), hashes in groups.items():

@@ -13,7 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 from msgspec import Struct, field
 
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.domain.tracking.inclusion import InclusionAnswer, InclusionQuestion
@@ -29,6 +29,7 @@ from dashboard.store.evidence.record_answers import (
     record_inclusions,
     record_lookup,
 )
+from dashboard.store.monitoring.answer_counts import note_answered
 from dashboard.store.rejections.save import save_version
 from dashboard.store.tracking.cohorts import renew
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
@@ -152,6 +153,8 @@ class LiveLookup(Struct, frozen=True):
         answers: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
         with self._writing(network_id, asked_at) as connection:
+            if any(answer.failure is None for _, answer in answers):
+                note_answered(connection, network_id, [Operation.TRANSACTION_RECEIPT], asked_at)
             known = record_inclusion_answers(connection, network_id, asked_at, answers)
             record_inclusions(connection, network_id, [*known], asked_at, self.new_id)
 

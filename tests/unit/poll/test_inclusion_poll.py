@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
-    Inclusion,
-    InclusionAnswer,
     InclusionQuestion,
 )
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
 from dashboard.errors import StoreError
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
-from dashboard.poll.lease import NetworkStore
+from dashboard.poll.inclusion import InclusionPoll
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import read_standing_failures
-from dashboard.upstream.blocks import NewBlocks
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,
@@ -38,41 +32,11 @@ from tests.builders import (
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.saved_record import save_record
-from tests.scripted_upstreams import SILENCE
-from tests.unit.poll.condition_scene import a_term, told
-from tests.unit.poll.exclusion_poll_scene import evidence_of, watch
+from tests.unit.poll.condition_scene import told
+from tests.unit.poll.exclusion_poll_scene import evidence_of, remove, watch
+from tests.unit.poll.inclusion_poll_scene import ScriptedBlocks, ScriptedNode, a_poll
 
 pytestmark = pytest.mark.anyio
-
-
-class ScriptedNode:
-    """Includes what it is told to include, and counts the questions about each hash."""
-
-    def __init__(self) -> None:
-        """Hold no transaction, and be up."""
-        self.included: dict[TxHash, Inclusion] = {}
-        self.next_nonces: dict[Address, int] = {}
-        self.is_down = False
-        self.asked: list[list[TxHash]] = []
-
-    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Answer each question in order."""
-        self.asked.append([each.tx_hash for each in questions])
-        return [self._answer(each) for each in questions]
-
-    def include(self, number: int, block: int = 7) -> None:
-        """Put a transaction into a block."""
-        self.included[a_hash(number)] = Inclusion(block, bytes(32), is_successful=True)
-
-    def _answer(self, question: InclusionQuestion) -> InclusionAnswer:
-        if self.is_down:
-            return InclusionAnswer(question.tx_hash, failure=SILENCE)
-        sender = question.sender
-        return InclusionAnswer(
-            question.tx_hash,
-            self.included.get(question.tx_hash),
-            None if sender is None else self.next_nonces.get(sender, 0),
-        )
 
 
 @pytest.fixture
@@ -83,32 +47,6 @@ def node() -> ScriptedNode:
 @pytest.fixture
 def poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPoll:
     return a_poll(store, node, fake_clock)
-
-
-class ScriptedBlocks:
-    """Holds the same transactions in the new blocks each time; the first reading is a gap."""
-
-    def __init__(self) -> None:
-        """Hold none."""
-        self.hashes: frozenset[TxHash] = frozenset()
-        self._times_read = 0
-
-    async def read(self, _most: int) -> NewBlocks:
-        """Return the new blocks."""
-        self._times_read += 1
-        return NewBlocks(self.hashes, is_unbroken=self._times_read > 1)
-
-
-def a_poll(
-    store: Store,
-    node: ScriptedNode,
-    fake_clock: FakeClock,
-    blocks: ScriptedBlocks | None = None,
-) -> InclusionPoll:
-    """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
-    own = NetworkStore(store, A_NETWORK, a_term(store, fake_clock))
-    schedule, clocks = ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks
-    return InclusionPoll(node, own, schedule, clocks, uuid4, blocks)
 
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:
@@ -380,6 +318,38 @@ async def test_silent_node_is_noted_rested_and_asked_again(
 
     assert silent_operations(store) == []
     assert len(node.asked) > 1
+
+
+async def test_removed_hash_is_not_asked_about_and_its_failure_does_not_stand(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    node.is_down = True
+    watch(store, fake_clock, 1, 2)
+    await poll.tick()
+    remove(store, 1)
+    await tick_for(poll, fake_clock, timedelta(minutes=30))
+    assert {tx_hash for hashes in node.asked[1:] for tx_hash in hashes} == {a_hash(2)}
+    assert silent_operations(store) == [Operation.TRANSACTION_RECEIPT]
+
+    remove(store, 2)
+    asked = len(node.asked)
+    await tick_for(poll, fake_clock, timedelta(hours=2))
+
+    assert len(node.asked) == asked
+    assert silent_operations(store) == []
+
+
+async def test_failure_of_an_earlier_term_does_not_stand_if_nothing_is_followed(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    node.is_down = True
+    watch(store, fake_clock, 1)
+    await poll.tick()
+    remove(store, 1)
+
+    await a_poll(store, node, fake_clock).tick()
+
+    assert silent_operations(store) == []
 
 
 def silent_operations(store: Store) -> list[Operation]:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
@@ -18,7 +18,7 @@ from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
-from dashboard.store.monitoring.answer_counts import read_standing_failures
+from dashboard.store.monitoring.answer_counts import note_failure, read_standing_failures
 from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore
@@ -186,6 +186,24 @@ class CountingNode:
             InclusionAnswer(each.tx_hash, next_nonce=None if each.sender is None else 5)
             for each in questions
         ]
+
+
+async def test_answer_about_a_receipt_shows_that_the_node_answers(store: Store) -> None:
+    failure = Operation.TRANSACTION_RECEIPT, SILENCE
+    with store.write() as connection:
+        note_failure(connection, A_NETWORK, A_MOMENT, failure)
+
+    await LiveLookup(
+        store, {}, lambda: A_MOMENT, uuid4, nodes={A_NETWORK: IncludingNode(SILENCE)}
+    ).ask([a_hash()], A_NETWORK, AMPLE)
+    with store.read() as connection:
+        assert len(read_standing_failures(connection, A_NETWORK)) == 1
+    await LiveLookup(store, {}, lambda: A_MOMENT, uuid4, nodes={A_NETWORK: IncludingNode()}).ask(
+        [a_hash()], A_NETWORK, AMPLE
+    )
+
+    with store.read() as connection:
+        assert read_standing_failures(connection, A_NETWORK) == ()
 
 
 async def test_first_answer_knows_the_nonce_that_the_node_expects(store: Store) -> None:
