@@ -12,6 +12,7 @@ from msgspec import Struct
 from dashboard.devnet.blockspace import Blockspace, Payment, gas_weighted
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
 from dashboard.devnet.genesis import BLOCK_SECONDS
+from dashboard.devnet.rejection_scripts import LONGEST_SECONDS
 from dashboard.devnet.traffic import SimulatedInclusion, Traffic
 from dashboard.domain.quantity import Address, Clock, TxHash, Wei
 from dashboard.domain.rejections.exclusion import SignedTransaction
@@ -21,6 +22,7 @@ _SEARCHED_BLOCKS: Final = 256
 _KEPT_BLOCKS: Final = 512
 """More than a follow-up needs, which settles after 15 minutes."""
 _DAY_OF_BLOCKS: Final = 86_400 // BLOCK_SECONDS
+_STORY_OF_BLOCKS: Final = LONGEST_SECONDS // BLOCK_SECONDS
 _MOST_TRAFFIC: Final = 200_000
 """Hashes and senders of the traffic whose blocks are known: those of some two weeks."""
 
@@ -117,11 +119,16 @@ class Node:
         return list(self._traffic.inclusions(number, number)) if number else []
 
     def _traffic_until_now(self) -> dict[TxHash | Address, int]:
-        """Return the blocks of the traffic's latest transactions, by hash and one-time sender."""
-        head = self.head()
-        for each in self._traffic.inclusions(self._known_until + 1, head):
-            for key in (each.transaction.tx_hash, each.transaction.sender):
-                self._blocks_of_traffic[key] = each.block
+        """Return the blocks of the traffic's latest transactions, by hash and one-time sender.
+
+        If the clock is set ahead, what was sent meanwhile is skipped, except for the last day.
+        """
+        head, first = self.head(), self._known_until + 1
+        ended = min(head, first + _STORY_OF_BLOCKS)
+        for begin, end in ((first, ended), (max(ended + 1, head - _DAY_OF_BLOCKS), head)):
+            for each in self._traffic.inclusions(begin, end):
+                for key in (each.transaction.tx_hash, each.transaction.sender):
+                    self._blocks_of_traffic[key] = each.block
         while len(self._blocks_of_traffic) > _MOST_TRAFFIC:
             del self._blocks_of_traffic[next(iter(self._blocks_of_traffic))]
         self._known_until = head

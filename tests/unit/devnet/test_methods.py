@@ -10,14 +10,15 @@ from eth_account import Account
 from eth_hash.auto import keccak
 from structlog.testing import capture_logs
 
-from dashboard.devnet.chain import GAS_LIMIT
+from dashboard.devnet.chain import GAS_LIMIT, SeededRandom
 from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.devnet.methods import contract_of
-from dashboard.devnet.traffic import Traffic
+from dashboard.devnet.node import Node
+from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic
 from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.domain.rejections.exclusion import SignedTransaction
-from tests.unit.devnet.small_devnet import HEAD, Devnet, Json
+from tests.unit.devnet.small_devnet import HEAD, Devnet, Json, ManualClock, a_chain
 
 INVALID_PARAMS = -32602
 REFUSED = -32000
@@ -123,6 +124,35 @@ def test_rejected_transaction_that_is_included_is_found_once_its_block_is_made(
     assert (nonces_before, nonces) == (["0x0"] * len(endings), ["0x1"] * len(endings))
     assert devnet.ask("eth_getTransactionCount", senders[0], hex(HEAD)) == "0x0"
     assert Devnet(devnet.clock).ask("eth_getTransactionReceipt", hashes[0]) == receipts[0]
+
+
+class CountingRandom(SeededRandom):
+    """Counts the transactions of the traffic that are computed."""
+
+    stories = 0
+
+    def draw(self, purpose: str, number: int, size: int = 32) -> bytes:
+        self.stories += purpose == "story"
+        return super().draw(purpose, number, size)
+
+
+def test_clock_set_a_week_ahead_skips_the_traffic_that_nobody_saw() -> None:
+    chain, clock = a_chain(), ManualClock()
+    chain.random = counted = CountingRandom(7)
+    node = Node(chain, clock)
+    node.find(TxHash(bytes(32)))
+    begun = counted.stories
+    clock.pass_by(7 * 86_400)
+
+    node.find(TxHash(bytes(32)))
+
+    assert counted.stories - begun < 86_400 / REJECTION_SECONDS / 2
+    head, seen = node.head(), [*Traffic(a_chain()).inclusions(HEAD + 1, HEAD + 300)]
+    latest = [*Traffic(a_chain()).inclusions(head - 40_000, head - 39_700)]
+    found = [node.find(each.transaction.tx_hash) for each in (*seen, *latest)]
+    assert [each and each.block for each in found] == [each.block for each in (*seen, *latest)]
+    assert seen
+    assert latest
 
 
 def test_deployment_names_its_contract_and_uses_its_intrinsic_gas(devnet: Devnet) -> None:
