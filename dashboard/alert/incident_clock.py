@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -99,17 +100,20 @@ class IncidentClock(Struct, frozen=True):
             else:
                 self._pass_time(connection, incident)
 
-    def release_early(self, connection: Connection) -> None:
-        """Release what is only held by windows that a person ended, or that are over.
+    def release_early(self, connection: Connection, after: UUID | None) -> UUID | None:
+        """Release the next few that are only held by windows that a person ended, or that are over.
 
-        What another window, or quiet hours, hold now waits for their end.
+        What another window, or quiet hours, hold now waits for their end. Return after which one
+        to go on, None after the last.
         """
         lasting = {window_key(each.silence_id) for each in self.silences}
-        for each in held_notifications(connection, self.now):
+        held = held_notifications(connection, self.now, after, _AT_ONCE)
+        for each in held:
             windows = {key for key in each.held_by.split() if key != BY_QUIET_HOURS}
             if windows <= lasting:
                 continue
             hold_until(connection, each, self._held_again(connection, each), self.now)
+        return held[-1].notification_id if held else None
 
     def _held_again(self, connection: Connection, held: HeldNotification) -> RuleRoute:
         """Return until when something is now held: as long as the last of its changes is."""

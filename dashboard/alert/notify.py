@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -42,6 +43,7 @@ from dashboard.store.alerts.recipients import (
 )
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
+from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import live_tokens
@@ -133,17 +135,31 @@ class Notifier:
         if not is_due:
             self._latest.note(obstacles, now)
             return
+        if are_all_due:
+            self._release_early(holder_token, now)
         with _writing(self.store, holder_token) as connection:
-            rules = {each.name: each for each in rules_in_force(connection)}
-            silences = unfinished_silences(connection, now)
-            directory = read_directory(connection, self.configured)
-            sources = source_outages(connection, now)
-            clock = IncidentClock(now, rules, silences, directory, self.domain, sources)
             if are_all_due:
                 make_all_due(connection, now)
-                clock.release_early(connection)
-            clock.act(connection)
+            self._incident_clock(connection, now).act(connection)
         self._latest.note(obstacles, now)
+
+    def _release_early(self, holder_token: int, now: datetime) -> None:
+        """Release what is held no longer, a few at once: a storm holds ten thousand."""
+        after: UUID | None = None
+        while True:
+            with _writing(self.store, holder_token) as connection:
+                clock = self._incident_clock(connection, now)
+                after = clock.release_early(connection, after)
+            if after is None:
+                return
+            let_others_write()
+
+    def _incident_clock(self, connection: Connection, now: datetime) -> IncidentClock:
+        rules = {each.name: each for each in rules_in_force(connection)}
+        silences = unfinished_silences(connection, now)
+        directory = read_directory(connection, self.configured)
+        sources = source_outages(connection, now)
+        return IncidentClock(now, rules, silences, directory, self.domain, sources)
 
     def _check_recipients(self, holder_token: int) -> None:
         """Send what is open to the newly verified; drop what is for those who must get nothing."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     exists,
     func,
     select,
+    true,
     update,
 )
 
@@ -136,8 +137,10 @@ class HeldNotification(Struct, frozen=True):
     incident: Incident
 
 
-def held_notifications(connection: Connection, now: datetime) -> list[HeldNotification]:
-    """Return the unclaimed notifications that maintenance windows hold now."""
+def held_notifications(
+    connection: Connection, now: datetime, after: UUID | None, limit: int
+) -> list[HeldNotification]:
+    """Return the next unclaimed notifications that maintenance windows hold now, by their ids."""
     column, pair = notifications.c, notification_incidents.c
     query = (
         select(incidents, column.notification_id, column.channel, column.address, column.kind)
@@ -146,6 +149,9 @@ def held_notifications(connection: Connection, now: datetime) -> list[HeldNotifi
         .join(notifications, column.notification_id == pair.notification_id)
         .where(IS_PENDING, column.closed_at.is_(None), column.release_at > now)
         .where(column.held_by.contains(window_key(""), autoescape=True))
+        .where(true() if after is None else column.notification_id > after)
+        .order_by(column.notification_id)
+        .limit(limit)
         .with_for_update(of=notifications)
     )
     return [
