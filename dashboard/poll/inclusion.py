@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from msgspec import Struct
 
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import TxHash, TxHashes, pack
 from dashboard.domain.tracking.cadence import CadencePolicy, next_check, next_try
 from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
@@ -131,8 +131,8 @@ class ReceiptQueue:
 
     def _push(self, at: timedelta, due: ScheduledHashes) -> None:
         for start in range(0, len(due.hashes), self._largest):
-            some = ScheduledHashes(due.born, due.hashes[start : start + self._largest])
-            heappush(self._heap, (at, next(self._order), some))
+            some = TxHashes(pack(due.hashes[start : start + self._largest]))
+            heappush(self._heap, (at, next(self._order), ScheduledHashes(due.born, some)))
 
 
 def _whole(moment: timedelta) -> timedelta:
@@ -181,22 +181,22 @@ class InclusionPoll(
         self._asker = self._follower or asker
         self._schedule = schedule
         self._new_id = new_id
-        self._last_cohort_id = 0
+        self._last_cohort_id = self._known_until = 0
 
     def load(self) -> None:
         """Schedule what was tracked since the last call and is still open."""
-        with self.store.read() as connection:
-            found = open_follow_ups(connection, self.store.network_id, self._last_cohort_id)
+        known, network_id = self._known_until, self.store.network_id
         follows_until = FOLLOW_UP_CADENCE.last_age
-        new = [
-            each
-            for each in found  # tracked again while it is followed, it stays where it is
-            if each.watch_id > self._last_cohort_id
-            or each.begun_at >= each.tracked_at + follows_until
-        ]
-        if found:
-            self._schedule.add(map(self._scheduled, new), self.clocks.elapsed())
-            self._last_cohort_id = max(each.cohort_id for each in found)
+        with self.store.read() as connection:
+            while found := open_follow_ups(connection, network_id, self._last_cohort_id, known):
+                new = [
+                    each
+                    for each in found  # tracked again while it is followed, it stays where it is
+                    if each.watch_id > known or each.begun_at >= each.tracked_at + follows_until
+                ]
+                self._schedule.add(map(self._scheduled, new), self.clocks.elapsed())
+                self._last_cohort_id = found[-1].cohort_id
+        self._known_until = self._last_cohort_id
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
         """Return a question for each hash that is still tracked."""

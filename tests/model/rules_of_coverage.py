@@ -158,12 +158,13 @@ class FollowingMachine(StoreMachine):
         ends = self.held.tracking.ends
         with self.store.read() as connection:
             for network_id in NETWORKS:
-                found = open_follow_ups(connection, network_id, ends.taken_up[network_id])
+                known = ends.taken_up[network_id]
+                found = open_follow_ups(connection, network_id, known, known)
                 places = {(each.tx_hash, network_id) for each in found}
                 fresh = {each for each in ends.fresh if each[1] == network_id}
                 assert {each for each in fresh if ends.is_open(each)} <= places
                 ids = [each.cohort_id for each in found]
-                ends.taken_up[network_id] = max([ends.taken_up[network_id], *ids])
+                ends.taken_up[network_id] = max([known, *ids])
         ends.fresh.clear()
 
     @rule(

@@ -282,7 +282,7 @@ def _check_ends(
     connection: Connection, held: Tracking, archive: Archive, network_id: NetworkId
 ) -> None:
     """See that pollers find each hash once whose end is open, and ask what there is to ask."""
-    found = open_follow_ups(connection, network_id, 0)
+    found = open_follow_ups(connection, network_id, 0, 0)
     assert sorted((each.tx_hash, each.tracked_at, each.asked_at) for each in found) == sorted(
         (place[0], since, held.ends.asked_at(place))
         for place, since in held.watches.items()

@@ -22,7 +22,7 @@ from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import columns_of, read_as
-from dashboard.store.tracking.cohorts import mark_included, unmark_included
+from dashboard.store.tracking.cohorts import LARGEST_COHORT, mark_included, unmark_included
 
 
 class OpenFollowUp(Struct, frozen=True):
@@ -42,13 +42,17 @@ class OpenFollowUp(Struct, frozen=True):
     end: FollowUp | None
 
 
-def open_follow_ups(
-    connection: Connection, network_id: NetworkId, after: int
-) -> list[OpenFollowUp]:
-    """Return the open follow-ups on a network that began in a cohort with a larger id than `after`.
+_AT_ONCE: Final = 5 * LARGEST_COHORT
 
-    A hash keeps its watch id when its cohort is split; only if it is tracked again after polls had
-    ended, it begins anew.
+
+def open_follow_ups(
+    connection: Connection, network_id: NetworkId, after: int, known: int, limit: int = _AT_ONCE
+) -> list[OpenFollowUp]:
+    """Return the next open follow-ups on a network, of whole cohorts with larger ids than `after`.
+
+    Only those that began in a cohort with a larger id than `known`: a hash keeps its watch id when
+    its cohort is split. If it is tracked again after polls had ended, it begins anew. `limit` is
+    larger than any cohort.
     """
     watched, tx_hash = watched_cohorts.c, tracked_hashes.c.tx_hash
     of_watch = and_(follow_ups.c.tx_hash == tx_hash, follow_ups.c.network_id == watched.network_id)
@@ -60,11 +64,14 @@ def open_follow_ups(
         .add_columns(*column["included_since", "replaced_since"])
         .join_from(watched_cohorts, tracked_hashes, tracked_hashes.c.cohort_id == watched.cohort_id)
         .outerjoin(follow_ups, of_watch)
-        .where(watched.cohort_id > after, or_(watched.watch_id > after, begins_anew))
+        .where(watched.cohort_id > after, or_(watched.watch_id > known, begins_anew))
         .where(watched.network_id == network_id, column.settled_at.is_(None))
         .order_by(watched.cohort_id)
+        .limit(limit)
     )
-    return [_open_follow_up(row) for row in connection.execute(query)]
+    rows = connection.execute(query).all()
+    cut = rows[-1].cohort_id if len(rows) == limit else None
+    return [_open_follow_up(row) for row in rows if row.cohort_id != cut]
 
 
 def _open_follow_up(row: Row[Any]) -> OpenFollowUp:

@@ -187,7 +187,7 @@ READS: dict[str, Read] = {
     "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
     "read_standing_failures": lambda it: read_standing_failures(it, A_NETWORK),
     "follow_ups_of": lambda it: follow_ups_of(it, a_hash()),
-    "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0),
+    "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0, 0),
     "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),
     "unparsed_reasons": lambda it: unparsed_reasons(it, 5),
     "unexpanded": lambda it: pending_expansion(it, 5),

@@ -62,7 +62,7 @@ def held(store: Store) -> FollowUp | None:
 
 def open_now(store: Store, after: int = 0) -> list[tuple[int, object]]:
     with store.read() as connection:
-        found = open_follow_ups(connection, A_NETWORK, after)
+        found = open_follow_ups(connection, A_NETWORK, after, after)
     return [(int.from_bytes(each.tx_hash), each.asked_at) for each in found]
 
 
@@ -81,6 +81,19 @@ def test_hash_that_was_asked_about_stays_open_until_it_is_settled(store: Store) 
 
     keep(store, IN_BLOCK, SETTLES_AFTER.total_seconds())
     assert open_now(store) == []
+
+
+def test_open_follow_ups_are_read_in_portions_of_whole_cohorts(store: Store) -> None:
+    follow(store, 1, 2, 3, 4)
+    portions: list[list[TxHash]] = []
+    after = 0
+
+    with store.read() as connection:
+        while found := open_follow_ups(connection, A_NETWORK, after, known=0, limit=3):
+            portions.append([each.tx_hash for each in found])
+            after = found[-1].cohort_id
+
+    assert portions == [[a_hash(1), a_hash(2)], [a_hash(3), a_hash(4)]]
 
 
 def test_question_names_the_nonce_that_a_record_told(store: Store) -> None:
