@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.detect.routing import (
-    hold,
     hold_all,
+    in_maintenance,
     route_of_incident,
     routes_of,
     timers_of,
@@ -123,12 +123,14 @@ class IncidentClock(Struct, frozen=True):
         if held.is_of_changes:
             changes = changes_of_notification(connection, held.notification_id)
             each_labels = [labels_of(each, incident.rule, incident.severity) for each in changes]
-            routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
-            route = max(routes, key=lambda each: each.held_until or now, default=route)
+            routes = [
+                in_maintenance(route, each, self.silences, now, zones) for each in each_labels
+            ]
         else:
             each_labels = self._labels_of(connection, incident)
-            route = hold_all(route, each_labels, self.silences, now, zones)
-        return route_for(held.recipient, route, self.directory, now)
+            routes = [hold_all(route, each_labels, self.silences, now, zones)]
+        mine = [route_for(held.recipient, each, self.directory, now) for each in routes]
+        return max(mine, key=lambda each: each.held_until or now, default=route)
 
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Notify everybody who knows of an incident that its rule no longer reports it."""
@@ -272,4 +274,4 @@ class IncidentClock(Struct, frozen=True):
         rule, zones = self.rules.get(incident.rule), self.directory.configured.zones
         route = route_of_incident(rule, incident, self.now, zones)
         route = hold_all(route, each_labels, self.silences, self.now, zones)
-        return Repetition.along(route, kind, self.now, self.directory, self.domain)
+        return Repetition(kind, self.now, route, self.directory, self.domain)

@@ -15,7 +15,7 @@ from dashboard.application.recipients import recipients_called
 from dashboard.detect.routing import hold_all, route_of_incident
 from dashboard.domain.alerts.incident import Incident, IncidentResponse
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_text import incident_title
@@ -120,12 +120,12 @@ def _report(
         for mailbox in others.keys() - known:
             one = others[mailbox]
             alone = None if one.channel == MAIL else incident.incident_id
-            key = mailbox, route.held_until, route.held_by, route.is_urgent, alone
-            messages.setdefault(key, (one, route, []))[2].append(incident)
+            held = route_for(one, route, directory, by.at)
+            key = mailbox, held.held_until, held.held_by, held.is_urgent, alone
+            messages.setdefault(key, (one, held, []))[2].append(incident)
         told |= others.keys()
     for one, route, [first, *rest] in sorted(messages.values(), key=lambda each: astuple(each[0])):
-        kind = _REPORTED[action]
-        repetition = Repetition.along(route, kind, by.at, directory, settings.domain)
+        repetition = Repetition(_REPORTED[action], by.at, route, directory, settings.domain)
         repeat(connection, first, repetition, [one], rest)
 
 

@@ -11,11 +11,17 @@ from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.alerts.matcher import ChangeLabels, labels_of
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute, window_key
+from dashboard.domain.alerts.route import RuleRoute, hold
 from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
-from dashboard.domain.alerts.silence import SILENCED, Silence, held_by, silenced_by
+from dashboard.domain.alerts.silence import (
+    SILENCED,
+    Silence,
+    SilenceKind,
+    fitting,
+    silenced_by,
+)
 from dashboard.domain.formatting import moment
-from dashboard.domain.people.active_hours import ActiveHours, Zones, utc_only
+from dashboard.domain.people.active_hours import Zones, utc_only
 
 
 def routes_of(
@@ -30,9 +36,7 @@ def routes_of(
     A rule without recipients notifies everyone. During its quiet hours notifications are held.
     """
     return tuple(
-        hold_in_quiet_hours(_route(rule, change, everyone), zones, now)
-        for rule in rules
-        if fits(rule, change)
+        hold(_route(rule, change, everyone), now, zones) for rule in rules if fits(rule, change)
     )
 
 
@@ -44,21 +48,6 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
     return IncidentTimers(
         rule.quiet_after, rule.remind_every, escalate_after, rule.incident_pending
     )
-
-
-def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:
-    """Return the route held until its quiet hours end; unchanged outside quiet hours."""
-    until = _opens_after(route.active_hours, zones, at)
-    if until is None:
-        return route
-    return route.hold_until(until, f"quiet hours of the rule {route.rule}", BY_QUIET_HOURS)
-
-
-def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datetime | None:
-    if hours is None:
-        return None
-    opens = hours.next_on(at, zones(hours.zone))
-    return opens if opens > at else None
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:
@@ -90,28 +79,21 @@ def withhold(
     silence = silenced_by(silences, labels, now)
     if silence is not None:
         return replace(route, withheld=_in_words(silence))
-    return hold(route, labels, silences, now, zones)
+    return in_maintenance(route, labels, silences, now, zones)
 
 
-def hold(
+def in_maintenance(
     route: RuleRoute,
     labels: ChangeLabels,
     silences: Sequence[Silence],
     now: datetime,
     zones: Zones = utc_only,
 ) -> RuleRoute:
-    """Return the route held until neither a maintenance window nor quiet hours apply.
-
-    One may begin before the other ends.
-    """
+    """Return the route of a change held until neither its windows nor quiet hours apply."""
     if route.is_urgent:
         return route
-    while windows := held_by(silences, labels, route.held_until or now):
-        last = windows[-1]
-        by = (window_key(each.silence_id) for each in windows)
-        held = route.hold_until(last.over_at, _of_window(last), *by)
-        route = hold_in_quiet_hours(held, zones, last.over_at)
-    return route
+    windows = fitting(silences, SilenceKind.MAINTENANCE, labels)
+    return hold(replace(route, windows=windows), now, zones)
 
 
 def route_of_incident(
@@ -125,7 +107,7 @@ def route_of_incident(
         return RuleRoute(incident.rule, incident.group, ())
     hours = None if rule.pierces else rule.active_hours
     route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
-    return hold_in_quiet_hours(route, zones, now)
+    return hold(route, now, zones)
 
 
 def hold_all(
@@ -136,12 +118,8 @@ def hold_all(
     zones: Zones = utc_only,
 ) -> RuleRoute:
     """Return the route of notifications about an incident, held while all its changes are."""
-    held = [hold(route, labels, silences, now, zones) for labels in each_labels]
+    held = [in_maintenance(route, labels, silences, now, zones) for labels in each_labels]
     return min(held, key=lambda each: each.held_until or now)
-
-
-def _of_window(window: Silence) -> str:
-    return f"maintenance window {window.silence_id} by {window.author}: {window.request.reason}"
 
 
 def _in_words(silence: Silence) -> str:

@@ -16,9 +16,10 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import GROUP_WAIT, Rule
+from dashboard.domain.alerts.silence import Silence, held_by
 from dashboard.domain.formatting import moment
-from dashboard.domain.people.active_hours import ActiveHours
-from dashboard.domain.people.recipients import RecipientDirectory
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, Zones, next_in_all
+from dashboard.domain.people.recipients import QUIET_HOURS, RecipientDirectory
 from dashboard.domain.quantity import NetworkId
 
 BY_QUIET_HOURS: Final = "quiet-hours"
@@ -41,7 +42,8 @@ class RuleRoute(Struct, frozen=True):
     `group_wait` is how long followers are grouped; `timers` apply to its incidents. If `is_urgent`,
     neither the cap nor quiet hours delay it. `withheld` says why nobody is notified; it is empty if
     people are. No notification is sent before `held_until`; `held_for` says why, and `held_by`
-    holds the keys of what holds it, with blanks between.
+    holds the keys of what holds it, with blanks between. `windows` are the maintenance windows that
+    fit the change, also those that have not begun.
     """
 
     rule: str
@@ -55,6 +57,7 @@ class RuleRoute(Struct, frozen=True):
     withheld: str = ""
     held_until: datetime | None = None
     active_hours: ActiveHours | None = None
+    windows: tuple[Silence, ...] = ()
     held_for: str = ""
     held_by: str = ""
 
@@ -70,9 +73,11 @@ class RuleRoute(Struct, frozen=True):
         return bool(self.withheld), not self.is_urgent, until, may_be_held_on
 
     def hold_until(self, until: datetime, why: str, *by: str) -> RuleRoute:
-        """Return the route held until a moment, with these keys added to what holds it."""
-        held_by = " ".join(filter(None, (self.held_by, *by)))
-        return replace(self, held_until=until, held_for=why, held_by=held_by)
+        """Return the route held until a moment, with why and these keys added to what holds it."""
+        known = self.held_for
+        held_for = known if why in known else "; ".join(filter(None, (known, why)))
+        keys = " ".join(dict.fromkeys((*self.held_by.split(), *by)))
+        return replace(self, held_until=until, held_for=held_for, held_by=keys)
 
     def wait_for(self, transition: Transition, *, is_new: bool) -> timedelta:
         """Return how long a notification that begins with a transition waits for others to group.
@@ -95,11 +100,51 @@ def route_for(
     recipient: Recipient, route: RuleRoute, directory: RecipientDirectory, now: datetime
 ) -> RuleRoute:
     """Return the route for one recipient, whose quiet hours may hold it longer."""
+    own = directory.hours(recipient)
+    return route if own is None else hold(route, now, directory.configured.zones, own)
+
+
+def hold(
+    route: RuleRoute, now: datetime, zones: Zones, own: WeeklyHours | None = None
+) -> RuleRoute:
+    """Return the route held until no window, quiet hours of its rule, or those beside `own` apply.
+
+    One may begin before the other ends. `own` are the active hours of one recipient.
+    """
     if route.is_urgent:
         return route
     at = route.held_until or now
-    until, why = directory.hold(recipient, at, route.held_for)
-    return route if until == at else route.hold_until(until, why, BY_QUIET_HOURS)
+    while True:
+        route, at = _hold_in_quiet_hours(route, at, zones, own)
+        windows = held_by(route.windows, at)
+        if not windows:
+            return route
+        at = windows[-1].over_at
+        keys = (window_key(each.silence_id) for each in windows)
+        route = route.hold_until(at, _of_window(windows[-1]), *keys)
+
+
+def _hold_in_quiet_hours(
+    route: RuleRoute, at: datetime, zones: Zones, own: WeeklyHours | None
+) -> tuple[RuleRoute, datetime]:
+    """Return the route held until all hours are on, and from when that is.
+
+    If they are never on together, those of the recipient count: a message must come some time.
+    """
+    hours = {} if own is None else {QUIET_HOURS: own}
+    if route.active_hours is not None:
+        of_rule = WeeklyHours(route.active_hours, zones(route.active_hours.zone))
+        hours = {f"quiet hours of the rule {route.rule}": of_rule, **hours}
+    if all(each.are_on(at) for each in hours.values()):
+        return route, at
+    opens = next_in_all(hours.values(), at) or hours[QUIET_HOURS].next_on(at)
+    is_by_all = opens > max(each.next_on(at) for each in hours.values())
+    why = "; ".join(why for why, each in hours.items() if is_by_all or not each.are_on(at))
+    return route.hold_until(opens, why, BY_QUIET_HOURS), opens
+
+
+def _of_window(window: Silence) -> str:
+    return f"maintenance window {window.silence_id} by {window.author}: {window.request.reason}"
 
 
 class SourceOutage(Struct, frozen=True):

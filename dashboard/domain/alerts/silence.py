@@ -125,8 +125,8 @@ def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime)
     If several apply, it is the one that lasts longest; of weekly silences only the current hours
     count.
     """
-    fitting = _lasting(silences, SilenceKind.SILENCE, labels, at)
-    return max(fitting, key=lambda each: each.over_at, default=None)
+    lasting = _lasting(fitting(silences, SilenceKind.SILENCE, labels), at)
+    return max(lasting, key=lambda each: each.over_at, default=None)
 
 
 def likely_silences(
@@ -155,28 +155,32 @@ def silenced_all_by(
     return first
 
 
-def held_by(silences: Sequence[Silence], labels: ChangeLabels, at: datetime) -> list[Silence]:
-    """Return the maintenance windows that hold a change; the last one's end releases it.
+def held_by(fitting_windows: Sequence[Silence], at: datetime) -> list[Silence]:
+    """Return which of the maintenance windows that fit a change hold it; the last end releases it.
 
     A window that overlaps another, or follows it without a gap, holds the change further.
     """
     windows: list[Silence] = []
     while True:
         since = windows[-1].over_at if windows else at
-        fitting = _lasting(silences, SilenceKind.MAINTENANCE, labels, since)
-        if not fitting:
+        lasting = _lasting(fitting_windows, since)
+        if not lasting:
             return windows
-        windows.append(max(fitting, key=lambda each: each.over_at))
+        windows.append(max(lasting, key=lambda each: each.over_at))
 
 
-def _lasting(
-    silences: Iterable[Silence], kind: SilenceKind, labels: ChangeLabels, at: datetime
-) -> list[Silence]:
-    """Return the current occurrences of the silences of a kind that match."""
-    fitting = (
+def fitting(
+    silences: Iterable[Silence], kind: SilenceKind, labels: ChangeLabels
+) -> tuple[Silence, ...]:
+    """Return the silences of a kind whose matchers fit a change, whenever they apply."""
+    return tuple(
         each for each in silences if each.kind is kind and fits(each.request.matchers, labels)
     )
-    lasting = (each.occurrence(at) for each in fitting if each.state(at) is SilenceState.ACTIVE)
+
+
+def _lasting(silences: Iterable[Silence], at: datetime) -> list[Silence]:
+    """Return the current occurrences of silences."""
+    lasting = (each.occurrence(at) for each in silences if each.state(at) is SilenceState.ACTIVE)
     return [each for each in lasting if each is not None]
 
 

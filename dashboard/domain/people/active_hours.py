@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from itertools import pairwise
@@ -128,6 +128,10 @@ class WeeklyHours(Struct, frozen=True):
     def are_on(self, at: datetime) -> bool:
         return self.hours.are_on(at, self.zone)
 
+    def next_on(self, at: datetime) -> datetime:
+        """Return the first moment from `at` on at which they are on, in UTC."""
+        return self.hours.next_on(at, self.zone)
+
     def span(self, at: datetime) -> tuple[datetime, datetime | None]:
         """Return when they next begin, from `at` on, and when they end; None if they never end."""
         return _span_of(self, at)
@@ -137,6 +141,20 @@ class WeeklyHours(Struct, frozen=True):
 def _span_of(weekly: WeeklyHours, at: datetime) -> tuple[datetime, datetime | None]:
     begins = weekly.hours.next_on(at, weekly.zone)
     return begins, weekly.hours.next_off(begins, weekly.zone)
+
+
+def next_in_all(each_hours: Collection[WeeklyHours], at: datetime) -> datetime | None:
+    """Return the first moment from `at` on at which all these hours are on, in UTC.
+
+    None if they never are on together.
+    """
+    latest = at + _LOOKED_AHEAD
+    while at <= latest:
+        opens = max(each.next_on(at) for each in each_hours)
+        if opens == at:
+            return opens
+        at = opens
+    return None
 
 
 def _days(text: str, whole: str) -> tuple[int, ...]:

@@ -18,7 +18,13 @@ from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import moment
 from dashboard.domain.markup import visible
-from dashboard.domain.people.active_hours import ActiveHours, WeekSpan, Zones, utc_only
+from dashboard.domain.people.active_hours import (
+    ActiveHours,
+    WeeklyHours,
+    WeekSpan,
+    Zones,
+    utc_only,
+)
 from dashboard.domain.people.verification import Verification
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
@@ -282,17 +288,16 @@ class RecipientDirectory(Struct, frozen=True):
     def zone(self, recipient: Recipient) -> tzinfo:
         return self.configured.zones(self.profile(recipient).zone or self.configured.zone)
 
-    def hold(self, recipient: Recipient, at: datetime, why: str) -> tuple[datetime, str]:
-        """Return when a message that is held until `at` is sent, and why it is held.
-
-        `why` is the reason so far; the result is empty if nothing holds the message.
-        """
-        released = self.released_at(recipient, at)
-        if released == at:
-            return at, why
-        return released, "; ".join(filter(None, (why, QUIET_HOURS)))
-
-    def released_at(self, recipient: Recipient, at: datetime) -> datetime:
-        """Return the first moment from `at` on outside a recipient's quiet hours."""
+    def hours(self, recipient: Recipient) -> WeeklyHours | None:
+        """Return the active hours of a recipient; None for those who get messages at any hour."""
         spans = self.profile(recipient).active
-        return ActiveHours(spans).next_on(at, self.zone(recipient)) if spans else at
+        return WeeklyHours(ActiveHours(spans), self.zone(recipient)) if spans else None
+
+    def hold(self, recipient: Recipient, at: datetime) -> tuple[datetime, str]:
+        """Return the first moment from `at` on outside a recipient's quiet hours, and why it waits.
+
+        The reason is empty if nothing holds the message.
+        """
+        hours = self.hours(recipient)
+        released = at if hours is None else hours.next_on(at)
+        return released, "" if released == at else QUIET_HOURS

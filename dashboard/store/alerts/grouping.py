@@ -120,9 +120,9 @@ class IncidentGrouping:
     def take(
         self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool
     ) -> None:
-        """Add a transition to an incident by each route, and notify each recipient once."""
+        """Add a transition to an incident by each route; notify each recipient by the soonest."""
         state = NotificationState.HELD if is_held else NotificationState.PENDING
-        reached: set[Recipient] = set()
+        heard: list[tuple[RuleRoute, Recipient, Incident, _Change]] = []
         for route in sorted(routes, key=lambda each: each.rank):
             found, is_new = self._grown(transition, route)
             if found.never_fired:
@@ -130,7 +130,17 @@ class IncidentGrouping:
             elif found.now.state is not IncidentState.PENDING:
                 wait = route.wait_for(transition, is_new=is_new)
                 change = _Change(transition, position, state, wait, is_new)
-                self._notify(found.now, change, self._with_escalated(found.now, route), reached)
+                told = self._with_escalated(found.now, route)
+                heard += [(one, to, found.now, change) for to, one in self._to_each(told)]
+        reached: set[Recipient] = set()
+        for one, to, incident, change in sorted(heard, key=lambda each: each[0].rank):
+            self._notify(incident, change, one, to, reached)
+
+    def _to_each(self, route: RuleRoute) -> list[tuple[Recipient, RuleRoute]]:
+        """Return each recipient of a route with the route to them, which their hours may hold."""
+        return [
+            (each, route_for(each, route, self._directory, self._now)) for each in route.recipients
+        ]
 
     def _with_escalated(self, incident: Incident, route: RuleRoute) -> RuleRoute:
         """Add the recipients to whom an incident was escalated to those who hear of its end."""
@@ -163,26 +173,30 @@ class IncidentGrouping:
             if not route.withheld:
                 others |= {each for each in route.recipients if mailbox_of(each) in reached}
             change = _Change(transition, position, is_first=True)
-            self._notify(incident, change, route, reached)
+            for to, one in self._to_each(route):
+                self._notify(incident, change, one, to, reached)
         return others
 
     def _notify(
-        self, incident: Incident, change: _Change, route: RuleRoute, reached: set[Recipient]
+        self,
+        incident: Incident,
+        change: _Change,
+        route: RuleRoute,
+        recipient: Recipient,
+        reached: set[Recipient],
     ) -> None:
-        """Notify each recipient of a route of a transition, unless `reached` has their mailbox."""
-        for recipient in route.recipients:
-            if mailbox_of(recipient) in reached:
-                continue
-            reached.add(mailbox_of(recipient))
-            reason = route.withheld or self._directory.withheld(recipient)
-            reason = reason or needless(self._connection, recipient, change.transition)
-            if reason:
-                self._add_member(incident.incident_id, recipient, change, reason=reason)
-                continue
-            held = route_for(recipient, route, self._directory, self._now)
-            state, until = change.state, held.held_until
-            place = (incident.incident_id, recipient, state, until, held.held_by)
-            self._reach(place, change, held)
+        """Notify a recipient of a transition by a route, unless `reached` has their mailbox."""
+        if mailbox_of(recipient) in reached:
+            return
+        reached.add(mailbox_of(recipient))
+        reason = route.withheld or self._directory.withheld(recipient)
+        reason = reason or needless(self._connection, recipient, change.transition)
+        if reason:
+            self._add_member(incident.incident_id, recipient, change, reason=reason)
+            return
+        state, until = change.state, route.held_until
+        place = (incident.incident_id, recipient, state, until, route.held_by)
+        self._reach(place, change, route)
 
     def write(self) -> int:
         """Write everything; return how many members were added to notifications."""

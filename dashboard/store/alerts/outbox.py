@@ -180,13 +180,13 @@ def _send(
     """Make one notification of these changes."""
     first = {name: found[0][name] for name in ("transition_id", "position")}
     notification_id = notification_id_of(first["transition_id"], recipient)
-    release_at, held_for = directory.hold(recipient, now, NOT_VERIFIED)
+    release_at, held_for = directory.hold(recipient, now)
     row = waiting_row(
         connection, notification_id, recipient, domain, now=now, release_at=release_at
     )
     more = {
         "precedence": Precedence.OPENING,
-        "held_for": held_for,
+        "held_for": "; ".join(filter(None, (NOT_VERIFIED, held_for))),
         "held_by": BY_QUIET_HOURS if release_at > now else "",
         "members": len(found),
     }

@@ -24,7 +24,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
@@ -66,41 +66,16 @@ _EVENTS: Final = {
 class Repetition(Struct, frozen=True):
     """Why and when an incident is notified again.
 
-    If it `is_urgent`, it ignores quiet hours. It waits until `release_at`; `held_for` says why, and
-    `held_by` names what holds it. `domain` is that of Message-IDs. Whoever got a message about the
-    incident within `least_apart` is not reminded.
+    `route` says what holds it, and whether it ignores quiet hours. `domain` is that of Message-IDs.
+    Whoever got a message about the incident within `least_apart` is not reminded.
     """
 
     kind: NotificationKind
     now: datetime
-    release_at: datetime
+    route: RuleRoute
     directory: RecipientDirectory
     domain: str = NO_DOMAIN
-    held_for: str = ""
-    held_by: str = ""
-    is_urgent: bool = False
     least_apart: timedelta = timedelta()
-
-    @classmethod
-    def along(
-        cls,
-        route: RuleRoute,
-        kind: NotificationKind,
-        now: datetime,
-        directory: RecipientDirectory,
-        domain: str,
-    ) -> Repetition:
-        """Notify again as a route says: when, what holds it, and whether it is urgent."""
-        return cls(
-            kind,
-            now,
-            route.held_until or now,
-            directory,
-            domain,
-            route.held_for,
-            route.held_by,
-            route.is_urgent,
-        )
 
     def concerns(self, recipient: Recipient) -> bool:
         """Whether it says anything new to a recipient."""
@@ -160,17 +135,15 @@ def repeat(
 def _repeated_to(
     connection: Connection, incident: Incident, repetition: Repetition, recipient: Recipient
 ) -> dict[str, Any]:
-    release_at, held_for = repetition.release_at, repetition.held_for
-    if not repetition.is_urgent:
-        release_at, held_for = repetition.directory.hold(recipient, release_at, held_for)
+    route = route_for(recipient, repetition.route, repetition.directory, repetition.now)
     number = f"{repetition.kind}:{incident.version}:{recipient.channel}:{recipient.address}"
     notification_id = uuid5(incident.incident_id, number)
     row = waiting_row(
         *(connection, notification_id, recipient, repetition.domain),
         now=repetition.now,
-        release_at=release_at,
+        release_at=route.held_until or repetition.now,
     )
-    return row | {"held_for": held_for, "held_by": repetition.held_by, "members": 0}
+    return row | {"held_for": route.held_for, "held_by": route.held_by, "members": 0}
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:

@@ -141,7 +141,7 @@ def _notify(
     recipient = due.recipient
     transition_id, position = _record(connection, due, grounds, now)
     notification_id = notification_id_of(transition_id, recipient)
-    release_at, held_for = directory.hold(recipient, now, "")
+    release_at, held_for = directory.hold(recipient, now)
     row = waiting_row(
         connection, notification_id, recipient, domain, now=now, release_at=release_at
     ) | {

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
+from dashboard.domain.people.active_hours import (
+    ActiveHours,
+    WeeklyHours,
+    WeekSpan,
+    next_in_all,
+)
 from dashboard.errors import InputError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -149,6 +154,44 @@ def test_nothing_is_on_before_the_next_hours_nor_off_before_they_end(
     minutes = int((ends - begins) / timedelta(minutes=1))
     within = (begins + timedelta(minutes=count) for count in range(minutes))
     assert all(found.are_on(each, ZoneInfo(zone)) for each in within)
+
+
+SPANS = st.builds(
+    lambda day, begins, length: WeekSpan((day,), begins * 15, (begins + length) * 15 % 1440),
+    *(st.integers(0, 6), st.integers(0, 95), st.integers(1, 95)),
+)
+"""Spans of quarters of hours, some of them past midnight."""
+
+WEEKLY = st.builds(
+    lambda spans, zone: WeeklyHours(ActiveHours(tuple(spans), zone), ZoneInfo(zone)),
+    *(st.lists(SPANS, min_size=1, max_size=4), st.sampled_from(ZONES)),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(WEEKLY, min_size=1, max_size=3),
+    st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001 - Hypothesis takes bounds without a zone
+)
+def test_common_hours_begin_with_the_first_moment_at_which_all_are_on(
+    all_hours: list[WeeklyHours], at: datetime
+) -> None:
+    """Compare with a walk through a week, by quarters of an hour."""
+    moment = at.replace(minute=0, second=0, microsecond=0, tzinfo=UTC)
+    quarters = (moment + timedelta(minutes=15) * count for count in range(7 * 96))
+    first = next((each for each in quarters if all(one.are_on(each) for one in all_hours)), None)
+
+    found = next_in_all(all_hours, moment)
+
+    assert found == first or (first is None and found >= moment + timedelta(days=7))
+
+
+def test_hours_that_are_never_on_together_have_no_first_common_moment() -> None:
+    weekly = [
+        WeeklyHours(hours(each), BERLIN) for each in ("mon-fri 08:00-18:00", "sat 00:00-24:00")
+    ]
+
+    assert next_in_all(weekly, utc("2026-11-20T12:00")) is None
 
 
 class CountingZone(tzinfo):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import (
@@ -29,7 +27,7 @@ from dashboard.domain.people.recipients import (
 )
 from dashboard.domain.people.verification import Verification, verified
 from dashboard.errors import InputError
-from tests.builders import A_MOMENT, A_NETWORK, a_transition
+from tests.builders import A_MOMENT
 
 OPS = Recipient("mail", "ops@example.org")
 DEV = Recipient("mail", "dev@example.org")
@@ -109,24 +107,11 @@ def test_quiet_hours_follow_the_clocks_of_the_recipient(at: str, released: str) 
     )
     directory = RecipientDirectory(configured)
 
-    assert directory.released_at(OPS, _utc(at)) == _utc(released)
-    assert directory.released_at(DEV, _utc(at)) == _utc(at)
-    why = (QUIET_HOURS,) if at != released else ("",)
-    assert directory.hold(OPS, _utc(at), "") == (_utc(released), *why)
+    why = QUIET_HOURS if at != released else ""
+    assert directory.hold(OPS, _utc(at)) == (_utc(released), why)
+    assert directory.hold(DEV, _utc(at)) == (_utc(at), "")
     assert directory.zone(OPS) == ZoneInfo("Europe/Zurich")
     assert directory.zone(DEV) == ZoneInfo("UTC")
-
-
-def test_what_a_rule_holds_as_well_says_both_reasons() -> None:
-    directory = RecipientDirectory(
-        ConfiguredRecipients(profiles={OPS: RecipientProfile("", DAYTIME)})
-    )
-
-    held = directory.hold(OPS, _utc("2026-01-15T23:00"), "quiet hours of the rule busy")
-
-    why = f"quiet hours of the rule busy; {QUIET_HOURS}"
-    assert held == (_utc("2026-01-16T08:00"), why)
-    assert directory.hold(OPS, _utc("2026-01-15T09:00"), "x") == (_utc("2026-01-15T09:00"), "x")
 
 
 def _utc(text: str) -> datetime:
@@ -152,33 +137,6 @@ def test_recipient_is_called_by_its_address_or_its_name(
     recipient: Recipient, name: str, *, is_meant: bool
 ) -> None:
     assert is_called(recipient, name) is is_meant
-
-
-def test_quiet_hours_hold_nothing_urgent() -> None:
-    urgent = RuleRoute("down", (), (OPS,), is_urgent=True)
-
-    assert route_for(OPS, urgent, RecipientDirectory(), A_MOMENT) is urgent
-
-
-def test_quiet_hours_hold_a_route_until_they_end() -> None:
-    night = datetime(2026, 11, 20, 23, tzinfo=UTC)
-    directory = RecipientDirectory(
-        ConfiguredRecipients((OPS,), {OPS: RecipientProfile(active=DAYTIME)})
-    )
-
-    held = route_for(OPS, RuleRoute("hub", (), (OPS,)), directory, night)
-
-    assert held.held_until == datetime(2026, 11, 21, 8, tzinfo=UTC)
-    assert route_for(OPS, RuleRoute("hub", (), (OPS,)), directory, A_MOMENT).held_until is None
-
-
-def test_only_what_follows_a_first_rejection_is_grouped() -> None:
-    route = RuleRoute("hub", (), (OPS,))
-    busy = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY)
-
-    assert route.wait_for(a_transition(), is_new=True) == timedelta()
-    assert route.wait_for(busy, is_new=False) == timedelta()
-    assert route.wait_for(a_transition(), is_new=False) == route.group_wait
 
 
 @pytest.mark.parametrize("cause", OffCause)

@@ -16,6 +16,7 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
     check_request,
+    fitting,
     held_by,
     likely_silences,
     next_morning,
@@ -132,11 +133,15 @@ def test_silence_is_likely_unless_what_changes_share_rules_it_out() -> None:
 def test_change_is_held_until_the_end_of_windows_that_follow_each_other() -> None:
     windows = [a_window(3, 5, 6), a_window(1, 0, 2), a_window(2, 2, 4), a_window(4, 1, 3)]
 
-    held = held_by(windows, OF_HUB, A_MOMENT)
+    assert held_by(windows, A_MOMENT) == [windows[1], windows[2]]
+    assert held_by(windows[:1], A_MOMENT) == []
 
-    assert held == [windows[1], windows[2]]
-    assert held_by(windows, OF_ADD, A_MOMENT) == []
-    assert held_by([a_silence()], OF_HUB, A_MOMENT) == []
+
+def test_windows_of_a_change_are_those_that_fit_it_also_before_they_begin() -> None:
+    windows = (a_window(3, 5, 6), a_window(1, 0, 2))
+
+    assert fitting([*windows, a_silence()], SilenceKind.MAINTENANCE, OF_HUB) == windows
+    assert fitting(windows, SilenceKind.MAINTENANCE, OF_ADD) == ()
 
 
 def weekly(span: str, *, kind: SilenceKind = SilenceKind.MAINTENANCE) -> Silence:
@@ -197,11 +202,11 @@ def test_change_in_weekly_hours_is_held_or_silenced_until_they_end() -> None:
     window, at = weekly("sun 02:00-04:00"), utc("2026-11-22T02:00")
     silence = weekly("sun 02:00-04:00", kind=SilenceKind.SILENCE)
 
-    [held], silent = held_by([window], OF_HUB, at), silenced_by([silence], OF_HUB, at)
+    [held], silent = held_by([window], at), silenced_by([silence], OF_HUB, at)
 
     assert silent is not None
     assert held.over_at == silent.over_at == utc("2026-11-22T03:00")
-    assert held_by([window], OF_HUB, utc("2026-11-22T03:00")) == []
+    assert held_by([window], utc("2026-11-22T03:00")) == []
     assert silenced_by([silence], OF_HUB, utc("2026-11-21T02:00")) is None
 
 

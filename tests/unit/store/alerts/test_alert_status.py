@@ -12,6 +12,7 @@ from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.incident import Incident, resolve
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.route import RuleRoute
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -137,7 +138,9 @@ def test_end_of_one_incident_leaves_the_escalation_of_another_that_is_merged_wit
 def escalate(store: Store, outages: Mapping[Subject, Recipient]) -> list[Incident]:
     """Let each of these last, and somebody hear of it who heard of no change; return incidents."""
     directory = trusting([ONCALL, DEV])
-    escalated = Repetition(NotificationKind.ESCALATION, A_MOMENT, A_MOMENT, directory)
+    escalated = Repetition(
+        NotificationKind.ESCALATION, A_MOMENT, RuleRoute("rejections", (), ()), directory
+    )
     with store.write() as connection:
         for number, subject in enumerate(outages, 1):
             silent = a_transition(number, subject=subject, after=State.SILENT)

@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.alerts.route import RuleRoute
 from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.notification_claims import (
@@ -197,7 +198,9 @@ def make_change_and_note_pending(store: Store) -> None:
         directory = trusting([ONCALL])
         expand(connection, [(entry, by_subject(entry.transition, [ONCALL]))], A_MOMENT, directory)
         [story] = open_incident_stories(connection, 10)
-        note = Repetition(NotificationKind.CLOSED, A_MOMENT, A_MOMENT, directory)
+        note = Repetition(
+            NotificationKind.CLOSED, A_MOMENT, RuleRoute("rejections", (), ()), directory
+        )
         assert repeat(connection, story.incident, note, [ONCALL])
 
 
