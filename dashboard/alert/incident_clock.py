@@ -48,7 +48,7 @@ from dashboard.domain.alerts.route import (
     route_for,
     window_key,
 )
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import ObservedChange, Rule
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
@@ -114,6 +114,12 @@ class IncidentClock(Struct, frozen=True):
                 continue
             hold_until(connection, each, self._held_again(connection, each), self.now)
         return held[-1].notification_id if held else None
+
+    def route_of(self, incident: Incident, change: ObservedChange) -> RuleRoute:
+        """Return the route by which a change of an incident is notified of now."""
+        zones = self.directory.configured.zones
+        route = route_of_incident(self.rules.get(incident.rule), incident, self.now, zones)
+        return withhold(route, change, self.silences, self.now, zones)
 
     def _held_again(self, connection: Connection, held: HeldNotification) -> RuleRoute:
         """Return until when something is now held: as long as the last of its changes is."""

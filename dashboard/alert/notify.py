@@ -140,7 +140,7 @@ class Notifier:
         with _writing(self.store, holder_token) as connection:
             if are_all_due:
                 make_all_due(connection, now)
-            self._incident_clock(connection, now).act(connection)
+            self._clock_at(connection, now).act(connection)
         self._latest.note(obstacles, now)
 
     def _release_early(self, holder_token: int, now: datetime) -> None:
@@ -148,13 +148,13 @@ class Notifier:
         after: UUID | None = None
         while True:
             with _writing(self.store, holder_token) as connection:
-                clock = self._incident_clock(connection, now)
+                clock = self._clock_at(connection, now)
                 after = clock.release_early(connection, after)
             if after is None:
                 return
             let_others_write()
 
-    def _incident_clock(self, connection: Connection, now: datetime) -> IncidentClock:
+    def _clock_at(self, connection: Connection, now: datetime) -> IncidentClock:
         rules = {each.name: each for each in rules_in_force(connection)}
         silences = unfinished_silences(connection, now)
         directory = read_directory(connection, self.configured)
@@ -174,14 +174,14 @@ class Notifier:
         if not verified and not barred:
             return
         with _writing(self.store, holder_token) as connection:
-            directory = read_directory(connection, self.configured)
+            clock = self._clock_at(connection, self.clock())
             for each in barred:
-                if why := directory.withheld(each):
+                if why := clock.directory.withheld(each):
                     mark_pending_dead(connection, each, why)
             if barred:
-                make_all_due(connection, self.clock())
+                make_all_due(connection, clock.now)
             for each in verified:
-                catch_up(connection, each, directory, self.clock(), self.domain)
+                catch_up(connection, each, clock.directory, clock.now, self.domain, clock.route_of)
 
 
 def expand_outbox(

@@ -103,11 +103,11 @@ def route_of_incident(
 
     None stands for a rule that was removed.
     """
+    route = RuleRoute(incident.rule, incident.group, (), severity=incident.severity)
     if rule is None:
-        return RuleRoute(incident.rule, incident.group, ())
+        return route
     hours = None if rule.pierces else rule.active_hours
-    route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
-    return hold(route, now, zones)
+    return hold(replace(route, is_urgent=rule.pierces, active_hours=hours), now, zones)
 
 
 def hold_all(

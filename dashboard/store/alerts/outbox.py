@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, Update, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
-from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import NO_DOMAIN, Precedence, Recipient
-from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute
+from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
 from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.held_after_restore import is_uncertain, restored_at
+from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import (
     change_of,
     notification_id_of,
@@ -51,6 +53,14 @@ class OutboxEntry(Struct, frozen=True):
     @property
     def transition(self) -> Transition:
         return self.change.transition
+
+
+class _KeptBack(Struct, frozen=True):
+    """A change of an incident that a recipient did not get, and its place in the outbox."""
+
+    incident: Incident
+    change: ObservedChange
+    position: int
 
 
 def is_expansion_pending(connection: Connection) -> bool:
@@ -138,24 +148,38 @@ def _is_first(connection: Connection, entry: OutboxEntry, now: datetime) -> bool
     return connection.execute(first).rowcount == 1
 
 
+RouteOf: TypeAlias = Callable[[Incident, ObservedChange], RuleRoute]
+"""Returns the route by which a change of an incident is notified of now."""
+
+
 def catch_up(
     connection: Connection,
     recipient: Recipient,
     directory: RecipientDirectory,
     now: datetime,
     domain: str,
+    route_of: RouteOf,
 ) -> int:
     """Notify a recipient once of ongoing changes that were withheld; return how many changes.
 
-    Changes that are over or silenced are not sent. `domain` is that of the Message-ID.
+    Changes that are over are not sent, and silenced ones are kept back as silenced. What is held
+    for equally long comes together. `domain` is that of the Message-ID.
     """
     note_summary(connection, recipient, now)
     many = 0
     for each in _as_written(connection, recipient):
-        found = _kept_back(connection, each)
-        if found:
-            _send(connection, each, found, directory, now, domain)
-        many += len(found)
+        alike: dict[tuple[datetime, str], list[tuple[_KeptBack, RuleRoute]]] = {}
+        for kept in _kept_back(connection, each):
+            route = route_for(each, route_of(kept.incident, kept.change), directory, now)
+            if route.withheld:
+                silenced = _members_of(each, [kept]).values(reason=route.withheld)
+                connection.execute(silenced)
+                continue
+            key = route.held_until or now, route.held_by
+            alike.setdefault(key, []).append((kept, route))
+        for found in alike.values():
+            _send(connection, each, [kept for kept, _ in found], found[0][1], now, domain)
+            many += len(found)
     return many
 
 
@@ -172,58 +196,71 @@ def _as_written(connection: Connection, recipient: Recipient) -> list[Recipient]
 def _send(
     connection: Connection,
     recipient: Recipient,
-    found: list[RowMapping],
-    directory: RecipientDirectory,
+    found: list[_KeptBack],
+    route: RuleRoute,
     now: datetime,
     domain: str,
 ) -> None:
-    """Make one notification of these changes."""
-    first = {name: found[0][name] for name in ("transition_id", "position")}
-    notification_id = notification_id_of(first["transition_id"], recipient)
-    release_at, held_for = directory.hold(recipient, now)
+    """Make one notification of these changes, which are held alike."""
+    first = found[0]
+    notification_id = notification_id_of(first.change.transition.transition_id, recipient)
     row = waiting_row(
-        connection, notification_id, recipient, domain, now=now, release_at=release_at
+        *(connection, notification_id, recipient, domain),
+        now=now,
+        release_at=route.held_until or now,
     )
     more = {
+        "transition_id": first.change.transition.transition_id,
+        "position": first.position,
         "precedence": Precedence.OPENING,
-        "held_for": "; ".join(filter(None, (NOT_VERIFIED, held_for))),
-        "held_by": BY_QUIET_HOURS if release_at > now else "",
+        "held_for": "; ".join(filter(None, (NOT_VERIFIED, route.held_for))),
+        "held_by": route.held_by,
         "members": len(found),
     }
-    connection.execute(insert(notifications), row | first | more)
+    connection.execute(insert(notifications), row | more)
     _join(connection, notification_id, recipient, found)
 
 
-def _kept_back(connection: Connection, recipient: Recipient) -> list[RowMapping]:
+def _kept_back(connection: Connection, recipient: Recipient) -> list[_KeptBack]:
     """Return the latest changes of open incidents that a recipient did not get, oldest first."""
     member = notification_members.c
     query = (
-        select(member.transition_id, member.position, member.incident_id)
+        select_changes()
+        .add_columns(member.position, member.incident_id)
+        .join(notification_members, member.transition_id == transitions.c.transition_id)
         .join(incidents, incidents.c.incident_id == member.incident_id)
         .where(is_to(recipient, notification_members))
         .where(member.notification_id.is_(None), member.reason == NOT_VERIFIED)
-        .where(incidents.c.open_key.is_not(None), incidents.c.state != IncidentState.SILENCED)
+        .where(incidents.c.open_key.is_not(None))
         .order_by(member.position.desc())
         .limit(LARGEST_MEMBERS)
     )
-    return list(reversed(connection.execute(query).mappings().all()))
+    rows = connection.execute(query).mappings().all()
+    known = incidents_by_id(connection, {row[member.incident_id] for row in rows})
+    return [
+        _KeptBack(known[row[member.incident_id]], change_of(row), row[member.position])
+        for row in reversed(rows)
+    ]
 
 
 def _join(
-    connection: Connection, notification_id: UUID, recipient: Recipient, found: list[RowMapping]
+    connection: Connection, notification_id: UUID, recipient: Recipient, found: list[_KeptBack]
 ) -> None:
     """Make these changes the members of a notification."""
-    member = notification_members.c
-    joined = update(notification_members).where(
-        is_to(recipient, notification_members),
-        member.position >= found[0]["position"],
-        member.notification_id.is_(None),
-        member.reason == NOT_VERIFIED,
-        member.incident_id.in_({each["incident_id"] for each in found}),
-    )
-    connection.execute(joined.values(notification_id=notification_id, reason=""))
+    joined = _members_of(recipient, found).values(notification_id=notification_id, reason="")
+    connection.execute(joined)
     rows = [
         {"notification_id": notification_id, "incident_id": each}
-        for each in sorted({each["incident_id"] for each in found})
+        for each in sorted({each.incident.incident_id for each in found})
     ]
     insert_all_new(connection, notification_incidents, rows)
+
+
+def _members_of(recipient: Recipient, found: list[_KeptBack]) -> Update:
+    """Begin to update the records of changes that were kept back from a recipient."""
+    member = notification_members.c
+    return update(notification_members).where(
+        is_to(recipient, notification_members),
+        member.notification_id.is_(None),
+        member.transition_id.in_([each.change.transition.transition_id for each in found]),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,14 @@ from dashboard.alert.notify import Notifier
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.recipients import Recipients
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
     ConfiguredRecipients,
@@ -36,11 +40,13 @@ from dashboard.domain.people.verification import (
 )
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, InputError
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import list_addresses_off
 from dashboard.store.alerts.rules import save_rules
+from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, a_transition
+from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id
 from tests.delivery_checks import PATIENT, notifications, reject, take_lease
 from tests.fake_clock import FakeClock
 from tests.received_mail import bounced_mail
@@ -148,6 +154,82 @@ def test_after_verification_comes_what_is_open_as_one_mail_and_nothing_of_the_pa
     watch.clock.wait(timedelta(minutes=1))
     watch.work()
     assert watch.sent() == ["verification", "alert", "alert"]
+
+
+def silence(
+    watch: Watch, rule: str, length: timedelta, kind: SilenceKind = SilenceKind.SILENCE
+) -> datetime:
+    """Silence the changes of a rule from now on; return until when."""
+    ends = watch.clock.now() + length
+    matchers = (Matcher(MatchedProperty.RULE, rule),)
+    request = SilenceRequest(an_id(1), kind, matchers, watch.clock.now(), ends, "new node")
+    with watch.store.write() as connection:
+        add_silence(connection, request, ANN)
+    return ends
+
+
+def verify_amid(watch: Watch, rule: Rule) -> None:
+    """Verify the address while two rejections of a rule are open."""
+    watch.rules(rule)
+    for number in (1, 2):
+        reject(watch.store, number)
+    watch.work()
+    assert watch.people.enter_code(NEW, code_of(watch.verification(), KEY).lower(), ANN)
+    watch.work()
+
+
+def test_maintenance_holds_what_is_open_after_verification_too(watch: Watch) -> None:
+    ends = silence(watch, RULE.name, timedelta(minutes=10), SilenceKind.MAINTENANCE)
+
+    verify_amid(watch, RULE)
+    [waiting] = notifications(watch.store)
+    sent_at_first = watch.sent()
+    watch.clock.wait(timedelta(minutes=10))
+    watch.work()
+
+    assert (waiting.release_at, waiting.member_count) == (ends, 2)
+    assert waiting.held_for == f"{NOT_VERIFIED}; maintenance window 1 by Ann: new node"
+    assert (sent_at_first, watch.sent()) == (["verification"], ["verification", "alert"])
+
+
+def test_quiet_hours_of_the_rule_hold_what_is_open_after_verification_too(watch: Watch) -> None:
+    later = ActiveHours((WeekSpan.parse("mon-sun 13:00-14:00"),))
+
+    verify_amid(watch, replace(RULE, active_hours=later))
+
+    [waiting] = notifications(watch.store)
+    assert (waiting.release_at, watch.sent()) == (A_MOMENT + HOUR, ["verification"])
+
+
+def test_silence_keeps_what_is_open_from_the_newly_verified(watch: Watch) -> None:
+    reject(watch.store, 3)
+    watch.work()
+    silence(watch, RULE.name, HOUR)
+
+    verify_amid(watch, RULE)
+
+    assert watch.sent() == ["verification"]
+
+
+def test_silence_that_ends_releases_what_is_open_to_the_newly_verified(watch: Watch) -> None:
+    watch.rules(Rule("busy", RuleKind.BUSY, recipients=(NEW,)))
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    turns = ((None, State.CALM), (State.CALM, State.BUSY))
+    with watch.store.write() as connection:
+        for number, (before, after) in enumerate(turns, 1):
+            turned = a_transition(number, subject=subject, before=before, after=after)
+            assert record_transition(connection, turned, None)
+    watch.work()
+    silence(watch, "busy", timedelta(minutes=10))
+    watch.work()
+
+    assert watch.people.enter_code(NEW, code_of(watch.verification(), KEY).lower(), ANN)
+    watch.work()
+    sent_at_first = watch.sent()
+    watch.clock.wait(timedelta(minutes=10))
+    watch.work()
+
+    assert (sent_at_first, watch.sent()) == (["verification"], ["verification", "alert"])
 
 
 def test_silent_mail_server_gets_the_same_mail_again_and_then_is_left_alone(watch: Watch) -> None:

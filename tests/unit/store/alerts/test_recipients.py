@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
-from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
-from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.rule import ObservedChange, Rule, Severity
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import (
@@ -24,7 +25,6 @@ from dashboard.domain.people.recipients import (
 )
 from dashboard.domain.people.verification import Verification, delivered, request_mail, verified
 from dashboard.store.alerts.closings import open_notifications
-from dashboard.store.alerts.incidents import all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import catch_up, expand, pending_expansion
 from dashboard.store.alerts.recipients import (
     last_sent_to,
@@ -47,6 +47,11 @@ ADA = Actor("Ada", A_MOMENT)
 HOUR = timedelta(hours=1)
 RULE = Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL, NEW))
 TRUSTED = ConfiguredRecipients((ONCALL, NEW), zones=ZoneInfo)
+
+
+def at_once(incident: Incident, _: ObservedChange) -> RuleRoute:
+    """Return a route that nothing holds."""
+    return RuleRoute(incident.rule, incident.group, ())
 
 
 def take_in(
@@ -112,7 +117,7 @@ def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> 
         save_verification(connection, verified(locked_verification(connection, NEW), ADA))
         [verified_now] = verified_without_summary(connection)
         directory = read_directory(connection, known)
-        many = catch_up(connection, verified_now, directory, A_MOMENT, "example.org")
+        many = catch_up(connection, verified_now, directory, A_MOMENT, "example.org", at_once)
 
     assert many == 2
     assert withheld(store) == []
@@ -127,12 +132,14 @@ def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> 
 def test_verified_recipient_hears_nothing_of_what_is_silenced_meanwhile(store: Store) -> None:
     reject(store, 1)
     take_in(store, known=ConfiguredRecipients((ONCALL,)))
-    with store.write() as connection:
-        [incident] = all_open_incidents(connection, 9)
-        save_incident(connection, replace(incident, state=IncidentState.SILENCED))
-        directory = read_directory(connection, TRUSTED)
 
-        assert catch_up(connection, NEW, directory, A_MOMENT, "example.org") == 0
+    def silenced(incident: Incident, _: ObservedChange) -> RuleRoute:
+        return RuleRoute(incident.rule, incident.group, (), withheld="silenced until then")
+
+    with store.write() as connection:
+        directory = read_directory(connection, TRUSTED)
+        assert catch_up(connection, NEW, directory, A_MOMENT, "example.org", silenced) == 0
+    assert withheld(store) == [(NEW.address, "silenced until then")]
 
 
 AT_20 = A_MOMENT.replace(hour=20)
