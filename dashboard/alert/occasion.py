@@ -16,7 +16,7 @@ from dashboard.domain.alerts.notification import Delay, Notification, Notificati
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.markup import unlinked, unlinked_name
-from dashboard.domain.people.recipients import is_called
+from dashboard.domain.people.recipients import NOT_VERIFIED, is_called
 
 _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300
@@ -210,7 +210,7 @@ def _of_incident(
 def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
     """Say what held changes back, that their incident is resolved, and who acknowledged it."""
     incident = notification.incident
-    held = notification.held_for
+    held = notification.held_for.removeprefix(NOT_VERIFIED).removeprefix("; ")
     delays = _delays(notification, zone)
     kicker = ""
     if delays:

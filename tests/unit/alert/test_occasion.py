@@ -13,6 +13,7 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.people.recipients import NOT_VERIFIED, QUIET_HOURS
 from tests.builders import A_MOMENT, A_NETWORK, a_notification, a_transition, an_id, an_incident
 from tests.golden_texts import GoldenTexts, as_lines
 
@@ -117,6 +118,20 @@ def test_occasions_of_changes_read_as_they_were_reviewed(golden: GoldenTexts) ->
     }
 
     golden.check("occasions_of_changes", with_subjects(occasions))
+
+
+@pytest.mark.parametrize(
+    ("held_for", "kicker"),
+    [
+        (NOT_VERIFIED, "Summary"),
+        (f"{NOT_VERIFIED}; {QUIET_HOURS}", "Summary after quiet hours"),
+        (f"{NOT_VERIFIED}; maintenance window 3 by Ada: upgrade", "Summary after maintenance"),
+    ],
+)
+def test_summary_after_a_verification_is_only_called_after_what_held_it(
+    held_for: str, kicker: str
+) -> None:
+    assert late(held_for, members=9).kicker == kicker
 
 
 def with_subjects(occasions: dict[str, Occasion]) -> dict[str, str]:
