@@ -42,6 +42,8 @@ from dashboard.store.schema import notifications, outbox
 _SPACE: Final = UUID("5b0c7f0e-6a3d-4c1c-9d35-0a1f6f1a7d52")
 """The namespace of digest ids: each recipient and moment has one."""
 
+_DAY: Final = timedelta(days=1)
+_WEEK: Final = timedelta(weeks=1)
 _LONGEST: Final = timedelta(days=31)
 """The longest period that a digest covers, if no worker ran for long."""
 
@@ -52,6 +54,11 @@ class DueDigest(Struct, frozen=True):
     recipient: Recipient
     time: DigestTime
     until: datetime
+
+    def is_past(self, covered_until: datetime) -> bool:
+        """Whether digests cover even the next one: a clock that was ahead made them."""
+        period = _WEEK if self.time.is_weekly else _DAY
+        return covered_until > self.until + 1.5 * period
 
 
 def due_digests(
@@ -72,14 +79,16 @@ def make_digest(
 ) -> bool:
     """Notify of everything since the digest before; False if there is nothing to make.
 
-    The first time that a recipient wants digests, only the period of the next one begins. If
-    nothing may be sent to a recipient, what happened meanwhile is not sent later either.
+    The first time that a recipient wants digests, only the period of the next one begins; so it
+    does after a clock that was ahead is set back. If nothing may be sent to a recipient, what
+    happened meanwhile is not sent later either.
     """
     before = digested_until(connection, due.recipient).get(due.recipient)
     if not _is_due(before, due):
         return False
-    note_digest(connection, due.recipient, due.until)
-    if before is None or directory.withheld(due.recipient):
+    is_past = before is not None and due.is_past(before)
+    note_digest(connection, due.recipient, now if is_past else due.until)
+    if before is None or is_past or directory.withheld(due.recipient):
         return False
     since = max(before, due.until - _LONGEST)
     grounds = read_digest(connection, networks, since, due.until, is_weekly=due.time.is_weekly)
@@ -160,7 +169,8 @@ def _record(
 ) -> tuple[UUID, int]:
     """Store what is notified of, with its place in the outbox, already taken from it."""
     recipient, subject = due.recipient, Subject(SubjectKind.DIGEST, INSTALLATION)
-    name = f"{recipient.channel}:{recipient.address}:{due.until.isoformat()}"
+    period = f"{grounds.begins_at.isoformat()}:{due.until.isoformat()}"
+    name = f"{recipient.channel}:{recipient.address}:{period}"
     transition_id = uuid5(_SPACE, name)
     reported = Transition(transition_id, subject, None, State.REPORTED, due.until, grounds)
     insert_transition(connection, reported)
@@ -177,4 +187,4 @@ def _wanted(directory: RecipientDirectory, now: datetime) -> Iterator[DueDigest]
 
 
 def _is_due(before: datetime | None, due: DueDigest) -> bool:
-    return before is None or before < due.until
+    return before is None or before < due.until or due.is_past(before)

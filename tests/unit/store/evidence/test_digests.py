@@ -85,6 +85,34 @@ def test_digest_that_nobody_made_in_time_covers_all_since_the_one_before(
     assert lengths == [1, 3, 31]
 
 
+def test_digests_go_on_after_a_clock_that_was_far_ahead_is_set_back(
+    store: Store, digests: Digests, fake_clock: FakeClock
+) -> None:
+    fake_clock.set_clock(40 * DAY)
+    digests.work(always)  # of the time until then
+    fake_clock.set_clock(HOUR - 40 * DAY)
+    for _ in range(41):
+        digests.work(always)
+        fake_clock.wait(DAY)
+
+    periods = [(each.begins_at - A_MOMENT, each.ends_at - A_MOMENT) for each in made(store)]
+    again = [(HOUR, DAY), *((day * DAY, (day + 1) * DAY) for day in range(1, 40))]
+    assert sorted(periods) == sorted([*again, (9 * DAY, 40 * DAY)])
+
+
+def test_clock_that_is_set_back_a_little_doubles_no_digest(
+    store: Store, digests: Digests, fake_clock: FakeClock
+) -> None:
+    fake_clock.wait(DAY)
+    digests.work(always)
+    fake_clock.set_clock(timedelta(seconds=-10))
+    for waited in (timedelta(), timedelta(seconds=10), DAY):
+        fake_clock.wait(waited)
+        digests.work(always)
+
+    assert [each.ends_at - A_MOMENT for each in made(store)] == [DAY, 2 * DAY]
+
+
 def test_digest_has_the_figures_of_its_time(
     store: Store, digests: Digests, fake_clock: FakeClock
 ) -> None:
