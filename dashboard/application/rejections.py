@@ -121,6 +121,7 @@ def rejection_filter(
 
     It may be hashes, an address, a network, a whole label, or words that the page shows.
     """
+    text = text.strip()
     if text.startswith(_LABEL):
         return RejectionFilter(network_id, label=text.removeprefix(_LABEL).strip())
     found = parse_search(text)

@@ -6,15 +6,16 @@ import sys
 from datetime import datetime
 
 import click
+from msgspec.structs import replace
 
 from dashboard.application.line_limits import LineLimitEnds
-from dashboard.application.rejections import Rejections
+from dashboard.application.rejections import Rejections, rejection_filter
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, Output, output, print_list
 from dashboard.domain.quantity import Address
 from dashboard.domain.rejections.exclusion import RejectionStage
-from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
+from dashboard.domain.rejections.search import HashRange
 
 
 @click.command()
@@ -62,18 +63,16 @@ def rejections(  # noqa: PLR0913 - one for each option
     The latest arrival comes first, and a last line says if line limits ended, or soon will. With
     --exit-code the status is 3 if there are any.
     """
-    found_by = parse_search(search)
     with open_installation() as here:
-        network_id, words = here.source.search_scope(here.chosen_id(network_text), found_by.words)
-        wanted = RejectionFilter(
-            network_id=network_id,
+        found_by = rejection_filter(here.source, here.chosen_id(network_text), search)
+        network_id = found_by.network_id
+        wanted = replace(
+            found_by,
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
             module=module,
             sender=sender or found_by.sender,
             tx_hashes=tx_hashes or found_by.tx_hashes,
-            label=label,
-            search=words,
-            beginning=found_by.beginning,
+            label=label or found_by.label,
             since=since,
             until=until,
         )

@@ -100,6 +100,20 @@ def test_rejections_are_chosen_by_options(
         assert hashes == [str(a_hash(number)) for number in found]
 
 
+def test_rejections_are_searched_as_on_the_page(tmp_path: Path) -> None:
+    made = new_installation(tmp_path / "home")
+    tell_story(made)
+    assert made.run("track", "--label", "Bot", str(a_hash(1))).returncode == 0
+    assert made.run("track", "--label", "Bot 2", str(a_hash(2))).returncode == 0
+
+    found = [
+        [each["txHash"] for each in _json(made.run("rejections", "--json", *options))["rejections"]]
+        for options in (("--search", "label:Bot"), ("--label", "Bot"), ("--search", "Devnet"))
+    ]
+
+    assert found == [[str(a_hash(1))]] * 2 + [[str(a_hash(2)), str(a_hash(1))]]
+
+
 def test_network_that_left_the_configuration_still_tells_what_is_stored(tmp_path: Path) -> None:
     home = tmp_path / "home"
     tell_story(new_installation(home))

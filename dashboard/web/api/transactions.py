@@ -7,16 +7,18 @@ from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from dashboard.application.answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.application.lookup import lookup_form
+from dashboard.application.rejections import rejection_filter
 from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS
-from dashboard.application.tracked import TrackedEntry, tracked_form
+from dashboard.application.tracked import TrackedEntry, tracked_filter, tracked_form
 from dashboard.domain.people.access import Action, Role
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.search import HashRange, RejectionFilter
+from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
@@ -68,14 +70,16 @@ class RejectionQuery(Slice):
 )
 def rejections(asked: Asked) -> Reply:
     query: RejectionQuery = asked.query
-    wanted = RejectionFilter(
-        network_id=asked.network_id,
+    found_by = rejection_filter(asked.context, asked.network_id, query.search)
+    wanted = replace(
+        found_by,
         tx_rejection_stage=query.stage,
         module=query.module,
-        sender=Address.parse(query.sender) if query.sender else None,
-        tx_hashes=HashRange.of(TxHash.parse(query.tx_hash)) if query.tx_hash else None,
-        label=query.label,
-        search=query.search,
+        sender=Address.parse(query.sender) if query.sender else found_by.sender,
+        tx_hashes=(
+            HashRange.of(TxHash.parse(query.tx_hash)) if query.tx_hash else found_by.tx_hashes
+        ),
+        label=query.label or found_by.label,
         since=query.since,
         until=query.until,
     )
@@ -133,9 +137,8 @@ def tracked(asked: Asked) -> Reply:
     query: TrackedQuery = asked.query
     if query.cursor and not (query.cursor.isascii() and query.cursor.isdecimal()):
         raise bad_cursor()
-    wanted = TrackedFilter(
-        asked.network_id,
-        search=query.search,
+    wanted = replace(
+        tracked_filter(asked.context, asked.network_id, query.search),
         label=query.label,
         case_id=query.case_id,
         owner=query.owner,

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from dashboard.application.tokens import SUBJECTS
 from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS
+from tests.browser.seeded_store import tx_hash
 from tests.processes import PROJECT
 from tests.unit.show.web.api_site import HASH, Site, plan, send
 from tests.waiting import PATIENCE
@@ -176,3 +177,17 @@ def test_page_of_the_docs_lists_every_endpoint_with_its_role() -> None:
         (each.subject, each.verb, each.path.removeprefix(f"/{each.subject}"), each.role.value)
         for each in ENDPOINTS
     }
+
+
+def test_searches_find_what_the_pages_find(site: Site) -> None:
+    header, wanted = site.token(), str(tx_hash(2))
+
+    def found(path: str, key: str, text: str) -> list[str]:
+        url = f"{PREFIX}/{path}"
+        answer = site.client.get(url, headers=header, params={"search": text}).json()
+        return [each["txHash"] for each in answer[key]]
+
+    for text in (wanted, wanted[:14], "label:Case 1742"):
+        assert found("rejections", "rejections", text) == [wanted] * 2, text
+    assert len(found("rejections", "rejections", "devnet")) == 6
+    assert found("tracked", "transactions", wanted[:14]) == [wanted]
