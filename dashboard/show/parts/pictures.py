@@ -284,7 +284,7 @@ _LONGEST_NAME: Final = 64
 class CountRow(Struct, frozen=True):
     """One count: its name, which may be foreign, what a click chooses, and a remark beside it.
 
-    `colour` is that of its bar, if it has one of its own.
+    If `value` is empty, it cannot be chosen. `colour` is that of its bar, if it has one of its own.
     """
 
     name: str
@@ -301,9 +301,12 @@ def count_list(
     highest = max((each.count for each in rows), default=0) or 1
     with st.container(key=f"counts-{key}", gap=None):
         for number, row in enumerate(rows):
-            with st.container(key=f"count-{key}-{number}", gap=None):
+            kind = "count" if row.value else "counted"
+            with st.container(key=f"{kind}-{key}-{number}", gap=None):
                 is_chosen = row.value == chosen
                 st.html(_cells(row, highest, is_chosen=is_chosen))
+                if not row.value:
+                    continue
                 doing = "All, not only" if is_chosen else "Only"
                 st.button(
                     f"{doing} {plain_label(row.name, _LONGEST_NAME)}: {row.count:,}",
@@ -324,5 +327,5 @@ def _cells(row: CountRow, highest: int, *, is_chosen: bool) -> Markup:
         element("b", f"{row.count:,}"),
         element("div", bar, class_="lw-meter"),
         class_="lw-count is-chosen" if is_chosen else "lw-count",
-        aria_hidden="true",
+        aria_hidden="true" if row.value else None,
     )

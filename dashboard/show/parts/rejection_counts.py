@@ -271,7 +271,9 @@ def _senders_note(counted: GroupCounts) -> str:
 
 def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:
     rows = [
-        CountRow(*(or_unknown(each.key),) * 2, each.count, share(each.count / counted.total))
+        CountRow(
+            or_unknown(each.key), str(each.key or ""), each.count, share(each.count / counted.total)
+        )
         for each in counted.groups
     ]
     sender = narrowing.wanted.sender

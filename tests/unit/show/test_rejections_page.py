@@ -258,6 +258,22 @@ def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Ap
     assert "chip-Sender" in {each.key for each in shown.button}
 
 
+def test_rejections_without_a_known_sender_are_counted_but_no_filter(
+    store: Store, queries: Application
+) -> None:
+    with store.write() as connection:
+        for number in range(70, 90):
+            record = a_record(tx_hash=a_hash(number), sender=None, timestamp=NOW, nonce=None)
+            save_record(connection, SIMULATED.network_id, record, NOW)
+
+    shown = visit("rejections", queries, period="1 h")
+
+    assert "<span>unknown</span>" in words_of(shown)
+    choices = [each.key for each in shown.button if str(each.key).startswith("choose-senders-")]
+    assert choices
+    assert all("-0x" in str(each) for each in choices)
+
+
 def test_sender_that_is_no_longer_tracked_is_taken_back_as_it_was(queries: Application) -> None:
     sender, by = an_address(7), Actor("Ada", NOW)
     queries.senders.watch([sender], [SIMULATED.network_id], "Customer", by)
