@@ -27,6 +27,7 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.line_limits import LineLimitEnds, without_expected_outage
 from dashboard.application.lookup import LookUp, Lookups, ask_in_portions
 from dashboard.application.network_status import (
+    Activity,
     NetworkProfile,
     NetworkStatus,
     conclude_status,
@@ -204,7 +205,10 @@ class Application(ApplicationSubject):
             only = None  # include incidents of the installation
         unattended = self.incidents.unattended(only)
         titled = [(each, self.incidents.title_of(each)) for each in unattended]
-        troubles = health_troubles(self.health.health(), now)
+        fresh = {
+            each.profile.network_id for each in statuses if each.activity is not Activity.STALE
+        }
+        troubles = health_troubles(self.health.health(), now, fresh)
         return tuple(needed_attention(titled, troubles, statuses, now))
 
 

@@ -6,7 +6,7 @@ Problems of Linewatch itself are found only here: for Overview, Health and `line
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -36,16 +36,17 @@ from dashboard.application.source_health import (
     REMEDIES,
     NetworkHealth,
     OperationHealth,
-    OperationState,
     plan_in_words,
 )
-from dashboard.application.text import age, moment_near, sentence
+from dashboard.application.text import age, down_in_words, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import capitalized, counted, listed, moment, size, span
 from dashboard.domain.health.clock_jump import CONFIRMED_BY
+from dashboard.domain.health.observation import VERDICT_OPERATIONS
 from dashboard.domain.markup import visible
+from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing
 from dashboard.store.health import MailState
@@ -130,15 +131,20 @@ def unwritable_store(context: ApplicationContext) -> list[Attention]:
     return []
 
 
-def health_troubles(health: Health, now: datetime) -> list[Attention]:
-    """Return what is wrong with Linewatch itself, the worst first; empty if all is well."""
+def health_troubles(
+    health: Health, now: datetime, fresh: Collection[NetworkId] = ()
+) -> list[Attention]:
+    """Return what is wrong with Linewatch itself, the worst first; empty if all is well.
+
+    `fresh` are the networks whose verdict, read at another moment than `health`, is not stale.
+    """
     networks = health.networks or ()
     found = [
         *_worker_and_disk(health),
         *_failing_roles(health, now),
         *_unread(health),
         *(each for network in networks for each in _failing(network, now)),
-        *_stale(health, networks, now),
+        *_stale(health, networks, now, fresh),
         *_over_plan(networks),
         *(Attention(*each, Remedy.SOURCES) for each in health.shortages(now)),
         *([] if health.worker is None else _heartbeat(health.worker)),
@@ -226,14 +232,6 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
             )
 
 
-def down_in_words(
-    profile: NetworkProfile, sources: Iterable[str], since: datetime, now: datetime
-) -> str:
-    """Say how long sources of a network, named as within a sentence, have been down."""
-    who = " and ".join(each.removeprefix("the ") for each in sources)
-    return f"{profile.name}: {who} down {span(now - since)}"
-
-
 def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
     """Yield each source of a network that does not answer, with its longest failure."""
     found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
@@ -253,7 +251,7 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
             what = "" if len(instead) == len(failing) else f": {names}"
             advice += f" Meanwhile the network's node answers instead{what}."
         yield Attention(
-            f"{down_in_words(health.profile, [name], since, now)}, "
+            f"{down_in_words(health.profile.name, [name], since, now)}, "
             f"since {moment_near(since, now)}.",
             sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
             Remedy.SOURCES,
@@ -265,32 +263,45 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
         yield Attention(headline, said, Remedy.SOURCES, health.profile, advice=advice)
 
 
-def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
-    """Yield networks whose fees are old though nothing failed, in one line if there are many."""
-    stale = [each for each in networks if each.state(now) is OperationState.STALE]
-    advice = (
-        "It is asked again as soon as a worker runs."
-        if absent_worker(health) is not None
-        else "The log of the worker says why no answer arrived."
-    )
-    if len(stale) >= _SEVERAL:
+def _stale(
+    health: Health, networks: Sequence[NetworkHealth], now: datetime, fresh: Collection[NetworkId]
+) -> Iterator[Attention]:
+    """Yield networks of which something is old though nothing failed, many of them in one line.
+
+    Only a network whose verdict is stale is called stale; otherwise the headline names the answer.
+    """
+    advice = "The log of the worker says why no answer arrived."
+    if absent_worker(health) is not None:
+        advice = "It is asked again as soon as a worker runs."
+    alike: defaultdict[str, list[tuple[NetworkProfile, OperationHealth]]] = defaultdict(list)
+    for each in networks:
+        known = VERDICT_OPERATIONS if each.profile.network_id in fresh else frozenset()
+        old = next((one for one in each.stale(now) if one.operation not in known), None)
+        if old is not None:
+            is_whole = old.operation in VERDICT_OPERATIONS or not each.profile.has_gas
+            name = OPERATION_NAMES[old.operation]
+            alike["" if is_whole else f": {name[0].lower()}{name[1:]}"].append((each.profile, old))
+    for what, stale in alike.items():
+        if len(stale) < _SEVERAL:
+            for profile, old in stale:
+                text, headline = _last_answer(old, now), f"{profile.name}{what or ' is'} stale."
+                yield Attention(headline, text, Remedy.SOURCES, profile, advice=advice)
+            continue
         is_all = len(stale) == len(networks)
         who = f"All {len(stale)}" if is_all else f"{len(stale)} of {len(networks)}"
         is_short = not is_all and len(stale) <= _MOST_NAMED
-        text = f"{listed([each.profile.name for each in stale])}." if is_short else ""
-        yield Attention(f"{who} networks stale.", text, Remedy.SOURCES, advice=advice)
-        return
-    for each in stale:
-        old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
-        last = "never" if old.answered_at is None else age(old.answered_at, now)
-        why = (
-            "more than two polling periods"
-            if old.no_worker_since is None
-            else f"no worker has asked since {moment_near(old.no_worker_since, now)}"
-        )
-        text = f"{OPERATION_NAMES[old.operation]}: last answered {last}, {why}."
-        headline = f"{each.profile.name} is stale."
-        yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
+        text = f"{listed([profile.name for profile, _ in stale])}." if is_short else ""
+        yield Attention(f"{who} networks{what} stale.", text, Remedy.SOURCES, advice=advice)
+
+
+def _last_answer(old: OperationHealth, now: datetime) -> str:
+    last = "never" if old.answered_at is None else age(old.answered_at, now)
+    why = (
+        "more than two polling periods"
+        if old.no_worker_since is None
+        else f"no worker has asked since {moment_near(old.no_worker_since, now)}"
+    )
+    return f"{OPERATION_NAMES[old.operation]}: last answered {last}, {why}."
 
 
 def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.application.attention import Attention, Remedy, down_in_words, most_urgent_first
+from dashboard.application.attention import Attention, Remedy, most_urgent_first
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_shares
 from dashboard.application.line_limits import LineLimitEnds
@@ -21,7 +21,7 @@ from dashboard.application.network_status import (
     NetworkProfile,
     NetworkStatus,
 )
-from dashboard.application.text import moment_near, since_when
+from dashboard.application.text import down_in_words, moment_near, since_when
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
@@ -270,7 +270,7 @@ def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator
 
     longest = min(failing, key=since)
     sources = longest.figures.failing_sources()
-    yield down_in_words(longest.profile, sources, since(longest), now)
+    yield down_in_words(longest.profile.name, sources, since(longest), now)
     if others := len(failing) - 1:
         yield counted(others, "other failing", "others failing")
 

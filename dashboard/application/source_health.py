@@ -275,6 +275,12 @@ class NetworkHealth(Struct, frozen=True):
                 advice = f"{REMEDIES[state.failure.kind]} Meanwhile another endpoint answers."
                 yield f"{self.profile.name}: {what}", state.failure.message, advice
 
+    def stale(self, now: datetime) -> Iterator[OperationHealth]:
+        """Yield the operations whose answers are old, if none fails."""
+        states = [(each, each.state(now)) for each in self.operations]
+        if all(state is not OperationState.FAILING for _, state in states):
+            yield from (each for each, state in states if state is OperationState.STALE)
+
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; NOT_ASKED if there are none."""
         found = {operation.state(now) for operation in self.operations}

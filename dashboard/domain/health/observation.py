@@ -72,6 +72,9 @@ NODE_READING: Final[Mapping[str, int]] = {"eth_getBlockByNumber": 2, "eth_feeHis
 OF_FEES: Final = FEE_OPERATIONS | NODE_READING.keys() | {"eth_chainId"}
 """All methods that fetch fees, from a gas API or a node."""
 
+VERDICT_OPERATIONS: Final = frozenset({Operation.SUGGESTED_GAS_FEES, Operation.BUSY_THRESHOLD})
+"""What the verdict of a network rests on: it is stale if one of these answers is."""
+
 METHODS: Final = (*Operation, *NODE_READING, "eth_chainId", "eth_getTransactionCount")
 """All methods that any upstream is asked."""
 

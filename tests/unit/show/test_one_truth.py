@@ -10,7 +10,8 @@ import pytest
 from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
-from dashboard.application.source_health import OperationState
+from dashboard.application.network_status import Activity
+from dashboard.application.source_health import NetworkHealth, OperationHealth, OperationState
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.show.parts.health_cards import mail_part
@@ -31,6 +32,7 @@ from tests.unit.show.page_runs import visit, words_of
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 A_STORE = StorageHealth(StoreSpace())
+NO_MAIL = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
 
 
@@ -48,11 +50,50 @@ def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: A
     [said] = [
         each for each in health_troubles(queries.health.health(), NOW) if each.network is SIMULATED
     ]
-    assert said.headline == "Devnet is stale."
+    assert said.headline == "Devnet: rejections of tracked transactions stale."
     assert said.text == (
         "Rejections of tracked transactions: last answered 9 min ago, no worker has asked since "
         "11:52:00 UTC."
     )
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_fresh", "said"),
+    [
+        (Operation.SUGGESTED_GAS_FEES, False, ["Devnet is stale."]),
+        (Operation.BUSY_THRESHOLD, False, ["Devnet is stale."]),
+        (Operation.BUSY_THRESHOLD, True, []),
+        (Operation.BASE_FEE_PERCENTILE, True, ["Devnet: median base fee stale."]),
+        (Operation.BASE_FEE_HISTORY, True, ["Devnet: base fees of past blocks stale."]),
+    ],
+)
+def test_network_is_stale_only_if_its_verdict_is(
+    operation: Operation,
+    is_fresh: bool,  # noqa: FBT001 - the case
+    said: list[str],
+) -> None:
+    old = OperationHealth(operation, NOW - 9 * MINUTE, MINUTE)
+    health = Health([NetworkHealth(SIMULATED, (old,))], A_WORKER, NO_MAIL, A_STORE)
+    fresh = {SIMULATED.network_id} if is_fresh else ()
+
+    assert [each.headline for each in health_troubles(health, NOW, fresh)] == said
+
+
+def test_overview_calls_no_network_stale_that_it_calls_calm(
+    store: Store, queries: Application
+) -> None:
+    until = NOW - 9 * MINUTE
+    held = Covered(SIMULATED.network_id, Watched.REJECTIONS, NOW - HOUR, until)
+    with store.write() as connection:
+        note_answered(connection, SIMULATED.network_id, [Operation.EXCLUSION_STATUS], until)
+        save_coverage(connection, None, CoverageChange(held))
+
+    now, [devnet, *_] = queries.statuses_as_of()
+    said = [each.headline for each in queries.needed_attention([devnet], now)]
+
+    assert "Devnet: rejections of tracked transactions stale." in said
+    assert "Devnet is stale." not in said
+    assert devnet.activity is not Activity.STALE
 
 
 def test_held_notifications_wait_for_a_person() -> None:
