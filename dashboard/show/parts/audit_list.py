@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
+from typing import Final, Literal
 
 import streamlit as st
 
@@ -87,14 +87,18 @@ def _filter(queries: Application) -> AuditFilter:
     return AuditFilter(kind, since, until, who, origin, what)
 
 
-def _usual_days(today: date) -> tuple[date, date]:
-    """Return the last seven days; a field that nobody changed moves with them at midnight."""
+def _usual_days(today: date) -> tuple[date, date] | Literal["today"]:
+    """Return the last seven days; a field that nobody changed moves with them at midnight.
+
+    It then has its days already: Streamlit warns of a field that is given a default as well.
+    """
     usual = today - _USUAL, today
     before = st.session_state.get(_USUAL_SHOWN, usual)
-    if before != usual and st.session_state.get(DAYS) == before:
+    is_moved = before != usual and st.session_state.get(DAYS) == before
+    if is_moved:
         st.session_state[DAYS] = usual
     st.session_state[_USUAL_SHOWN] = usual
-    return usual
+    return "today" if is_moved else usual
 
 
 def _range(days: date | Sequence[date] | None) -> tuple[datetime | None, datetime | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -161,7 +162,11 @@ def test_who_has_no_right_to_people_sees_neither_them_nor_the_audit_log(store: S
         assert not page.text_area
 
 
-def test_audit_log_that_is_open_at_midnight_goes_on_with_the_new_day(store: Store) -> None:
+def test_audit_log_that_is_open_at_midnight_goes_on_with_the_new_day(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    warns = logging.getLogger("streamlit.elements.lib.policies")
+    warns.addHandler(caplog.handler)  # it hands nothing on to the root
     at = [NOW]
     known = PageSettings(configuration=lambda: STATE)
     queries = Application(store, (), None, lambda: at[-1], settings=known)
@@ -171,6 +176,8 @@ def test_audit_log_that_is_open_at_midnight_goes_on_with_the_new_day(store: Stor
         note_action(connection, Actor("Ada", at[-1]), Action.TRACK, "of the new day")
 
     assert "of the new day" in words_of(page.run())
+    warns.removeHandler(caplog.handler)
+    assert not [each for each in caplog.messages if "default value" in each]
 
     page.date_input(key="days").set_value((date(2026, 11, 1), date(2026, 11, 20))).run()
     at.append(NOW + timedelta(days=2))
