@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 import streamlit as st
@@ -32,7 +32,7 @@ from dashboard.domain.people.access import (
     least_role,
     parse_name,
 )
-from dashboard.errors import InputError, NotAllowed, StoreError
+from dashboard.errors import InputError, LinewatchError, NotAllowed, StoreError
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.notices import notice
 
@@ -48,9 +48,20 @@ _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
 _UNCHANGED: Final = "Nothing was changed."
 _SAID_FOR: Final = timedelta(minutes=5)
+_HEEDED_FOR: Final = timedelta(seconds=30)
+"""For how long a press counts that a run which was cut short lost."""
+
 _LONGEST: Final = 400
 
 _Result = TypeVar("_Result")
+
+
+class ButtonLook(TypedDict, total=False):
+    """How a button looks, in the words of `st.button`."""
+
+    type: Literal["primary", "secondary"]
+    help: str | None
+    width: Literal["stretch", "content"]
 
 
 class Done(Struct, frozen=True):
@@ -58,6 +69,37 @@ class Done(Struct, frozen=True):
 
     said: str
     undo: Callable[[Actor], object] | None = None
+
+
+class _Press(Struct):
+    """A press of a button: when, and what its act did, once that is done."""
+
+    at: datetime
+    done: Done | None = None
+
+
+def pressed(queries: Application, label: str, key: str, **look: Unpack[ButtonLook]) -> bool:
+    """Offer a button; return whether it was pressed and `act` has not finished what that asked for.
+
+    Streamlit forgets what a button returned with a run that another one cuts short, such as one for
+    a name that was typed last: the press is kept until `act` or `forget_press` takes it.
+    """
+
+    def note() -> None:
+        st.session_state[_press_of(key)] = _Press(queries.now())
+
+    st.button(label, key=key, on_click=note, **look)
+    press: _Press | None = st.session_state.get(_press_of(key))
+    return press is not None and queries.now() - press.at < _HEEDED_FOR
+
+
+def forget_press(key: str) -> None:
+    """Forget the press of a button that cannot be heeded."""
+    st.session_state.pop(_press_of(key), None)
+
+
+def _press_of(key: str) -> str:
+    return f"pressed-{key}"
 
 
 def signed_in(queries: Application) -> Actor | None:
@@ -188,20 +230,41 @@ def act(
     *,
     failed: str = _UNCHANGED,
     needs_name: bool = True,
+    button: str = "",
+    then: Callable[[], object] = lambda: None,
 ) -> None:
     """Do what a person asked for, and redraw the page; say why if it is not possible.
 
     `done` says what was done, `failed` that it was not. Unless it `needs_name`, nobody is asked who
-    they are if nobody signs in.
+    they are if nobody signs in. `then` follows on the page. With the key of a `button` that was
+    `pressed`, a run that is cut short in between does not act twice.
     """
-    with trouble_shown(failed):
-        who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
-        result = change(who)
+    press: _Press = st.session_state.get(_press_of(button)) or _Press(queries.now())
+    with trouble_shown(failed), _forgetting(button):
+        if press.done is None:
+            who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
+            result = change(who)  # until the next line Streamlit cuts nothing short
+            press.done = _done(done, result)
         if done is not None:
             st.session_state.pop(_UNDO_PRESSED, None)
-            said = done if isinstance(done, Done) else done(result)
-            st.session_state[_DONE] = (queries.now(), said)
+            st.session_state[_DONE] = (queries.now(), press.done)
+        then()
+        forget_press(button)
         st.rerun()
+
+
+def _done(done: Callable[[_Result], Done] | Done | None, result: _Result) -> Done:
+    return done if isinstance(done, Done) else Done("") if done is None else done(result)
+
+
+@contextmanager
+def _forgetting(button: str) -> Iterator[None]:
+    """Forget the press of a button that cannot be heeded; one that is cut short stays."""
+    try:
+        yield
+    except LinewatchError:
+        forget_press(button)
+        raise
 
 
 def act_button(
@@ -216,8 +279,8 @@ def act_button(
     width: Literal["stretch", "content"] = "content",
 ) -> None:
     """Offer an act to people who may do it; a press does it, and `note` is its hint."""
-    if may(queries, action) and st.button(label, key=key, help=note, width=width):
-        act(queries, change, done)
+    if may(queries, action) and pressed(queries, label, key, help=note, width=width):
+        act(queries, change, done, button=key)
 
 
 def done_shown(queries: Application) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import streamlit as st
@@ -35,9 +36,8 @@ from dashboard.domain.alerts.rule_text import (
 )
 from dashboard.domain.formatting import capitalized, span
 from dashboard.domain.markup import element, join, visible
-from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import Done, act, undone
+from dashboard.show.parts.acting import act, forget_press, pressed, undone
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_fields import (
@@ -63,6 +63,7 @@ LIKE: Final = "like"
 NEW: Final = "*"
 """Its value for a rule that does not exist yet: no rule can have this name."""
 
+_LEFT: Final = "rule_form_left"
 _UNNAMED: Final = "new-rule"
 """The name in the preview of a rule that has none yet."""
 
@@ -98,10 +99,9 @@ def rule_form(queries: Application, name: str, like: str) -> None:
         places[""] = st.container()
         name, wanted = _asked(queries, before, held, prefix, places)
         found = queries.rules.read(name, wanted)
-        is_tried = bool(st.session_state.get(f"{prefix}-tried"))
+        is_tried = _buttons(queries, before, found, prefix)
         if not isinstance(found, Rule):
             _mistakes(places, [each for each in found if is_tried or each.key], is_tried=is_tried)
-        _buttons(queries, before, found, prefix)
     with beside, st.container(key="card-rule-preview", gap="small"):
         section("Preview", f"What it would have done in the last {LATELY.days} days.")
         shown = found if name else queries.rules.read(_UNNAMED, wanted)
@@ -217,25 +217,21 @@ def _incomplete(found: Sequence[RuleRemark]) -> str:
 
 def _buttons(
     queries: Application, before: Rule | None, found: Rule | list[RuleRemark], prefix: str
-) -> None:
+) -> bool:
+    """Offer to save and to remove the rule; return whether somebody tried to save it."""
     with st.container(key="rule-acts-form", horizontal=True, gap="small"):
-        is_saved = st.button(
-            *("Save", f"{prefix}-save"),
-            type="primary",
-            on_click=lambda: st.session_state.update({f"{prefix}-tried": True}),
-        )
+        save = f"{prefix}-save"
+        is_saved = pressed(queries, "Save", save, type="primary")
         if before is not None:
             _remove(queries, before, prefix)
-    if not is_saved or not isinstance(found, Rule):
-        return
-    edit = added(found) if before is None else changed(before.name, lambda _: found)
-
-    def save(by: Actor) -> list[RuleDifference]:
-        differences = queries.rules.change(edit, by)
-        _leave()
-        return differences
-
-    act(queries, save, lambda each: undone(queries, each))
+    if is_saved and isinstance(found, Rule):
+        edit = added(found) if before is None else changed(before.name, lambda _: found)
+        change = partial(queries.rules.change, edit)
+        act(queries, change, partial(undone, queries), button=save, then=_leave)
+    elif is_saved:
+        st.session_state[f"{prefix}-tried"] = True
+        forget_press(save)
+    return bool(st.session_state.get(f"{prefix}-tried"))
 
 
 def _remove(queries: Application, before: Rule, prefix: str) -> None:
@@ -246,21 +242,25 @@ def _remove(queries: Application, before: Rule, prefix: str) -> None:
         st.html(
             element("p", "Its open incidents end, and nobody is notified of such changes again.")
         )
-        if st.button("Remove this rule", key=f"{prefix}-remove"):
-
-            def remove(by: Actor) -> list[RuleDifference]:
-                differences = queries.rules.change(removed([before.name]), by)
-                _leave()
-                return differences
-
-            act(queries, remove, lambda each: undone(queries, each))
+        remove = f"{prefix}-remove"
+        if pressed(queries, "Remove this rule", remove):
+            change = partial(queries.rules.change, removed([before.name]))
+            act(queries, change, partial(undone, queries), button=remove, then=_leave)
 
 
-def _leave() -> Done | None:
-    for each in (RULE, LIKE):
-        if each in st.query_params:
+def _leave() -> None:
+    """Go back to the list in the next run."""
+    st.session_state[_LEFT] = True
+
+
+def leave_form() -> None:
+    """Take the form that was left out of the address, at the beginning of a run.
+
+    The run that leaves it is too early: a refresh that joins the next run brings its old address.
+    """
+    if st.session_state.pop(_LEFT, False):
+        for each in {RULE, LIKE} & st.query_params.keys():
             del st.query_params[each]
-    return None
 
 
 def _preview(queries: Application, before: Rule | None, rule: Rule, prefix: str) -> None:

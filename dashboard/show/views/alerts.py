@@ -51,7 +51,7 @@ from dashboard.show.parts.notification_table import (
 )
 from dashboard.show.parts.pictures import Tile, tiles
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
-from dashboard.show.parts.rule_form import LIKE, RULE
+from dashboard.show.parts.rule_form import LIKE, RULE, leave_form
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
 from dashboard.store.alerts.alert_status import NotificationCounts
@@ -79,6 +79,7 @@ def page() -> None:
     """Show one incident, or the chosen section of the page; each refreshes by itself."""
     queries = application.current()
     with store_errors_shown():
+        leave_form()
         _write_address()
         if INCIDENT in st.query_params:
             with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):

@@ -6,15 +6,24 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
+from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_RULES, DEFAULT_SEVERITY, Rule, RuleScope, Severity
-from dashboard.domain.alerts.rule_table import RuleNames, removed, replaced_by
+from dashboard.domain.alerts.rule_table import (
+    RuleNames,
+    RuleRemark,
+    RuleTable,
+    removed,
+    replaced_by,
+)
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -23,7 +32,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import an_id, an_incident
-from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.page_runs import run_script, visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FILE = '[rules.hub]\nkind = "rejected"\nlabels = ["<b>x</b>"]\n'
@@ -107,6 +116,87 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -
     assert "the rule night is added." in saved
     assert queries.rules.in_force()[-1].rule.scope.labels == ("<b>x</b>",)
     assert queries.rules.in_force()[-1].rule.severity is DEFAULT_SEVERITY
+
+
+class HastyRules(AlertRules):
+    """Rules; while they are read, other runs cut some runs short."""
+
+    cuts = 0
+
+    def read(self, name: str, table: RuleTable) -> Rule | list[RuleRemark]:
+        if self.cuts:
+            self.cuts -= 1
+            st.rerun()
+        return super().read(name, table)
+
+
+@pytest.mark.parametrize("cuts", [0, 1, 2])
+def test_rule_is_saved_once_though_runs_are_cut_short(queries: Application, cuts: int) -> None:
+    queries.rules = rules = HastyRules(queries.context)
+    page = named(visit("alerts", queries, section="Rules", rule="*"))
+    page.text_input(key="form-*--name").set_value("night").run()
+    rules.cuts = cuts
+
+    saved = words_of(pressed(page, "Save"))
+
+    assert "the rule night is added." in saved
+    assert "A new rule" not in saved
+    assert actions(queries.context.store) == [(Action.ADD_RULE, "Ada", "night")]
+
+
+def test_form_that_was_left_stays_closed_though_a_refresh_brings_its_address(
+    queries: Application,
+) -> None:
+    left = {"rule_form_left": True}  # as an act leaves it to the next run
+    page = visit_in(None, "alerts", queries, left, section="Rules", rule="*")
+    closed = words_of(page), dict(page.query_params)
+    page.query_params["rule"] = "*"
+
+    assert "A new rule" not in closed[0]
+    assert "rule" not in closed[1]
+    assert "A new rule" in words_of(page.run())
+
+
+def test_rule_with_mistakes_is_not_saved_later_by_itself(queries: Application) -> None:
+    page = named(visit("alerts", queries, section="Rules", rule="*"))
+    pressed(page, "Save")
+
+    page.text_input(key="form-*--name").set_value("night").run()
+
+    assert actions(queries.context.store) == []
+
+
+_CUT_AFTER_THE_ACT = """
+import streamlit as st
+from dashboard.application import application
+from dashboard.show.parts.acting import Done, act, done_shown, pressed
+
+def change(by):
+    st.session_state["changes"] += 1
+
+def cut_short_once():
+    if not st.session_state["is_cut"]:
+        st.session_state["is_cut"] = True
+        st.rerun()
+
+queries, held = application.current(), st.session_state
+for name, value in {"name_of_who_acts": "Ada", "changes": 0, "is_cut": False}.items():
+    held.setdefault(name, value)
+done_shown(queries)
+if pressed(queries, "Do it", "do"):
+    act(queries, change, Done("it is done"), button="do", then=cut_short_once)
+"""
+
+
+def test_act_whose_run_is_cut_short_is_done_once_and_said(queries: Application) -> None:
+    application.register(queries)
+    page = run_script(_CUT_AFTER_THE_ACT)
+
+    page.button(key="do").click().run()
+
+    assert page.session_state["changes"] == 1
+    assert page.session_state["is_cut"]
+    assert "it is done." in words_of(page)
 
 
 def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> None:
