@@ -253,7 +253,7 @@ def _of_change(
         "is_simulated": network.is_simulated,
         "partly_simulated": "",
         "tone": tone_of(change.transition, kind, is_over=change.ended is not None),
-        "changed_at": moment_in(change.transition.at, zone),
+        "written": f"noticed this on {moment_in(change.transition.at, zone)}",
     }
 
 

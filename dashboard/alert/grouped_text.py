@@ -233,7 +233,7 @@ def compose_grouped(
         **({"tone": "relief"} if occasion.is_done else {}),
         "link": templates.links.page("alerts", grouped.about),
         "link_label": "See them all",
-        "changed_at": moment_in(notification.dated, templates.zone),
+        "written": f"wrote this on {moment_in(notification.dated, templates.zone)}",
         "has_links": bool(templates.links.public_url),
         "actions": actions,
     }

@@ -91,7 +91,7 @@ def test_texts_of_pages_mails_commands_and_documents_are_collected(
     assert any("Put off what can wait" in each for each in said)  # a mail
     assert any(each.startswith("List open incidents:") for each in said)  # a command
     assert "--json and --csv exclude each other: choose one" in said  # its mistakes
-    assert any("Linewatch noticed this on" in each for each in said)  # a template
+    assert any("This is an automatic message" in each for each in said)  # a template
     assert {"Waiting for the reply…", "Copied"} <= said  # a script, a style
     assert any("every setting" in each.lower() for each in said)  # remarks of settings
     assert any(each.path.endswith("openapi.json") for each in texts)  # a document

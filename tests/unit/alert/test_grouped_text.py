@@ -213,3 +213,11 @@ def test_foreign_text_stays_text_in_every_part(text: str) -> None:
     [first, _] = rows_of(message)
     assert first["reason"].startswith("'=HYPERLINK(1)")
     assert len(rows_of(message)) == 2
+
+
+def test_message_that_comes_late_does_not_say_that_its_changes_were_noticed_late() -> None:
+    text = written([rejected(0), rejected(1)], closed_at=A_MOMENT + seconds(3600)).text
+
+    assert "2026-11-20 12:00:00 UTC to 2026-11-20 12:00:01 UTC" in text
+    assert "Linewatch wrote this on 2026-11-20 13:00:00 UTC." in text
+    assert "noticed" not in text
