@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from dashboard.application.answers import AnswerTexts
@@ -49,6 +50,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
+from dashboard.store.alerts.incidents import count_changes
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import tracked_among
 
@@ -209,7 +211,9 @@ class Application(ApplicationSubject):
             each.profile.network_id for each in statuses if each.activity is not Activity.STALE
         }
         troubles = health_troubles(self.health.health(), now, fresh)
-        return tuple(needed_attention(titled, troubles, statuses, now))
+        with self._store.read() as connection:
+            count = partial(count_changes, connection)
+            return tuple(needed_attention(titled, troubles, statuses, now, count))
 
 
 _registered: list[Application] = []

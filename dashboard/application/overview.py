@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -284,6 +284,7 @@ def needed_attention(
     troubles: Sequence[Attention],
     statuses: Sequence[NetworkStatus],
     now: datetime,
+    count_changes: Callable[[Sequence[Incident]], int],
 ) -> list[Attention]:
     """Return what needs attention on some networks, the most urgent first.
 
@@ -299,7 +300,7 @@ def needed_attention(
         groups[incident.network_id if is_rejection else incident.incident_id].append(
             (incident, title)
         )
-    unassigned = [_unassigned(each, profiles, now) for each in groups.values()]
+    unassigned = [_unassigned(each, profiles, now, count_changes) for each in groups.values()]
     of_networks = [
         replace(each, text="") if each.text and each.text.rstrip(".") in said else each
         for each in troubles
@@ -313,6 +314,7 @@ def _unassigned(
     group: Sequence[tuple[Incident, str]],
     profiles: Mapping[NetworkId, NetworkProfile],
     now: datetime,
+    count_changes: Callable[[Sequence[Incident]], int],
 ) -> Attention:
     """Describe one incident, or count the rejections and modules of several."""
     incident, title = group[0]
@@ -324,7 +326,7 @@ def _unassigned(
         name, text = f"{visible(title, _LONGEST_TITLE)}:", f"open since {opened}, unassigned."
         return Attention(name, text, Remedy.INCIDENT, network, ids, severity=severity)
     modules = {dict(each.group).get(Dimension.MODULE) for each, _ in group} - {None, ""}
-    many = counted(sum(each.transitions for each, _ in group), "rejection")
+    many = counted(count_changes([each for each, _ in group]), "rejection")
     by = f", {counted(len(modules), 'module')}" if modules else ""
     where = "" if network is None else f"{visible(network.name, _LONGEST_TITLE)}: "
     text = f"{len(group):,} incidents since {opened}."

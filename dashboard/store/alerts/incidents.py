@@ -37,7 +37,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
-from dashboard.store.schema import incident_events, incidents
+from dashboard.store.schema import incident_events, incident_transitions, incidents
 from dashboard.store.schema.columns import columns_of, read_as
 
 _MOST_OPENED: Final = 1000
@@ -135,6 +135,16 @@ def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
     column = incidents.c
     is_its = or_(column.network_id.in_((network_id, INSTALLATION)), column.network_id.is_(None))
     query = select(func.count()).where(column.open_key.is_not(None), is_its)
+    return connection.scalar(query) or 0
+
+
+def count_changes(connection: Connection, several: Collection[Incident]) -> int:
+    """Count the changes of incidents; what incidents of several rules share counts once."""
+    if len({each.rule for each in several}) == 1:
+        return sum(each.transitions for each in several)
+    pair = incident_transitions.c
+    ids = [each.incident_id for each in several]
+    query = select(func.count(pair.transition_id.distinct())).where(pair.incident_id.in_(ids))
     return connection.scalar(query) or 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -134,6 +135,10 @@ def test_transaction_comes_once_with_the_number_of_its_versions(queries: Applica
     assert [each.versions for each in newest] == [1, 2, 1, 1, 1]
 
 
+def changes(several: Sequence[Incident]) -> int:
+    return sum(each.transitions for each in several)
+
+
 def test_what_needs_attention_comes_with_its_remedy(
     store: Store, queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
@@ -142,7 +147,7 @@ def test_what_needs_attention_comes_with_its_remedy(
 
     troubles = health_troubles(queries.health.health(), NOW)
 
-    needed = needed_attention(titled, troubles, statuses, NOW)
+    needed = needed_attention(titled, troubles, statuses, NOW, changes)
 
     assert [each.remedy for each in needed] == [
         Remedy.WORKER,
@@ -200,7 +205,7 @@ def test_rejections_of_a_network_are_one_line_as_urgent_as_the_worst(
         )
     ]
 
-    [needed] = needed_attention([(each, "x") for each in rejected], [], statuses, NOW)
+    [needed] = needed_attention([(each, "x") for each in rejected], [], statuses, NOW, changes)
 
     assert needed.headline == "Devnet: 10 rejections unassigned, 2 modules:"
     assert needed.text == "4 incidents since 11:57:00 UTC."
@@ -229,7 +234,7 @@ def test_trouble_of_another_network_is_not_shown_with_this_one(
 ) -> None:
     troubles = health_troubles(queries.health.health(), NOW)
 
-    needed = needed_attention([], troubles, [statuses[0]], NOW)
+    needed = needed_attention([], troubles, [statuses[0]], NOW, changes)
 
     assert [each.headline for each in needed] == ["Monitoring stopped: the worker is not running."]
 
@@ -239,7 +244,9 @@ def test_what_the_verdict_says_already_is_not_said_again(
 ) -> None:
     said = Attention("Devnet fails.", "why.", Remedy.SOURCES, SIMULATED)
 
-    [needed] = needed_attention([], [said], [replace(statuses[0], activity_reason="why")], NOW)
+    [needed] = needed_attention(
+        [], [said], [replace(statuses[0], activity_reason="why")], NOW, changes
+    )
 
     assert needed == replace(said, text="")
 

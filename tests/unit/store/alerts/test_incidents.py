@@ -29,6 +29,7 @@ from dashboard.store.alerts.incident_list import (
 )
 from dashboard.store.alerts.incidents import (
     OpenCounts,
+    count_changes,
     count_open_incidents,
     due_incidents,
     insert_incident,
@@ -164,6 +165,23 @@ def test_incidents_of_a_network_are_found_however_many_others_are_open(store: St
         assert open_counts(connection) == OpenCounts(8, 8, A_MOMENT)
         assert open_counts(connection, A_NETWORK) == OpenCounts(1, 1, one.opened_at)
     assert [each.incident for each in mine] == unattended == [one]
+
+
+def test_change_that_several_rules_report_counts_once(store: Store) -> None:
+    with store.write() as connection:
+        for number in (1, 2):
+            record_transition(connection, a_transition(number), None)
+        for entry in pending_expansion(connection, 9):
+            [route] = by_subject(entry.transition, [ONCALL])
+            rules = ("rejections", "payouts")[: entry.position]
+            routes = [replace(route, rule=each) for each in rules]
+            expand(connection, [(entry, routes)], A_MOMENT, trusting([ONCALL]))
+        several = [each.incident for each in open_incident_stories(connection, 9)]
+        [payouts] = [each for each in several if each.rule == "payouts"]
+
+        assert sum(each.transitions for each in several) == 3
+        assert count_changes(connection, several) == 2
+        assert count_changes(connection, [payouts]) == 1
 
 
 def test_good_news_waits_for_nobody(store: Store) -> None:
