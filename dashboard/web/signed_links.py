@@ -139,8 +139,7 @@ def _facts(subject: LinkSubject) -> Markup:
     """Say what a silence covers or what else is acknowledged, and what was rejected last."""
     rows = []
     if subject.preview:
-        name = "With it" if subject.link.purpose is LinkPurpose.ACKNOWLEDGE else "What it covers"
-        rows.append((name, visible(subject.preview, 600)))
+        rows.append(("What it covers", visible(subject.preview, 600)))
     if subject.last:
         name = "Transaction" if subject.changes == 1 else "Latest"
         rows.append((name, visible(subject.last, 600)))

@@ -18,7 +18,9 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
@@ -26,6 +28,7 @@ from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import link_key, make_link_key
+from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track
 from dashboard.web.gate import StrictHeaders
@@ -105,6 +108,26 @@ async def test_link_that_a_scanner_follows_acts_nothing(queries: Application, me
         assert response.headers["Referrer-Policy"] == "same-origin"
         assert response.headers["Cache-Control"] == "no-store"
         assert "<ops>@example.org" not in response.text
+
+
+async def test_page_says_once_what_is_acknowledged_with_it(
+    queries: Application, store: Store
+) -> None:
+    rules = (Rule("payouts", RuleKind.REJECTED), Rule("all", RuleKind.REJECTED))
+    with store.write() as connection:
+        save_rules(connection, rules, Actor("Ann", A_MOMENT))
+    reject(store, 2, reason_message="out of luck")
+    expand_outbox(store, ConfiguredRecipients((OPS,)), lambda: A_MOMENT)
+    [about] = [
+        each.incident for each in queries.incidents.open() if each.incident.rule == "payouts"
+    ]
+    until = A_MOMENT + 24 * HOUR
+    path = sign(SignedLink(LinkPurpose.ACKNOWLEDGE, OPS, until, about.incident_id), KEY)
+
+    shown = await ask("GET", f"/link/{path}")
+
+    assert "<dt>What it covers</dt><dd>With it: “" in unescape(shown.text)
+    assert shown.text.count("With it") == 1
 
 
 async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
