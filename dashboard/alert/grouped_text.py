@@ -200,17 +200,18 @@ def compose_grouped(
     changes: Iterable[NotifiedChange],
     beside: Sequence[Incident] = (),
     events: Sequence[IncidentEvent] = (),
+    owned: Sequence[Incident] = (),
 ) -> Message:
     """Compose one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, except for its
     row in the attached table. If the notification has none of its own, they are the last of each of
     its incidents. `beside` are incidents whose state a summary tells, although it reports no change
-    of them; `events` are what people did to its incidents.
+    of them; `events` are what people did to its incidents; `owned` are those with an owner.
     """
     grouped = _Grouped(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
-    file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
+    attached = Attachment(f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv", "text/csv", table)
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
     actions = actions_of(notification, templates.links)
     occasion = occasion_of(notification, templates.zone, *events, incidents=grouped.many)
@@ -226,8 +227,8 @@ def compose_grouped(
         "preheader": occasion.said[0] if occasion.word else _preheader(grouped, occasion),
         "occasion": replace(occasion, steps=steps),
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Summary"),
-        **_beside(beside, notification, templates),
-        "file": file,
+        **_beside(beside, owned, notification, templates),
+        "file": attached.name,
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
         **grouped.variables,
         **({"tone": "relief"} if occasion.is_done else {}),
@@ -238,7 +239,6 @@ def compose_grouped(
         "actions": actions,
     }
     pair = templates.grouped
-    attached = Attachment(file, "text/csv", table)
     text, html = pair.text.render(variables), pair.html.render(variables)
     return Message(subject, text, html, attachments=(attached,), unsubscribe=actions.unsubscribe)
 
@@ -261,11 +261,24 @@ def _counted_beside(beside: Sequence[Incident]) -> str:
 
 
 def _beside(
-    beside: Sequence[Incident], notification: Notification, templates: MessageTemplates
+    beside: Sequence[Incident],
+    owned: Sequence[Incident],
+    notification: Notification,
+    templates: MessageTemplates,
 ) -> dict[str, object]:
     """Say what state each of these incidents is in, up to a limit."""
-    named = [_standing(each, notification, templates) for each in beside[:FIRST_MEMBERS]]
-    return {"beside": named, "more_beside": max(0, len(beside) - FIRST_MEMBERS)}
+    several = {
+        "Already acknowledged": [_taken(each, templates) for each in owned],
+        "Incidents without a change": [_standing(each, notification, templates) for each in beside],
+    }
+    named = {title: lines[:FIRST_MEMBERS] for title, lines in several.items() if lines}
+    more = {title: max(0, len(lines) - FIRST_MEMBERS) for title, lines in several.items()}
+    return {"standing": named, "more_standing": more}
+
+
+def _taken(incident: Incident, templates: MessageTemplates) -> str:
+    title = title_of(incident, templates.networks)
+    return f"{title}: acknowledged by {unlinked_name(incident.owner)}"
 
 
 def _standing(incident: Incident, notification: Notification, templates: MessageTemplates) -> str:
@@ -274,7 +287,7 @@ def _standing(incident: Incident, notification: Notification, templates: Message
     if not incident.is_open:
         stands = f"resolved after {lasted}"
     elif incident.owner:
-        stands = f"acknowledged by {unlinked_name(incident.owner)}"
+        return _taken(incident, templates)
     return f"{title_of(incident, templates.networks)}: {stands}"
 
 

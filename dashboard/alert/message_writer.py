@@ -46,6 +46,7 @@ from dashboard.store.alerts.notifications import (
     all_members,
     incidents_beside,
     link_key,
+    owned_incidents_in,
     sent_changes,
 )
 from dashboard.store.alerts.recipients import read_directory
@@ -108,13 +109,13 @@ class MessageWriter:
 
     def _message(self, notification: Notification) -> Message:
         templates = self._templates_for(notification.recipient)
-        beside = self._beside(notification)
+        beside, owned = self._incidents_in(notification)
         if notification.is_grouped or notification.is_of_incidents or beside:
             with self._large if notification.member_count >= _MANY else nullcontext():
                 with self.store.read() as connection:
                     events = events_behind(connection, notification)
                 changes = self._changes(notification)
-                return compose_grouped(notification, templates, changes, beside, events)
+                return compose_grouped(notification, templates, changes, beside, events, owned)
         with self.store.read() as connection:
             [known] = _known(connection, [notification.first])
             is_of_changes = notification.is_of_changes
@@ -155,12 +156,13 @@ class MessageWriter:
         links = dataclasses.replace(self.templates.links, key=key)
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
-    def _beside(self, notification: Notification) -> list[Incident]:
-        """Read the incidents that a summary is about although none of their changes is in it."""
+    def _incidents_in(self, notification: Notification) -> tuple[list[Incident], list[Incident]]:
+        """Read the incidents of a summary: without a change in it, and with one and an owner."""
         if notification.incident is not None or notification.kind not in _SUMMARIES:
-            return []
+            return [], []
+        which = notification.notification_id
         with self.store.read() as connection:
-            return incidents_beside(connection, notification.notification_id)
+            return incidents_beside(connection, which), owned_incidents_in(connection, which)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, a few hundred at a time; raises StoreError.

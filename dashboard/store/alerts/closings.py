@@ -264,15 +264,22 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
 
 
 def _shared_by(connection: Connection, ids: Sequence[UUID]) -> dict[str, object]:
-    """Return what one notification for all of these says: its kind, its place, what held them."""
+    """Return what one notification for all of these says: its kind, its place, what held them.
+
+    If some were held, it is dated by the last of those that were released.
+    """
     column = notifications.c
-    query = select(column.kind, column.precedence, column.held_for, column.held_by)
+    query = select(
+        *(column.kind, column.precedence, column.held_for, column.held_by, column.release_at)
+    )
     rows = connection.execute(query.where(column.notification_id.in_(ids))).all()
     kinds = {NotificationKind(row.kind) for row in rows}
     kind = kinds.pop() if len(kinds) == 1 else NotificationKind.SUMMARY
     held_by = dict.fromkeys(key for row in rows for key in row.held_by.split())
     held_for = sorted({row.held_for for row in rows} - {""})[:_MOST_HOLDING]
+    released = [row.release_at for row in rows if row.held_for]
     return {
+        **({"release_at": max(released)} if released else {}),
         "kind": NotificationKind.CHANGE if NotificationKind.CHANGE in kinds else kind,
         "precedence": min(row.precedence for row in rows),
         "held_for": "; ".join(held_for),

@@ -333,13 +333,25 @@ def sent_changes(connection: Connection, notification: Notification) -> list[Not
 
 def incidents_beside(connection: Connection, notification_id: UUID) -> list[Incident]:
     """Return the incidents that a notification is about without reporting a change of them."""
-    pair, member = notification_incidents.c, notification_members.c
+    pair = notification_incidents.c
     about = set(
         connection.scalars(select(pair.incident_id).where(pair.notification_id == notification_id))
     )
-    changed = select(member.incident_id).where(member.notification_id == notification_id)
-    known = incidents_by_id(connection, about - set(connection.scalars(changed.distinct())))
+    known = incidents_by_id(connection, about - _changed_in(connection, notification_id))
     return sorted(known.values(), key=lambda each: each.opened_at)
+
+
+def owned_incidents_in(connection: Connection, notification_id: UUID) -> list[Incident]:
+    """Return the incidents with an owner of which a notification reports a change."""
+    known = incidents_by_id(connection, _changed_in(connection, notification_id))
+    owned = [each for each in known.values() if each.owner]
+    return sorted(owned, key=lambda each: each.opened_at)
+
+
+def _changed_in(connection: Connection, notification_id: UUID) -> set[UUID]:
+    member = notification_members.c
+    changed = select(member.incident_id).where(member.notification_id == notification_id)
+    return set(connection.scalars(changed.distinct()))
 
 
 def incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:

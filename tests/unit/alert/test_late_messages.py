@@ -10,14 +10,17 @@ from msgspec.structs import replace
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
 from dashboard.errors import DeliveryError
@@ -198,3 +201,24 @@ def test_summary_after_an_outage_overtakes_no_opening(store: Store, fake_clock: 
     ]
     assert sorted(named) == [an_id(number) for number in range(6)]
     assert named.index(an_id(2)) < named.index(an_id(5))
+
+
+def test_summary_names_the_end_of_the_window_and_who_took_what_it_reports(watch: Watch) -> None:
+    rejections = Matcher(MatchedProperty.RULE, "rejections")
+    watch.silence(SilenceKind.MAINTENANCE, 60 * MINUTE, rejections)
+    reject(watch.store, 1)
+    watch.wait()
+    Incidents(watch.context).acknowledge(watch.incident().incident_id, watch.person("Ada"))
+    reject(watch.store, 2, reason_message="out of luck")
+    watch.wait(MINUTE)
+    watch.clock.wait(60 * MINUTE)
+    turn(watch, 1, is_busy=True)
+    watch.wait()
+
+    [summary] = watch.sent()
+    message = written(watch, summary)
+
+    assert message.text.startswith("Held until 2026-11-20 13:00:00 UTC: maintenance window")
+    for text in (message.text, message.html):
+        assert "Linea: 1 rejected, ADD over limit (RPC): acknowledged by Ada" in text
+    assert message.subject.endswith("2 rejections, busy · Linea")
