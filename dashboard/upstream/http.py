@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from random import random
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx
 from msgspec import Struct
@@ -30,8 +32,58 @@ _HEADERS: Final = {
     "User-Agent": "Linewatch",
 }
 
-HttpClient: TypeAlias = httpx.AsyncHTTPTransport
-"""The connections of a process. A client around them would keep cookies, and double the time."""
+
+class _Connections(Struct):
+    """The connections that new requests share, and how many requests use them now."""
+
+    transport: httpx.AsyncHTTPTransport
+    requests: int = 0
+
+
+class HttpClient:
+    """The connections of a process. A client of httpx would keep cookies, and double the time.
+
+    httpcore forgets a connection whose request is cancelled at the wrong moment, but counts it: ten
+    of them, and everything waits for ever. Therefore a cancelled request ends the connections that
+    it shared. They take no more requests, and are closed after the last one.
+    """
+
+    def __init__(self, connect: Callable[[], httpx.AsyncHTTPTransport]) -> None:
+        """Make connections with `connect`, again and again."""
+        self._connect = connect
+        self._shared = _Connections(connect())
+        self._closing: set[asyncio.Future[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await asyncio.gather(self._shared.transport.aclose(), *self._closing)
+
+    @asynccontextmanager
+    async def response(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
+        """Yield the response to a request, and close it."""
+        shared = self._shared
+        shared.requests += 1
+        try:
+            response = await shared.transport.handle_async_request(request)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except asyncio.CancelledError:
+            if shared is self._shared:
+                self._shared = _Connections(self._connect())
+            raise
+        finally:
+            shared.requests -= 1
+            if shared is not self._shared and not shared.requests:
+                closing = asyncio.ensure_future(shared.transport.aclose())
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
 
 
 def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
@@ -43,11 +95,13 @@ def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
     with the configured credentials. httpcore is silenced, since it would log that address.
     """
     logging.getLogger("httpcore").setLevel(logging.WARNING)
-    return httpx.AsyncHTTPTransport(
+    connect = partial(
+        httpx.AsyncHTTPTransport,
         verify=trust or ssl.create_default_context(),  # httpx would use its own list (certifi)
         limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
         trust_env=False,
     )
+    return HttpClient(connect)
 
 
 class HttpAsker:
@@ -108,12 +162,11 @@ class HttpAsker:
     async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
         """Send a request once; errors are raised `from None`, since httpx may quote the address."""
         try:
-            async with asyncio.timeout(self.endpoint.timeout.total_seconds()):
-                response = await self._client.handle_async_request(request)
-                try:
-                    return await self._read(response, limit)
-                finally:
-                    await response.aclose()
+            async with (
+                asyncio.timeout(self.endpoint.timeout.total_seconds()),
+                self._client.response(request) as response,
+            ):
+                return await self._read(response, limit)
         except (TimeoutError, httpx.HTTPError) as error:
             raise _no_answer(self.endpoint, error) from None
 
@@ -149,11 +202,12 @@ async def server_time(client: HttpClient, endpoint: Endpoint) -> datetime | None
     answers HTTP there.
     """
     try:
-        async with asyncio.timeout(endpoint.timeout.total_seconds()):
-            response = await client.handle_async_request(
-                httpx.Request("HEAD", endpoint.url.reveal())
-            )
-            await response.aclose()
+        request = httpx.Request("HEAD", endpoint.url.reveal())
+        async with (
+            asyncio.timeout(endpoint.timeout.total_seconds()),
+            client.response(request) as response,
+        ):
+            pass
         found = parsedate_to_datetime(response.headers["date"])
     except (TimeoutError, httpx.HTTPError) as error:
         raise _no_answer(endpoint, error) from None

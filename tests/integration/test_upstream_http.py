@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from base64 import b64encode
@@ -65,6 +66,19 @@ async def test_one_connection_serves_many_questions() -> None:
         answers = [await asker.post_json(b"[]", LIMIT) for _ in range(20)]
 
     assert answers == [b"[]"] * 20
+
+
+async def test_questions_that_are_cancelled_at_any_moment_keep_no_later_one_waiting() -> None:
+    async with asking_http(replying("200 OK", b"[]"), patience=timedelta(seconds=5)) as (asker, _):
+        for steps in range(20):
+            questions = [asyncio.ensure_future(asker.post_json(b"[]", LIMIT)) for _ in range(20)]
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for question in questions:
+                question.cancel()
+            await asyncio.wait(questions)
+
+        assert await asker.post_json(b"[]", LIMIT) == b"[]"
 
 
 @pytest.mark.parametrize("case", MISBEHAVIOURS)
