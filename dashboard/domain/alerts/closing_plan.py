@@ -42,9 +42,12 @@ def plan_closings(
     if traffic.is_stuck(now):
         return []
     late = {each.notification_id: each for each in due if now - each.release_at > LATE_AFTER}
-    by_server = is_back or traffic.waiting > 0
+    is_waiting = traffic.waiting > 0
     return [
-        replace(each, delay=_why_late(late[each.notification_id], by_server=by_server))
+        replace(
+            each,
+            delay=_why_late(late[each.notification_id], is_back=is_back, is_waiting=is_waiting),
+        )
         if each.notification_id in late
         else each
         for each in _planned(due, traffic, now, cap, is_back=is_back)
@@ -112,10 +115,13 @@ def _after(
     return traffic.with_gone(went, now), waiting
 
 
-def _why_late(late: OpenNotification, *, by_server: bool) -> Delay:
-    if by_server:
+def _why_late(late: OpenNotification, *, is_back: bool, is_waiting: bool) -> Delay:
+    """Return the reason: messages that are on their way say nothing about what the cap held."""
+    if is_back:
         return Delay.SERVER
-    return Delay.CAP if late.was_capped else Delay.WORKER
+    if late.was_capped:
+        return Delay.CAP
+    return Delay.SERVER if is_waiting else Delay.WORKER
 
 
 def _planned(

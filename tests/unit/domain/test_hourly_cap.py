@@ -232,6 +232,7 @@ def test_closing_that_is_late_says_why() -> None:
     assert why(capped) is Delay.CAP
     assert why(capped, is_back=True) is Delay.SERVER
     assert why(late, RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.SERVER
+    assert why(capped, RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.CAP
     assert why(replace(capped, release_at=A_MOMENT)) is None
     assert why(replace(capped, release_at=A_MOMENT - 2 * MINUTE)) is None
 
