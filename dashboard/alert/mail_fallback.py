@@ -17,11 +17,11 @@ from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger
 from dashboard.store.alerts.mail_outages import (
+    accepted_after,
     begin_outage,
     mail_trouble,
     note_outage,
     unreported_outage,
-    was_sent_after,
 )
 from dashboard.store.engine.engine import Store
 from dashboard.wire.decoding import format_timestamp
@@ -75,18 +75,16 @@ class MailFallback(Struct, frozen=True):
         with self.store.read() as connection:
             trouble = mail_trouble(connection, self.watched)
             outage = unreported_outage(connection)
-            is_over = (
-                outage is not None
-                and outage.ended_at is None
-                and was_sent_after(connection, self.watched, outage.after_delivery)
-            )
+            ended_at = None
+            if outage is not None and outage.ended_at is None:
+                ended_at = accepted_after(connection, self.watched, outage.after_delivery)
         if outage is None and trouble is not None and trouble.is_outage(now, self.after):
             with self.store.write() as connection:
                 begin_outage(connection, trouble)
                 outage = unreported_outage(connection)
-        if outage is not None and is_over:
-            self._note(outage, ended_at=now)
-            outage = replace(outage, ended_at=now)
+        if outage is not None and ended_at is not None:
+            self._note(outage, ended_at=ended_at)
+            outage = replace(outage, ended_at=ended_at)
         return outage, trouble
 
     def _send(self, message: Message, outage: MailOutage, may_send: MaySend) -> None:

@@ -32,10 +32,12 @@ def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
     return MailTrouble(last_sent, first.attempted_at, count, last.outcome)
 
 
-def was_sent_after(connection: Connection, channel: str, delivery_id: int) -> bool:
-    """Whether a message was accepted after an attempt."""
-    sent = _attempts(channel, DeliveryResult.SENT).where(deliveries.c.delivery_id > delivery_id)
-    return connection.scalar(sent.limit(1)) is not None
+def accepted_after(connection: Connection, channel: str, delivery_id: int) -> datetime | None:
+    """Return when a message was first accepted after an attempt, if one was."""
+    column = deliveries.c
+    sent = _attempts(channel, DeliveryResult.SENT).where(column.delivery_id > delivery_id)
+    first = sent.with_only_columns(column.attempted_at).order_by(None).order_by(column.delivery_id)
+    return connection.scalar(first.limit(1))
 
 
 def unreported_outage(connection: Connection) -> MailOutage | None:

@@ -11,6 +11,7 @@ from dashboard.alert.channels.alertmanager import alerts_of
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.domain.formatting import moment
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
@@ -89,12 +90,15 @@ def test_outage_is_reported_once_and_its_end_also_by_another_process(scene: Scen
     meanwhile = scene.second.types()
     scene.channel.errors.clear()
     scene.deliver()
+    accepted_at = scene.clock.now()
+    scene.clock.wait(seconds(300))  # until another process takes over
     for _ in range(3):
         scene.fallback().work(always)
 
     assert (early, meanwhile) == ([], ["mail.failing"])
     assert scene.second.types() == ["mail.failing", "mail.working"]
-    [(message, headers), _] = scene.second.got
+    [(message, headers), (last, _)] = scene.second.got
+    assert f"A mail was accepted at {moment(accepted_at)}, the first since" in last.text
     assert message.subject == "Mail has failed since 2026-11-20 12:00:00 UTC"
     assert "2 mails are pending" in message.text
     assert r"421 out of\u001b[2J order" in message.text

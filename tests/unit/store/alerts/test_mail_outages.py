@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.domain.health.troubles import MailTrouble
-from dashboard.store.alerts.mail_outages import mail_trouble, was_sent_after
+from dashboard.store.alerts.mail_outages import accepted_after, mail_trouble
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
@@ -22,7 +22,7 @@ def test_mail_fails_since_the_first_attempt_after_the_last_success(store: Store)
 
         assert trouble == MailTrouble(1, A_MOMENT, 2, "421 later 2")
         assert mail_trouble(connection, "ops-hook") is None
-        assert not was_sent_after(connection, "mail", 1)
+        assert accepted_after(connection, "mail", 1) is None
         mark_sent(connection, failing[0].notification_id, "250 OK", A_MOMENT)
         assert mail_trouble(connection, "mail") is None
-        assert was_sent_after(connection, "mail", 1)
+        assert accepted_after(connection, "mail", 1) == A_MOMENT
