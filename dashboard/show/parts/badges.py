@@ -12,7 +12,7 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.show.charts.figure import LONGEST_NAME
-from dashboard.show.charts.module_colour import module_colour
+from dashboard.show.charts.rejection_chart import module_colour
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),

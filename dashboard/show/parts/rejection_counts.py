@@ -23,10 +23,10 @@ from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.figure import LONGEST_NAME
-from dashboard.show.charts.module_colour import module_colour
 from dashboard.show.charts.rejection_chart import (
     HEIGHT,
     OVERRUN_HEIGHT,
+    module_colour,
     overrun_csv,
     overrun_drawing,
     timeline_csv,

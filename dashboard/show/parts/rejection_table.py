@@ -29,7 +29,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     purpose_of,
 )
-from dashboard.show.charts.module_colour import module_colour
+from dashboard.show.charts.rejection_chart import module_colour
 from dashboard.show.parts.badges import module_mark
 from dashboard.show.parts.frame import in_line, link, section
 from dashboard.show.parts.table import time_ago

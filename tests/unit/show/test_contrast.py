@@ -10,7 +10,7 @@ from typing import Final
 
 import dashboard.show
 from dashboard.domain.rejections.reasons import KNOWN_MODULES
-from dashboard.show.charts.module_colour import module_colour
+from dashboard.show.charts.rejection_chart import module_colour
 from tests.processes import PROJECT
 
 _SHOW: Final = Path(dashboard.show.__file__).parent
