@@ -10,7 +10,6 @@ from dashboard.application.text import PAGES
 from dashboard.show.parts.acting import account_link
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import BESIDE, FROM, TO
-from dashboard.show.parts.fee_comparison import SORT
 from dashboard.show.parts.frame import (
     NETWORK,
     header_search,
@@ -22,6 +21,7 @@ from dashboard.show.parts.frame import (
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.list_page import OPEN
 from dashboard.show.parts.lookup import PARAMETERS, TX, search
+from dashboard.show.parts.network_rows import SORT
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED

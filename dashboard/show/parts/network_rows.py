@@ -1,24 +1,33 @@
-"""Many networks: one row each on Overview, and a tile each on the wall."""
+"""Many networks: one row each on Overview and, compared by cost, on Fees; a tile on the wall."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 import streamlit as st
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
-from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, above_usual, lasting
+from dashboard.application.overview import (
+    DayLine,
+    HourlyRejections,
+    UsualNow,
+    above_usual,
+    lasting,
+    worst_first,
+)
 from dashboard.application.text import age, exact_fee
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.spells import difference_in_words
-from dashboard.domain.formatting import fee, moment, share
+from dashboard.domain.formatting import fee, moment, name_order, share
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
+from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges, severity_sign
+from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.pictures import sparkline
 from dashboard.show.parts.table import list_head, list_row
@@ -27,7 +36,10 @@ _LONGEST_NAME: Final = 60
 
 
 class NetworkRow(Struct, frozen=True):
-    """What is shown of one network among others; None for what is not asked for."""
+    """What is shown of one network among others; None for what is not asked for.
+
+    `severity` is that of the worst that needs attention there, empty if nothing does.
+    """
 
     status: NetworkStatus
     usual: UsualNow
@@ -53,15 +65,13 @@ def network_rows_head() -> None:
     st.html(list_head(_NOW, "lw-net", "Fee of 24 h, busy below"))
 
 
-def row_markup(row: NetworkRow, severity: str = "") -> Markup:
-    """Build what a row shows; `severity` is that of the worst that needs attention there."""
-    cells = list_row(_NOW, replace(row, severity=severity), f"lw-net{stale_class(row)}")
-    return join(cells, day_picture(row))
+def row_markup(row: NetworkRow) -> Markup:
+    return join(_cells(_NOW, row, "lw-net"), day_picture(row))
 
 
-def stale_class(row: NetworkRow) -> str:
-    """Return the class that greys out a row with an old fee."""
-    return " is-stale" if row.is_stale else ""
+def _cells(listing: Listing[NetworkRow], row: NetworkRow, class_: str) -> Markup:
+    """Build the cells of a row, greyed out if its fee is old."""
+    return list_row(listing, row, f"{class_} is-stale" if row.is_stale else class_)
 
 
 def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> None:
@@ -165,15 +175,15 @@ def age_markup(row: NetworkRow) -> Markup:
     return element("span", f"{stale}{age(polled.asked_at, row.now)}", title=moment(polled.asked_at))
 
 
-FEE_NOW: Final = Column("Fee now", _fee_now, is_number=True)
-AGAINST_USUAL: Final = Column("Against usual", _against_usual, is_number=True)
+_FEE_NOW: Final = Column("Fee now", _fee_now, is_number=True)
+_AGAINST_USUAL: Final = Column("Against usual", _against_usual, is_number=True)
 _NOW: Final[Listing[NetworkRow]] = Listing(
     "networks",
     (
         Column("Network", _name),
         Column("State", _state),
-        FEE_NOW,
-        AGAINST_USUAL,
+        _FEE_NOW,
+        _AGAINST_USUAL,
         Column("Medium", _medium, is_number=True),
         Column("Congestion", _congestion, is_number=True),
         Column("Rejections/h", _rejections, is_number=True),
@@ -181,3 +191,142 @@ _NOW: Final[Listing[NetworkRow]] = Listing(
     ),
 )
 """What Overview says of each network."""
+
+
+SORT: Final = "sort"
+"""The parameter of the address with the column by which networks are sorted; `-` reverses it."""
+
+_TURNED: Final = "-"
+
+
+class _Order(Struct, frozen=True):
+    """The head of a column, and the sort key of a network in it; None, last, if it is not known."""
+
+    head: str
+    place: Callable[[NetworkRow], object]
+    first: str = "the lowest first"
+
+
+def _cheaper(row: NetworkRow) -> float | None:
+    cheapest = None if row.week is None else row.week.cheapest
+    return cheapest.difference if cheapest is not None and cheapest.is_clear else None
+
+
+def _above(row: NetworkRow) -> float | None:
+    difference = above_usual(row.status.figures, row.usual)
+    return None if difference is None else -difference
+
+
+def _fee(row: NetworkRow) -> int | None:
+    value = row.status.figures.judged_fee
+    return None if value is None else -value
+
+
+def _cost(row: NetworkRow) -> tuple[str, int] | None:
+    """Sort by money; coins without a price are sorted by name, since nothing compares them."""
+    suggested, profile = row.status.figures.suggested, row.status.profile
+    if suggested is None:
+        return None
+    amount, price = cost_of(suggested.value.medium.suggested_max_fee_per_gas), profile.coin_price
+    if price is None:
+        return f"1{profile.coin}", amount
+    return f"0{price.currency}", amount * price.millionths
+
+
+_USUAL: Final = "usual"
+_ORDERS: Final = {
+    "network": _Order("Network", lambda row: name_order(row.status.profile.name), "by name"),
+    "state": _Order("State", lambda row: worst_first(row.status, 0), "the worst first"),
+    "fee": _Order("Fee now", _fee, "the highest first"),
+    _USUAL: _Order("Against usual", _above, "the highest first"),
+    "transfer": _Order("Transfer, medium", _cost),
+    "cheapest": _Order("Cheapest hours", _cheaper, "the largest difference first"),
+}
+
+
+def chosen_order() -> tuple[str, bool]:
+    """Return the column in the address, and whether its order is reversed."""
+    said = str(st.query_params.get(SORT, ""))
+    name = said.removeprefix(_TURNED)
+    return (name, said.startswith(_TURNED)) if name in _ORDERS else (_USUAL, False)
+
+
+def sorted_rows(rows: Sequence[NetworkRow], order: tuple[str, bool]) -> list[NetworkRow]:
+    """Sort networks by a column; those with an unknown value come last."""
+    name, is_turned = order
+    place = _ORDERS[name].place
+    by_name = sorted(rows, key=lambda each: name_order(each.status.profile.name))
+    known = [each for each in by_name if place(each) is not None]
+    unknown = [each for each in by_name if place(each) is None]
+    return [*sorted(known, key=place, reverse=is_turned), *unknown]  # type: ignore[arg-type] # places of one column compare
+
+
+def comparison_head() -> None:
+    """Name the columns of `comparison_row`; a press on one sorts by it, a second reverses that."""
+    chosen, is_turned = chosen_order()
+    with st.container(key="sort-heads", gap=None):
+        for name, order in _ORDERS.items():
+            mark = "" if name != chosen else f"\N{NO-BREAK SPACE}{'↑' if is_turned else '↓'}"
+            st.button(
+                f"{order.head}{mark}",
+                key=f"sort-{name}",
+                type="tertiary",
+                help=f"Sort: {order.first}" if name != chosen else "Turn the order",
+                on_click=_sort_by,
+                args=(name,),
+            )
+
+
+def _sort_by(name: str) -> None:
+    chosen, is_turned = chosen_order()
+    st.query_params[SORT] = f"{_TURNED}{name}" if name == chosen and not is_turned else name
+
+
+def comparison_row(row: NetworkRow) -> None:
+    """Show what one network costs now and when it is cheap; its name selects it.
+
+    A Streamlit link to the same page would not show in the address.
+    """
+    profile = row.status.profile
+    with st.container(key=f"compare-{profile.network_id}", gap=None):
+        st.button(
+            row.name,
+            key=f"choose-{profile.network_id}",
+            type="tertiary",
+            on_click=choose_network,
+            args=(profile,),
+        )
+        st.html(_cells(_COSTS, row, "lw-compare"))
+
+
+def _transfer(row: NetworkRow) -> Markup:
+    suggested, profile = row.status.figures.suggested, row.status.profile
+    if suggested is None:
+        return element("small", "not known yet")
+    amount = cost_of(suggested.value.medium.suggested_max_fee_per_gas)
+    coins = in_coin(amount, profile.coin)
+    if profile.coin_price is None:
+        return element("span", coins)
+    return element("span", in_money(amount, profile.coin_price), title=coins)
+
+
+def _cheapest(row: NetworkRow) -> Markup:
+    cheapest = None if row.week is None else row.week.cheapest
+    if cheapest is None:
+        return element("small", "not known yet")
+    if not cheapest.is_clear:
+        return element("small", "no clear difference")
+    return element("span", cheapest.hours, " ", element("small", cheapest.compared))
+
+
+_COSTS: Final[Listing[NetworkRow]] = Listing(
+    "networks",
+    (
+        Column("State", lambda each: network_badges(each.status)),
+        _FEE_NOW,
+        _AGAINST_USUAL,
+        Column("Transfer, medium", _transfer, is_number=True),
+        Column("Cheapest hours", _cheapest),
+    ),
+)
+"""What Fees says of each network among others."""

@@ -19,12 +19,6 @@ from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT, drawing_of, fee_table
 from dashboard.show.parts.chart import chart, chosen_lines, chosen_zoom, dragging, unzoom_button
-from dashboard.show.parts.fee_comparison import (
-    chosen_order,
-    comparison_head,
-    comparison_row,
-    sorted_rows,
-)
 from dashboard.show.parts.fee_summary import (
     cheap_hours,
     cheapest_figure,
@@ -43,7 +37,13 @@ from dashboard.show.parts.frame import (
 )
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
 from dashboard.show.parts.network_card import network_figures, network_head
-from dashboard.show.parts.network_rows import NetworkRow
+from dashboard.show.parts.network_rows import (
+    NetworkRow,
+    chosen_order,
+    comparison_head,
+    comparison_row,
+    sorted_rows,
+)
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.table import data_table
 

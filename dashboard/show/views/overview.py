@@ -150,7 +150,7 @@ def _ranked(
 def _drawn_row(queries: Application, status: NetworkStatus, now: datetime, severity: str) -> Markup:
     """Return the drawn row: one for everybody who looks at the same moment."""
     key = ("row", status.profile.network_id, now, severity)
-    return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now), severity))
+    return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now, severity)))
 
 
 @lru_cache(maxsize=1)
@@ -159,10 +159,13 @@ def _drawn(queries: Application) -> TtlCache[Markup]:
     return TtlCache(_DRAWN_FOR, queries.now)
 
 
-def _row(queries: Application, status: NetworkStatus, now: datetime) -> NetworkRow:
+def _row(
+    queries: Application, status: NetworkStatus, now: datetime, severity: str = ""
+) -> NetworkRow:
     line = queries.overview.day_line(status) if status.profile.has_gas else None
     hourly = queries.overview.hourly().get(status.profile.network_id)
-    return NetworkRow(status, queries.overview.usual(status), now, line, hourly)
+    usual = queries.overview.usual(status)
+    return NetworkRow(status, usual, now, line, hourly, severity=severity)
 
 
 def _filtered(
