@@ -5,10 +5,12 @@ Questions and acts use the store. Only asking now waits for an upstream, within 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from dashboard.application.answers import AnswerTexts
 from dashboard.application.attention import Attention, absent_worker, health_troubles
@@ -231,3 +233,35 @@ def is_registered() -> bool:
 
 def current() -> Application:
     return _registered[0]
+
+
+class CommandRequest(Struct, frozen=True):
+    """The arguments after `linewatch`, and the texts of the files that the command reads."""
+
+    arguments: tuple[str, ...]
+    files: Mapping[str, str]
+
+
+class CommandResult(Struct, frozen=True):
+    status: int
+    output: str
+    errors: str
+
+
+RunCommand: TypeAlias = Callable[
+    [CommandRequest, Application, Actor, Callable[[str], None]], CommandResult
+]
+"""Runs a command as an actor; the last argument raises NotAllowed for a subject that they may not
+use. StoreError if the store cannot be used now."""
+
+_commands: list[RunCommand] = []
+
+
+def register_commands(run: RunCommand) -> None:
+    """Let programs on other machines run commands here."""
+    _commands[:] = [run]
+
+
+def registered_commands() -> RunCommand | None:
+    """Return what was registered; None if other machines cannot run commands here."""
+    return _commands[0] if _commands else None

@@ -7,8 +7,12 @@ from collections.abc import Callable
 import click
 from msgspec import Struct
 
-from dashboard.application.application import Application
-from dashboard.application.commands import CommandRequest, CommandResult, register_commands
+from dashboard.application.application import (
+    Application,
+    CommandRequest,
+    CommandResult,
+    register_commands,
+)
 from dashboard.cli.installation import Served, ServedInstallation
 from dashboard.cli.main import linewatch
 from dashboard.cli.output import FAILED, told
@@ -31,7 +35,7 @@ class CommandRunner(Struct, frozen=True):
         by: Actor,
         admit: Callable[[str], None],
     ) -> CommandResult:
-        """Run a command as `RunCommand` says."""
+        """Run a command as `RunCommand` says; `admit` is its last argument."""
         here = ServedInstallation(
             self.settings, self.networks, application.context, by, application.look_up
         )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dashboard.application.commands import CommandRequest, CommandResult
+from dashboard.application.application import CommandRequest, CommandResult
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, UpstreamUnreadable

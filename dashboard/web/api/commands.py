@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from dashboard.application.commands import CommandRequest, registered_commands
+from dashboard.application.application import CommandRequest, registered_commands
 from dashboard.domain.people.access import Role
 from dashboard.errors import NotAllowed, NotFound
 from dashboard.web.api import access, alerts, installation, transactions

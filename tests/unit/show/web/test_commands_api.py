@@ -12,7 +12,7 @@ import click
 import httpx
 import pytest
 
-from dashboard.application.commands import register_commands
+from dashboard.application.application import register_commands
 from dashboard.cli.installation import Served, ServedInstallation
 from dashboard.cli.main import linewatch
 from dashboard.cli.output import print_rows
