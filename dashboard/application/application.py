@@ -152,11 +152,8 @@ class Application(ApplicationSubject):
     def absent_worker(self) -> Attention | None:
         return absent_worker(self.health.health())
 
-    def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
-        return self._tracked_among(tuple(hashes))
-
     @shared_for(_SHARED_FOR, until_write=True)
-    def _tracked_among(self, hashes: tuple[TxHash, ...]) -> frozenset[TxHash]:
+    def tracked_among(self, *hashes: TxHash) -> frozenset[TxHash]:
         with self._store.read_recent() as connection:
             return frozenset(tracked_among(connection, hashes))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import repeat
 from typing import Final, NamedTuple, TypeVar
@@ -12,11 +12,15 @@ from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import FeeTimeline
-from dashboard.application.fees import CurrentFees
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
-from dashboard.application.network_status import NetworkProfile, PolledValue
+from dashboard.application.network_status import (
+    NetworkFigures,
+    NetworkProfile,
+    NetworkStatus,
+    PolledValue,
+)
 from dashboard.application.text import age, exact_fee
-from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSuggestion
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.formatting import fee, share
 from dashboard.domain.health.coverage import WatchedTime
@@ -54,9 +58,9 @@ FIGURES_OF_ALL: Final[Listing[FeeFigure]] = Listing(
 
 
 def fee_figures(
-    current: CurrentFees, context: ApplicationContext, now: datetime
+    status: NetworkStatus, context: ApplicationContext, now: datetime
 ) -> Iterator[FeeFigure]:
-    figures = current.status.figures
+    figures = status.figures
     network = context.label(figures.profile.network_id)
     for name, datum in (
         ("base fee", figures.base_fee),
@@ -70,15 +74,14 @@ def fee_figures(
         words = share(congestion.value)
         yield FeeFigure(network, "congestion", words, age=_age(congestion, now))
     asked = "" if figures.suggested is None else _age(figures.suggested, now)
-    for name, level in _levels(current.suggested):
+    for name, level in _levels(figures):
         tip, most = level.suggested_max_priority_fee_per_gas, level.suggested_max_fee_per_gas
         yield FeeFigure(network, f"{name} priority fee", *_words(tip), asked)
         yield FeeFigure(network, f"{name} fee at most", *_words(most), asked)
 
 
-def fees_form(current: CurrentFees) -> dict[str, Json]:
+def fees_form(status: NetworkStatus) -> dict[str, Json]:
     """Format the figures of a network for programs."""
-    status, suggested = current.status, current.suggested
     figures = status.figures
     congestion = figures.network_congestion
     return {
@@ -91,7 +94,7 @@ def fees_form(current: CurrentFees) -> dict[str, Json]:
         "busyThreshold": _datum_form(figures.busy_threshold),
         "networkCongestion": None if congestion is None else congestion.value,
         **dict.fromkeys(("low", "medium", "high")),
-        **{name: _level_form(level) for name, level in _levels(suggested)},
+        **{name: _level_form(level) for name, level in _levels(figures)},
     }
 
 
@@ -103,36 +106,27 @@ class ListedStep(NamedTuple):
     busy: float
 
 
+def _fee_column(
+    name: str, key: str, of: Callable[[FeeStep], Wei], words: Callable[[Wei], str]
+) -> Column[ListedStep]:
+    """Return a column with a fee of a step; programs get it in wei."""
+    return Column(name, lambda each: words(of(each.step)), key, lambda each: str(of(each.step)))
+
+
+def _short(wei: Wei) -> str:
+    return " ".join(fee(wei))
+
+
 STEPS: Final[Listing[ListedStep]] = Listing(
     "baseFees",
     (
         Column("network", lambda each: each.network),
         time_column("from", "from", lambda each: each.step.first_at),
         time_column("to", "to", lambda each: each.step.last_at),
-        Column(
-            "lowest",
-            lambda each: exact_fee(each.step.lowest),
-            "lowest",
-            lambda each: str(each.step.lowest),
-        ),
-        Column(
-            "median",
-            lambda each: " ".join(fee(each.step.median)),
-            "median",
-            lambda each: str(each.step.median),
-        ),
-        Column(
-            "90% up to",
-            lambda each: " ".join(fee(each.step.p90)),
-            "p90",
-            lambda each: str(each.step.p90),
-        ),
-        Column(
-            "highest",
-            lambda each: exact_fee(each.step.highest),
-            "highest",
-            lambda each: str(each.step.highest),
-        ),
+        _fee_column("lowest", "lowest", lambda step: step.lowest, exact_fee),
+        _fee_column("median", "median", lambda step: step.median, _short),
+        _fee_column("90% up to", "p90", lambda step: step.p90, _short),
+        _fee_column("highest", "highest", lambda step: step.highest, exact_fee),
         Column("values", lambda each: each.step.values, "values"),
         for_programs("valuesWithEstimatedTime", lambda each: each.step.estimated),
         for_programs("longestGap", lambda each: each.step.longest_gap // timedelta(milliseconds=1)),
@@ -225,7 +219,7 @@ def timeline_form(profile: NetworkProfile, timeline: FeeTimeline | None) -> dict
 
 
 def _words(wei: Wei) -> tuple[str, str]:
-    return " ".join(fee(wei)), exact_fee(wei)
+    return _short(wei), exact_fee(wei)
 
 
 def _age(datum: PolledValue[T], now: datetime) -> str:
@@ -233,11 +227,10 @@ def _age(datum: PolledValue[T], now: datetime) -> str:
     return f"{age(datum.asked_at, now)}{stale}"
 
 
-def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSuggestion]]:
-    if suggested is not None:
-        yield "low", suggested.low
-        yield "medium", suggested.medium
-        yield "high", suggested.high
+def _levels(figures: NetworkFigures) -> Iterator[tuple[str, FeeSuggestion]]:
+    if figures.suggested is not None:
+        fees = figures.suggested.value
+        yield from (("low", fees.low), ("medium", fees.medium), ("high", fees.high))
 
 
 def _datum_form(datum: PolledValue[Wei] | None) -> Json:

@@ -28,7 +28,7 @@ from dashboard.application.overview import Overview
 from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
-from dashboard.domain.fees.gas import FeeSeries, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.search import RejectionFilter
@@ -107,13 +107,6 @@ class FeeLines(Struct, frozen=True):
     without: tuple[str, ...] = ()
 
 
-class CurrentFees(Struct, frozen=True):
-    """The current figures of one network; `suggested` is None if there have never been any."""
-
-    status: NetworkStatus
-    suggested: SuggestedGasFees | None
-
-
 class Fees(ApplicationSubject):
     """The fees of networks as pages, commands and the API show them.
 
@@ -145,10 +138,13 @@ class Fees(ApplicationSubject):
         )
         return found
 
-    def current(self, profiles: Sequence[NetworkProfile]) -> list[CurrentFees]:
+    def current(self, profiles: Sequence[NetworkProfile]) -> list[NetworkStatus]:
         now = self._context.now()
         with self._context.store.read_recent() as connection:
-            return [_current(connection, each, now) for each in profiles]
+            return [
+                conclude_status(read_network_figures(connection, each, now), now)
+                for each in profiles
+            ]
 
     def timelines(
         self, statuses: Sequence[NetworkStatus], since: datetime, until: datetime, step: timedelta
@@ -233,12 +229,6 @@ class Fees(ApplicationSubject):
         without = tuple(status.profile.name for status, line in pairs if line is None)
         seen = [line for _, line in pairs if line is not None]
         return FeeLines(seen, between.since, between.until, without)
-
-
-def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> CurrentFees:
-    status = conclude_status(read_network_figures(connection, profile, now), now)
-    suggested = status.figures.suggested
-    return CurrentFees(status, None if suggested is None else suggested.value)
 
 
 def _line(

@@ -20,9 +20,9 @@ from dashboard.application.fee_listing import (
     timeline_form,
 )
 from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
-from dashboard.application.fees import CurrentFees, Fees
+from dashboard.application.fees import Fees
 from dashboard.application.listing import instant
-from dashboard.application.network_status import Activity, NetworkProfile
+from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import FOUND, Output, output, print_json, print_list, say
@@ -62,17 +62,16 @@ def fees(
             _print_current(here, current, now, output)
         else:
             options.refuse_reversed(since, until or now)
-            statuses = [each.status for each in current]
-            found = fees.timelines(statuses, since, until or now, step or _STEP)
-            profiles = [each.profile for each in statuses]
+            found = fees.timelines(current, since, until or now, step or _STEP)
+            profiles = [each.profile for each in current]
             _print_series(here, list(zip(profiles, found, strict=True)), output)
-    is_busy = any(each.status.activity is Activity.BUSY for each in current)
+    is_busy = any(each.activity is Activity.BUSY for each in current)
     if sets_exit_status and is_busy:
         sys.exit(FOUND)
 
 
 def _print_current(
-    here: Installation, current: Sequence[CurrentFees], now: datetime, output: Output
+    here: Installation, current: Sequence[NetworkStatus], now: datetime, output: Output
 ) -> None:
     if output is Output.JSON:
         print_json({"asOf": instant(now), "networks": [fees_form(each) for each in current]})
@@ -84,8 +83,8 @@ def _print_current(
     for number, (each, rows) in enumerate(zip(current, figures, strict=True)):
         if number:
             say("")
-        name = here.source.label(each.status.profile.network_id)
-        say(f"{name}: {each.status.activity}. {each.status.activity_reason}")
+        name = here.source.label(each.profile.network_id)
+        say(f"{name}: {each.activity}. {each.activity_reason}")
         if rows:
             print_list(FIGURES, rows, output)
 

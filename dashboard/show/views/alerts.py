@@ -313,7 +313,7 @@ def _about_hash(queries: Application, tx_hash: TxHash) -> None:
         notice(*sent_answer([each.notification for each in found]))
     if found or withheld:
         return
-    if queries.tracked_among([tx_hash]):
+    if queries.tracked_among(tx_hash):
         why = "It is tracked; a notification is sent when a rejection of it is seen."
     else:
         why = "It is not tracked, so nobody is notified of it."

@@ -252,7 +252,7 @@ def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: dat
             "No rejection seen yet",
             "Track a transaction on the page Lookup; its rejection appears here.",
         )
-    tracked = queries.tracked_among([each.latest.record.tx_hash for each in newest])
+    tracked = queries.tracked_among(*(each.latest.record.tx_hash for each in newest))
     for each in newest:
         is_tracked = each.latest.record.tx_hash in tracked
         shown = _drawn_line(queries, each, now, is_tracked=is_tracked, is_named=len(chosen) > 1)

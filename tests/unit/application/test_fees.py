@@ -81,9 +81,9 @@ def test_base_fee_that_never_moves_is_not_compared_with_priority_fees(store: Sto
     [current] = fees.current((FLAT,))
     hour = timedelta(hours=1)
 
-    [timeline] = fees.timelines([current.status], now - hour, now, hour)
+    [timeline] = fees.timelines([current], now - hour, now, hour)
 
-    assert current.status.figures.priority is not None
+    assert current.figures.priority is not None
     assert timeline is not None
     assert timeline.threshold is not None
     assert set(timeline.threshold.tolist()) == {timeline.highest}

@@ -304,13 +304,13 @@ def test_who_acts_sees_it_at_once_though_answers_are_shared(
     incident, tracked = an_incident(), TxHash(b"n" * 32)
     firing(store, incident)
     assert len(queries.incidents.unattended()) == 1
-    assert queries.tracked_among([tracked]) == frozenset()
+    assert queries.tracked_among(tracked) == frozenset()
 
     queries.incidents.acknowledge(incident.incident_id, Actor("Ada", NOW))
     queries.track([tracked], NO_REMARKS, queries.context.unnamed())
 
     assert queries.incidents.unattended() == ()
-    assert queries.tracked_among([tracked]) == {tracked}
+    assert queries.tracked_among(tracked) == {tracked}
 
 
 def test_several_stale_networks_make_one_line(queries: Application) -> None:
