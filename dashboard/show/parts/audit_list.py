@@ -14,7 +14,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, READS_ACCESS, Action, AuditEntry
 from dashboard.show.parts.acting import admits
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.list_page import (
     ANY,
     file_button,
@@ -55,8 +55,9 @@ def audit_part(queries: Application) -> None:
         found = log.entries(wanted, ROWS, (number - 1) * ROWS)
         st.html(list_table(AUDIT, found, "Audit log", _DRAWN))
 
-    with st.container(key="card-audit", gap="small"):
-        section("Audit log", f"{counted(total, 'action')}, the latest first. Times are UTC.")
+    with card(
+        "audit", "Audit log", f"{counted(total, 'action')}, the latest first. Times are UTC."
+    ):
         if total:
             page_of_rows(total, ROWS, "audit_page", draw)
             _files(queries, wanted, total)

@@ -18,7 +18,7 @@ from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import element, plain_label, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.show.parts.acting import Done, act, may
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.notices import notice
 from dashboard.store.chosen_settings import PASSWORD, RECIPIENTS, ChosenValue
 
@@ -51,8 +51,9 @@ def chosen_settings_part(queries: Application) -> None:
 
 
 def _prices(queries: Application, prices: list[ChoosableSetting]) -> None:
-    with st.container(key="card-prices", gap="small"):
-        section("Price of a coin", "Costs are shown in money as well. No price is fetched.")
+    with card(
+        "prices", "Price of a coin", "Costs are shown in money as well. No price is fetched."
+    ):
         names = {each.price_setting: f"{each.name}: 1 {each.coin}" for each in queries.networks}
         with st.form("prices", border=False):
             wanted = {
@@ -69,12 +70,12 @@ def _network(name: str) -> str:
 
 
 def _recipients(queries: Application, each: ChoosableSetting) -> None:
-    with st.container(key="card-default-recipients", gap="small"):
-        section(
-            "Default recipients",
-            "They get what no rule sends elsewhere, beside channels with default = true, and need "
-            "no verification.",
-        )
+    with card(
+        "default-recipients",
+        "Default recipients",
+        "They get what no rule sends elsewhere, beside channels with default = true, and need "
+        "no verification.",
+    ):
         with st.form("default-recipients", border=False):
             text = st.text_area(
                 "Mail addresses, one a line",
@@ -98,8 +99,7 @@ def _mail_server(queries: Application, found: Mapping[str, ChoosableSetting]) ->
         found[each]
         for each in ("smtp_host", "smtp_port", "security", "username", "password", "sender")
     ]
-    with st.container(key="card-mail-server", gap="small"):
-        section("Mail server", "Without a host, mails are files in the state folder.")
+    with card("mail-server", "Mail server", "Without a host, mails are files in the state folder."):
         with st.form("mail-server", border=False):
             with st.container(horizontal=True):
                 wanted: dict[str, str | int | list[str] | None] = {

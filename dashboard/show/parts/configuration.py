@@ -21,7 +21,7 @@ from dashboard.application.listing import Column, Listing
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.domain.secret import MASK
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card, section
 from dashboard.show.parts.list_page import filter_bar, search_filter
 from dashboard.show.parts.notices import empty, notice
 from dashboard.show.parts.table import list_table
@@ -57,8 +57,7 @@ def configuration_part(queries: Application) -> None:
     own = [each for each in found.settings if not each.is_default]
     _since_start(found)
     if own:
-        with st.container(key="card-own-settings", gap="small"):
-            section("Set here")
+        with card("own-settings", "Set here"):
             st.html(list_table(_SETTINGS, own, "Settings that are not defaults"))
     _how_to_change(found.own_file)
 
@@ -137,8 +136,7 @@ def _checked(found: CheckedText) -> None:
 
 
 def _how_to_change(own_file: str) -> None:
-    with st.container(key="card-change", gap="small"):
-        section("Change a setting")
+    with card("change", "Change a setting"):
         steps = (
             join(
                 "Write it into ",
@@ -175,8 +173,7 @@ def all_settings_part(queries: Application) -> None:
     state = queries.chosen_settings.configuration()
     if state is None:
         return
-    with st.container(key="card-settings", gap="small"):
-        section("All settings", "A value that may be secret is shown as •••.")
+    with card("settings", "All settings", "A value that may be secret is shown as •••."):
         with filter_bar():
             words = search_filter(SEARCH, "Name, value or meaning")
         found = [each for each in state.settings if each.holds(words)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import wraps
 from importlib import import_module
@@ -69,6 +70,14 @@ def section(title: str, note: str = "") -> None:
     """Show a second-level heading, with what a reader must know of the section below it."""
     below = element("p", note, class_="lw-quiet") if note else Markup()
     st.html(join(element("h2", title, class_="lw-section"), below))
+
+
+@contextmanager
+def card(key: str, title: str, note: str = "") -> Iterator[None]:
+    """Show a section in a box of its own, with what is drawn meanwhile."""
+    with st.container(key=f"card-{key}", gap="small"):
+        section(title, note)
+        yield
 
 
 def in_line(key: str, width: Literal["stretch", "content"] = "stretch") -> DeltaGenerator:

@@ -28,7 +28,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
-from dashboard.show.parts.frame import OPEN, in_line, link, section
+from dashboard.show.parts.frame import OPEN, card, in_line, link
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -57,8 +57,7 @@ _ENDED: Final = {
 
 def open_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the open incidents, the most urgent first, with what can be done."""
-    with st.container(key="card-incidents", gap="small"):
-        section("Open incidents")
+    with card("incidents", "Open incidents"):
         many = queries.incidents.open_counts(network_id).many
         if not many:
             empty(
@@ -124,8 +123,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
 
 def finished_incidents_part(queries: Application, network_id: NetworkId | None) -> None:
     """Show the incidents that ended recently, filtered by period, rule and severity."""
-    with st.container(key="card-over", gap="small"):
-        section("Resolved")
+    with card("over", "Resolved"):
         wanted = _filter(queries)
         many = queries.incidents.count_finished(network_id, wanted)
         if not many:

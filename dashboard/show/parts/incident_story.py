@@ -31,7 +31,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.fee_summary import fee_file
-from dashboard.show.parts.frame import heading, in_line, link, section
+from dashboard.show.parts.frame import card, heading, in_line, link, section
 from dashboard.show.parts.health_sources import share_words
 from dashboard.show.parts.incident_list import incident_acts
 from dashboard.show.parts.pictures import answer_strip, bars, cell_state, strip_legend
@@ -68,8 +68,7 @@ def incident_story_part(queries: Application, story: IncidentStory) -> None:
     for remark in state_remarks(story):
         st.html(element("p", remark, class_="lw-quiet"))
     _picture(queries, incident)
-    with st.container(key="card-story", gap="small"):
-        section("Timeline", f"{capitalized(reach_words(story))}. The latest first, in UTC.")
+    with card("story", "Timeline", f"{capitalized(reach_words(story))}. The latest first, in UTC."):
         st.html(_timeline(queries.incidents.timeline(story), story))
     with st.container(key="links-incident", horizontal=True):
         _links(queries, incident)

@@ -38,7 +38,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge, network_badges
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.table import entry, entry_markup, list_table, lookup_link
 from dashboard.store.alerts.alert_status import OpenIncident
@@ -255,8 +255,7 @@ def incident_row(
 def dead_part(queries: Application) -> None:
     """Show dead notifications by address with the last answer, and offer to send them again."""
     dead = queries.alerts.dead(_LATEST_DEAD)
-    with st.container(key="card-dead", gap="small"):
-        section("Dead", "Correct what the server complained about, then send again.")
+    with card("dead", "Dead", "Correct what the server complained about, then send again."):
         for address, many in list(dead.by_address.items())[:_MOST_ADDRESSES]:
             label = f"Send {many:,} again" if many > 1 else "Send again"
             _dead_row(queries, address, _of_address(dead, address, many), label)

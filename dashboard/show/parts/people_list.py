@@ -17,7 +17,7 @@ from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
 from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
 from dashboard.show.parts.notices import empty, notice
 from dashboard.show.parts.table import entry, entry_markup, table
@@ -60,16 +60,14 @@ def people_part(queries: Application) -> None:
     everybody, signed_in = known or (queries.people.all(), queries.people.sessions())
     accounts = [each for each in everybody if _holds(words, _texts_of(each))]
     sessions = [each for each in signed_in if _holds(words, _texts_at(each))]
-    with st.container(key="card-people", gap="small"):
-        section("People", "A change takes effect at once, also on pages that are open.")
+    with card("people", "People", "A change takes effect at once, also on pages that are open."):
         _invite(queries)
         if not accounts:
             empty("Nobody is listed", "Clear the search, or invite somebody.")
         _paged(accounts, "people_page", partial(_person, queries))
         with st.expander("What each role may do"):
             st.html(_table_of_roles())
-    with st.container(key="card-sessions", gap="small"):
-        section("Sessions", "One for each sign-in on a device, the last used first.")
+    with card("sessions", "Sessions", "One for each sign-in on a device, the last used first."):
         if not sessions:
             empty("No session is listed", "Nobody is signed in, or the search hides who is.")
         _paged(sessions, "sessions_page", partial(_session, queries))

@@ -21,7 +21,7 @@ from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
 from dashboard.show.parts.acting import Done, act, act_button, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import entry, entry_markup
 
@@ -52,11 +52,11 @@ def unreached_shown(queries: Application) -> None:
 def recipients_part(queries: Application) -> None:
     """Show every recipient, and offer to verify, to turn off and on, and to set the hours."""
     listed = queries.recipients.all()
-    with st.container(key="card-recipients", gap="small"):
-        section(
-            "Recipients",
-            "An address that only rules name gets nothing until it is verified.",
-        )
+    with card(
+        "recipients",
+        "Recipients",
+        "An address that only rules name gets nothing until it is verified.",
+    ):
         for each in listed:
             _row(queries, each, queries.now())
         changeable = [each for each in listed if not each.is_fixed]

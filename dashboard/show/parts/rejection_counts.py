@@ -35,7 +35,7 @@ from dashboard.show.charts.rejection_chart import (
     timeline_rows,
 )
 from dashboard.show.parts.chart import Dragging, chart, dragging, zoom_to
-from dashboard.show.parts.frame import expander, section
+from dashboard.show.parts.frame import card, expander, section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.pictures import CountRow, count_list
@@ -246,8 +246,7 @@ def senders_part(queries: Application, narrowing: Narrowing) -> None:
     if ranked.of < _FEWEST:
         return
     if stands_out(ranked):
-        with st.container(key="card-senders", gap="small"):
-            section("Senders", _senders_note(ranked))
+        with card("senders", "Senders", _senders_note(ranked)):
             _senders(ranked, narrowing)
         return
     most = counted(ranked.groups[0].count, "rejection")

@@ -18,7 +18,7 @@ from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.show.parts.acting import act, act_button, may, trouble_shown, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
-from dashboard.show.parts.frame import link, section
+from dashboard.show.parts.frame import card, link
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
@@ -43,11 +43,7 @@ def rules_part(queries: Application) -> None:
         rule_form(queries, name, st.query_params.get(LIKE, ""))
         return
     states, situation = queries.incidents.count_by_rule(), queries.rules.situation()
-    with st.container(key="card-rules", gap="small"):
-        section(
-            "Rules",
-            "A rule says which changes notify whom, and how urgent they are.",
-        )
+    with card("rules", "Rules", "A rule says which changes notify whom, and how urgent they are."):
         for each in queries.rules.in_force():
             rule_state = situation.state_of(each.rule)
             _row(queries, each, states.get(each.rule.name, Counter()), rule_state)

@@ -29,7 +29,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, act_button, may, trouble_shown
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import card
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import entry, entry_markup
 
@@ -67,12 +67,12 @@ _NARROW: Final = 230
 def silences_part(queries: Application) -> None:
     """Show what is silenced or held now and what is planned, and offer to add to it."""
     stored, now = queries.silences.stored(), queries.now()
-    with st.container(key="card-silences", gap="small"):
-        section(
-            "Silences and maintenance",
-            "Nobody is notified of what is silenced; during maintenance notifications are held "
-            "and sent in one summary when it ends. Everything is still stored and shown.",
-        )
+    with card(
+        "silences",
+        "Silences and maintenance",
+        "Nobody is notified of what is silenced; during maintenance notifications are held "
+        "and sent in one summary when it ends. Everything is still stored and shown.",
+    ):
         for each in stored.unfinished:
             _row(queries, each, now)
         if not stored.unfinished:

@@ -27,6 +27,7 @@ from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.frame import (
+    card,
     chosen_network_id,
     chosen_networks,
     heading,
@@ -245,9 +246,8 @@ def _networks_in_trouble(queries: Application, chosen: NetworkId | None, now: da
     found = [each for each in queries.alerts.open() if chosen in {None, each.subject.network_id}]
     if not found:
         return
-    with st.container(key="card-open", gap="small"):
-        section("Conditions now", "Everything that holds now, with or without a rule.")
-        statuses = {each.profile.network_id: each for each in queries.network_statuses()}
+    statuses = {each.profile.network_id: each for each in queries.network_statuses()}
+    with card("open", "Conditions now", "Everything that holds now, with or without a rule."):
         rows = (
             incident_row(each, queries.context, now, statuses.get(each.subject.network_id))
             for each in found
@@ -263,8 +263,9 @@ def _notifications(queries: Application, counts: NotificationCounts) -> None:
         found = queries.alerts.page(wanted, number, ROWS)
         st.html(notification_table(found, queries.network_name))
 
-    with st.container(key="card-notifications", gap="small"):
-        section("Notifications", "Every notification, sent or not, the latest first.")
+    with card(
+        "notifications", "Notifications", "Every notification, sent or not, the latest first."
+    ):
         if wanted.tx_hashes is not None and wanted.tx_hashes.only is not None:
             _about_hash(queries, wanted.tx_hashes.only)
         if total:

@@ -28,6 +28,7 @@ from dashboard.show.parts.fee_summary import (
     timeline_in_words,
 )
 from dashboard.show.parts.frame import (
+    card,
     chosen_networks,
     follow_choice,
     heading,
@@ -104,13 +105,11 @@ def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
         network_head(status, now)
         network_figures(status, usual, now, cheapest_figure(week, zone, now))
         _fees(queries, status, time_range, now, is_table=is_table)
-    with st.container(key=f"card-hours-{network_id}", gap="small"):
-        section("When is it cheaper?")
+    with card(f"hours-{network_id}", "When is it cheaper?"):
         cheap_hours(status, week, usual, now, zone, is_table=is_table)
     suggested = status.figures.suggested
     if suggested is not None:
-        with st.container(key=f"card-costs-{network_id}", gap="small"):
-            section("What it costs at most")
+        with card(f"costs-{network_id}", "What it costs at most"):
             costs(suggested, status.profile, now)
 
 

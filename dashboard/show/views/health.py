@@ -18,7 +18,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
-from dashboard.show.parts.frame import chosen_networks, expander, heading, live, section
+from dashboard.show.parts.frame import card, chosen_networks, expander, heading, live, section
 from dashboard.show.parts.health_cards import mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
     MOST_LISTED,
@@ -70,8 +70,7 @@ def headline(troubles: Sequence[Attention]) -> str:
 def _attention(queries: Application, troubles: Sequence[Attention]) -> None:
     """Show what is wrong with what helps, before everything else."""
     if troubles:
-        with st.container(key="card-attention", gap="small"):
-            section("What is wrong")
+        with card("attention", "What is wrong"):
             attention_list(queries, troubles, here="health", with_acts=False)
 
 
@@ -80,8 +79,7 @@ def _sources(queries: Application, now: datetime) -> None:
     if not queries.networks:
         return
     chosen = chosen_networks(queries.networks)
-    with st.container(key="card-sources", gap="small"):
-        section("Sources")
+    with card("sources", "Sources"):
         with store_errors_shown():
             networks = [each for each in queries.health.networks() if each.profile in chosen]
             history = _history(queries)

@@ -27,6 +27,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.chart import chosen_zoom, whole_range
 from dashboard.show.parts.frame import (
+    card,
     choose_network,
     chosen_network_id,
     chosen_network_name,
@@ -122,14 +123,14 @@ def _live() -> None:
         _acts(queries, chosen)
         narrowing = _narrowing(queries, chosen)
         listed, over_time = st.columns([7, 6], gap="medium")
-        card = listed.container(key="card-rejections", gap="small", height="stretch")
+        rows = listed.container(key="card-rejections", gap="small", height="stretch")
         with (
             over_time,
             st.container(key="card-over-time", gap="small", height="stretch"),
             store_errors_shown(),
         ):
             timeline_part(queries, narrowing, said)
-        with card:
+        with rows:
             _list(queries, chosen, summary)
         _breakdowns(queries, narrowing)
         _unknown_reasons(queries, chosen.wanted.network_id)
@@ -324,9 +325,9 @@ def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None
     with store_errors_shown():
         unknown = queries.rejections.unknown_reasons(network_id)
         if unknown:
-            with st.container(key="card-unknown-reasons", gap="small"):
-                section(
-                    "Unknown reasons",
-                    "Most frequent first. A frequent one may be a new rule.",
-                )
+            with card(
+                "unknown-reasons",
+                "Unknown reasons",
+                "Most frequent first. A frequent one may be a new rule.",
+            ):
                 st.html(list_table(unknown_reasons(queries.now()), unknown, "Unknown reasons"))
