@@ -105,6 +105,19 @@ def expander(
     return st.expander(label, key=key, icon=icon, on_change="rerun")
 
 
+def popover(
+    label: str,
+    key: str,
+    draw: Callable[[], None],
+    kind: Literal["primary", "secondary"] = "secondary",
+) -> None:
+    """Offer a popover; what is in it is drawn only while it is open."""
+    shown = st.popover(label, key=key, type=kind, on_change="rerun")
+    if shown.open:
+        with shown:
+            draw()
+
+
 def header_search(search: Callable[[str], None]) -> None:
     """Show the field; Enter calls `search` with what was typed. The key / focuses it."""
     with (

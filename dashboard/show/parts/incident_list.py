@@ -28,7 +28,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
-from dashboard.show.parts.frame import OPEN, card, in_line, link
+from dashboard.show.parts.frame import OPEN, card, in_line, link, popover
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -198,10 +198,7 @@ def incident_acts(queries: Application, incident: Incident, *, is_short: bool = 
     if is_short:
         return
     watch_button(queries, key, subject)
-    popover = st.popover("More", key=f"more-{key}", on_change="rerun")
-    if popover.open:
-        with popover:
-            _more(queries, incident)
+    popover("More", f"more-{key}", partial(_more, queries, incident))
 
 
 def acknowledge_button(
@@ -214,7 +211,8 @@ def acknowledge_button(
     if not may(queries, Action.ACKNOWLEDGE):
         return
     if not is_named(queries):
-        _with_name(queries, key, ids, label)
+        ask = partial(_name_form, queries, key, ids, label)
+        popover(label, f"naming-{key}", ask, "primary")
         return
     pressed = st.session_state.pop(_pressed(key), None)
     name, told = f"acknowledge-{key}", (queries, key, ids, "")
@@ -223,12 +221,9 @@ def acknowledge_button(
         _acknowledge(queries, *pressed[1:])
 
 
-def _with_name(queries: Application, key: str, ids: Sequence[UUID], label: str) -> None:
+def _name_form(queries: Application, key: str, ids: Sequence[UUID], label: str) -> None:
     """Ask for the name together with the first act."""
-    popover = st.popover(label, key=f"naming-{key}", type="primary", on_change="rerun")
-    if not popover.open:
-        return
-    with popover, st.form(f"name-{key}", border=False):
+    with st.form(f"name-{key}", border=False):
         st.text_input("Your name", key=f"who-{key}", max_chars=LONGEST_NAME)
         st.text_input("Note (optional)", key=f"first-note-{key}", max_chars=LONGEST_NOTE)
         is_pressed = st.form_submit_button(

@@ -17,7 +17,7 @@ from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
 from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import card
+from dashboard.show.parts.frame import card, popover
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
 from dashboard.show.parts.notices import empty, notice
 from dashboard.show.parts.table import entry, entry_markup, table
@@ -97,10 +97,7 @@ def _holds(words: str, text: str) -> bool:
 def _person(queries: Application, each: Account) -> None:
     person = each.person
     with entry(f"person-{person.person_id}", person_markup(queries, each)):
-        popover = st.popover("Change", key=f"change-{person.person_id}", on_change="rerun")
-        if popover.open:
-            with popover:
-                _changes(queries, each)
+        popover("Change", f"change-{person.person_id}", partial(_changes, queries, each))
 
 
 def person_markup(queries: Application, each: Account) -> Markup:

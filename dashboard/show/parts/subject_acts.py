@@ -28,7 +28,7 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.show.parts.acting import Done, act, act_button, first_name, may, undone
 from dashboard.show.parts.fee_summary import zone_named
-from dashboard.show.parts.frame import OPEN, link
+from dashboard.show.parts.frame import OPEN, link, popover
 
 _LONGEST_TITLE: Final = 120
 _MORNING: Final = "Until 07:00"
@@ -63,10 +63,7 @@ def silence_button(queries: Application, key: str, *subjects: Subject) -> None:
     """Offer to silence one of these subjects: two presses, once the name is known."""
     if not subjects or not may(queries, Action.SILENCE):
         return
-    popover = st.popover("Silence", key=f"silencing-{key}", on_change="rerun")
-    if popover.open:
-        with popover:
-            _silence_menu(queries, key, subjects)
+    popover("Silence", f"silencing-{key}", partial(_silence_menu, queries, key, subjects))
 
 
 def _silence_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
@@ -135,10 +132,7 @@ def watch_button(queries: Application, key: str, *subjects: Subject) -> None:
     label = "Watch" if rule is None else "Watched"
     if rule is not None and rule.until is not None:
         label = f"Watched until {moment_near(rule.until, queries.now())}"
-    popover = st.popover(label, key=f"watching-{key}", on_change="rerun")
-    if popover.open:
-        with popover:
-            _watch_menu(queries, key, able)
+    popover(label, f"watching-{key}", partial(_watch_menu, queries, key, able))
 
 
 def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
