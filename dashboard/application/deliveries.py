@@ -173,7 +173,7 @@ class Notifications(ApplicationSubject):
         """Say what each notification waits for."""
         now, settings = self._context.now(), self._context.settings
         cap = settings.hourly_cap
-        recipients = {each.recipient for each in found if waits_to_close(each, now)}
+        recipients = {each.recipient for each in found if _is_open(each) and _is_due(each, now)}
         traffic = {to: traffic_to(connection, to, now) for to in recipients}
         due = open_notifications(connection) if recipients else []
         expected: dict[UUID, datetime] = {}
@@ -182,8 +182,7 @@ class Notifications(ApplicationSubject):
             expected |= expected_at(of_recipient, traffic[to], now, cap.of(to))
         return [
             progress_words(
-                each,
-                Waiting(now, cap, traffic.get(each.recipient), expected.get(each.notification_id)),
+                each, now, cap, traffic.get(each.recipient), expected.get(each.notification_id)
             )
             for each in found
         ]
@@ -220,41 +219,28 @@ class Notifications(ApplicationSubject):
         return many
 
 
-class Waiting(Struct, frozen=True):
-    """What a pending notification waits for, as of `now`.
+def progress_words(
+    notification: Notification,
+    now: datetime,
+    cap: HourlyCap,
+    traffic: RecipientTraffic | None,
+    turn_at: datetime | None,
+) -> str:
+    """Say when it was sent, or what it waits for; empty if its state says all.
 
-    `traffic` is that of its recipient, None while it still takes in changes. `expected_at` is when
+    `traffic` is that of its recipient, None while it still takes in changes. `turn_at` is when
     it is sent if nothing else is added, None if that is unknown.
     """
-
-    now: datetime
-    cap: HourlyCap
-    traffic: RecipientTraffic | None = None
-    expected_at: datetime | None = None
-
-
-def is_grouping(notification: Notification, now: datetime) -> bool:
-    """Whether a notification still takes in changes because it is not due."""
-    return _is_open(notification) and not _is_due(notification, now)
-
-
-def waits_to_close(notification: Notification, now: datetime) -> bool:
-    """Whether a notification is due but not claimed yet."""
-    return _is_open(notification) and _is_due(notification, now)
-
-
-def progress_words(notification: Notification, waiting: Waiting) -> str:
-    """Say when it was sent, or what it waits for; empty if its state says all."""
     match notification.state:
         case NotificationState.SENT:
             sent_at = notification.sent_at
-            return "" if sent_at is None else moment_near(sent_at, waiting.now)
+            return "" if sent_at is None else moment_near(sent_at, now)
         case NotificationState.DEAD:
             return f"after {attempts_words(notification.attempts)}"
         case NotificationState.HELD:
             return "since a restore"
         case NotificationState.PENDING:
-            return _pending_words(notification, waiting)
+            return _pending_words(notification, now, cap, traffic, turn_at)
 
 
 def reported_words(notification: Notification) -> str:
@@ -310,25 +296,32 @@ def attempts_words(count: int) -> str:
     return counted(count, "attempt")
 
 
-def _pending_words(notification: Notification, waiting: Waiting) -> str:
-    now, due_at = waiting.now, notification.next_attempt_at
+def _pending_words(
+    notification: Notification,
+    now: datetime,
+    cap: HourlyCap,
+    traffic: RecipientTraffic | None,
+    turn_at: datetime | None,
+) -> str:
+    due_at = notification.next_attempt_at
     if notification.attempts:
         next_one = "" if due_at is None else f", next not before {moment_near(due_at, now)}"
         return f"{attempts_words(notification.attempts)}{next_one}"
-    if is_grouping(notification, now) and notification.release_at is not None:
-        until = moment_near(notification.release_at, now)
+    release_at = notification.release_at
+    if _is_open(notification) and release_at is not None and release_at > now:
+        until = moment_near(release_at, now)
         why = visible(notification.held_for, _LONGEST_REASON)
         return f"held until {until} ({why})" if why else f"groups changes until {until}"
-    if waiting.traffic is not None and waiting.traffic.waiting:
+    if traffic is not None and traffic.waiting:
         return "waits until earlier ones are delivered"
-    at = waiting.expected_at
-    if at is not None and at > now:
-        most = f"at most {waiting.cap.largest_hourly:,} an hour, spread over it"
-        return f"waits for its turn until {moment_near(at, now)} ({most})"
+    if turn_at is not None and turn_at > now:
+        most = f"at most {cap.largest_hourly:,} an hour, spread over it"
+        return f"waits for its turn until {moment_near(turn_at, now)} ({most})"
     return "not tried yet"
 
 
 def _is_open(notification: Notification) -> bool:
+    """Whether it may still take in changes: it is not closed, and was never tried."""
     is_pending = notification.state is NotificationState.PENDING
     return is_pending and notification.closed_at is None and not notification.attempts
 

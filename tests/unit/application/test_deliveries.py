@@ -9,7 +9,6 @@ import pytest
 
 from dashboard.application.deliveries import (
     NotificationHistory,
-    Waiting,
     further_words,
     progress_words,
     reported_states,
@@ -31,7 +30,7 @@ def progress(
     expected_at: datetime | None = None,
     **changes: Any,  # noqa: ANN401 - any field
 ) -> str:
-    return progress_words(a_notification(**changes), Waiting(now, CAP, traffic, expected_at))
+    return progress_words(a_notification(**changes), now, CAP, traffic, expected_at)
 
 
 @pytest.mark.parametrize(
