@@ -135,9 +135,38 @@ class Silences(ApplicationSubject):
     def preview(
         self, matchers: Sequence[Matcher], weekly: WeeklyHours | None = None
     ) -> SilencePreview:
-        """Return what a silence or a window would have matched, and matches now."""
+        """Return which changes of the last seven days match, and which open incidents do now.
+
+        With `weekly`, only changes in these hours count. Rules, labels and tags are the current
+        ones. A change that several rules report counts once.
+        """
+        now = self._context.now()
         with self._context.store.read() as connection:
-            return preview_silence(connection, matchers, self._context.now(), weekly)
+            rules = rules_in_force(connection)
+            seen = past_transitions(connection, SubjectKind, now - PREVIEWED, now)
+            incidents = sum(
+                all(
+                    fits(matchers, each)
+                    for each in labels_of_incident(connection, story.incident, matchers)
+                )
+                for story in open_incident_stories(connection, _MOST_OPEN)
+            )
+        is_cut = len(seen) == MOST_TRANSITIONS
+        if weekly is not None:
+            seen = [each for each in seen if weekly.are_on(each.transition.at)]
+        by_rule: Counter[str] = Counter()
+        changes, last = 0, None
+        for change in seen:
+            fitting = [
+                rule.name
+                for rule in rules
+                if takes(rule, change)
+                and fits(matchers, labels_of(change, rule.name, str(rule.severity)))
+            ]
+            by_rule.update(fitting)
+            if fitting:
+                changes, last = changes + 1, change.transition.at
+        return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
 
     def add(
         self, request: SilenceRequest, by: Actor, *, covers_all: bool = False
@@ -188,7 +217,7 @@ class Silences(ApplicationSubject):
                 Column("state", lambda each: each.state(now).value, "state"),
                 time_column("from", "startsAt", lambda each: each.request.starts_at),
                 Column("until", until_words, "endsAt", lambda each: instant(each.request.ends_at)),
-                Column("hours", _hours, "weekly", _spans),
+                Column("hours", lambda each: str(each.request.weekly or ""), "weekly", _spans),
                 for_programs("timeZone", _zone),
                 time_for_programs("nextStartsAt", lambda each: occurrence(each)[0]),
                 time_for_programs("nextEndsAt", lambda each: occurrence(each)[1]),
@@ -219,10 +248,6 @@ def until_words(silence: Silence) -> str:
     if silence.never_began:
         return f"{moment(silence.request.ends_at)}, cancelled at {moment(silence.over_at)}"
     return moment(silence.over_at)
-
-
-def _hours(each: Silence) -> str:
-    return "" if each.request.weekly is None else str(each.request.weekly)
 
 
 def _spans(each: Silence) -> Json:
@@ -279,45 +304,6 @@ class SilencePreview(Struct, frozen=True):
             f"{counted(self.changes, 'change')} ({rules}{rest}), the last on {moment(self.last)}. "
             f"Now it matches {now}."
         )
-
-
-def preview_silence(
-    connection: Connection,
-    matchers: Sequence[Matcher],
-    now: datetime,
-    weekly: WeeklyHours | None = None,
-) -> SilencePreview:
-    """Return which changes of the last seven days match, and which open incidents.
-
-    With `weekly`, only changes in these hours count. Rules, labels and tags are the current ones. A
-    change that several rules report counts once.
-    """
-    rules = rules_in_force(connection)
-    seen = past_transitions(connection, SubjectKind, now - PREVIEWED, now)
-    is_cut = len(seen) == MOST_TRANSITIONS
-    if weekly is not None:
-        seen = [each for each in seen if weekly.are_on(each.transition.at)]
-    by_rule: Counter[str] = Counter()
-    changes, last = 0, None
-    for change in seen:
-        fitting = [
-            rule.name
-            for rule in rules
-            if takes(rule, change)
-            and fits(matchers, labels_of(change, rule.name, str(rule.severity)))
-        ]
-        by_rule.update(fitting)
-        if fitting:
-            changes, last = changes + 1, change.transition.at
-    stories = open_incident_stories(connection, _MOST_OPEN)
-    incidents = sum(
-        all(
-            fits(matchers, each)
-            for each in labels_of_incident(connection, story.incident, matchers)
-        )
-        for story in stories
-    )
-    return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
 
 
 def silent_now(
