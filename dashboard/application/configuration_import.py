@@ -58,16 +58,12 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.wire.decoding import in_plain_words, read_toml
 
-Kind = TypeVar("Kind", bound=msgspec.Struct)
+Kind = TypeVar("Kind", bound=Struct)
 _LONGEST_SETTING: Final = 200
 _DONE: Final = {True: "taken as the file says", False: "nothing was changed yet"}
 
 
-class _Fields(msgspec.Struct, kw_only=True):
-    """The keys of one table."""
-
-
-class _Silence(_Fields):
+class _Silence(Struct):
     kind: SilenceKind
     matchers: list[str]
     starts_at: Annotated[datetime, msgspec.Meta(tz=True)]
@@ -77,7 +73,7 @@ class _Silence(_Fields):
     time_zone: str = ""
 
 
-class _Recipient(_Fields):
+class _Recipient(Struct):
     verified: bool = False
     off: OffCause | None = None
     note: str = ""
@@ -86,12 +82,12 @@ class _Recipient(_Fields):
     digest: str = ""
 
 
-class _Sender(_Fields):
+class _Sender(Struct):
     networks: list[int]
     label: Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)] = ""
 
 
-class _Tracked(_Fields):
+class _Tracked(Struct):
     networks: tuple[int, ...] = ()
     attempted_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     label: Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)] = ""
@@ -101,11 +97,11 @@ class _Tracked(_Fields):
     tags: str = ""
 
 
-class _Person(_Fields):
+class _Person(Struct):
     role: Role
 
 
-class _Templates(_Fields):
+class _Templates(Struct):
     text: str
 
 
@@ -167,7 +163,7 @@ class _Taking(Struct):
     def all(self, wanted: Document) -> None:
         """Apply all sections, each after those that it depends on."""
         self._rules(wanted.get("rules", {}))
-        steps: tuple[tuple[str, type[msgspec.Struct], Callable[..., None]], ...] = (
+        steps: tuple[tuple[str, type[Struct], Callable[..., None]], ...] = (
             ("silences", _Silence, self._silence),
             ("recipients", _Recipient, self._recipient),
             ("senders", _Sender, self._sender),
@@ -317,7 +313,7 @@ class _Taking(Struct):
                     self.left.append(f"the setting {section}.{key} is {said}: set it yourself")
 
 
-def _wrong_keys(table: Table, kind: type[msgspec.Struct]) -> Iterator[str]:
+def _wrong_keys(table: Table, kind: type[Struct]) -> Iterator[str]:
     """Yield what is wrong with the keys of a table, in words that follow its name."""
     known = {each.name: each for each in msgspec.structs.fields(kind)}
     for key, value in table.items():

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, Way, digest
-from dashboard.domain.people.sign_in import AttemptThrottle, SignInPolicy
+from dashboard.domain.people.sign_in import AttemptThrottle
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound
@@ -60,19 +60,16 @@ class NewSession(Struct, frozen=True):
 class Sessions(ApplicationSubject):
     def __init__(self, context: ApplicationContext) -> None:
         super().__init__(context)
-        self._policy = context.settings.sign_in
+        self.policy = context.settings.sign_in
+        """How people sign in, and for how long; None if pages are open to all."""
+
         self._throttle = AttemptThrottle()
         self._counting = Lock()
 
     @property
     def must_sign_in(self) -> bool:
         """Whether pages are shown only to people who signed in."""
-        return self._policy is not None
-
-    @property
-    def policy(self) -> SignInPolicy | None:
-        """How people sign in, and for how long; None if pages are open to all."""
-        return self._policy
+        return self.policy is not None
 
     def session(self, secret: Secret) -> Session | None:
         """Return the session of a cookie, None if it is over, and record its use."""
@@ -107,7 +104,7 @@ class Sessions(ApplicationSubject):
 
     def requires_factor(self, person: Person) -> bool:
         """Whether the role requires a second factor; issuers and proxies ask for their own."""
-        required = () if self._policy is None else self._policy.second_factor
+        required = () if self.policy is None else self.policy.second_factor
         return person.issuer is None and person.role in required
 
     def lacks_factor(self, session: Session) -> bool:
@@ -195,7 +192,7 @@ class Sessions(ApplicationSubject):
         NotAllowed for a disabled person. `sid` is the issuer's own session that this one belongs
         to.
         """
-        policy, now = self._policy, self._context.now()
+        policy, now = self.policy, self._context.now()
         if policy is None or not (policy.accounts or person.issuer):
             raise InputError("nobody signs in here with a password: set accounts in [sign_in]")
         if person.is_disabled:
@@ -236,7 +233,7 @@ class Sessions(ApplicationSubject):
 
     def _is_over(self, session: Session, now: datetime) -> bool:
         """Whether a session has ended, or its person could not sign in this way now."""
-        policy = self._policy
+        policy = self.policy
         if policy is None or not policy.lets_in(session.person.issuer):
             return True
         return session.is_over(now, policy.idle)
