@@ -200,10 +200,18 @@ class Keys(ApplicationSubject):
                 Column("calls", lambda each: each.calls, "calls"),
                 Column("refused", lambda each: each.refusals, "refusals"),
                 Column(
-                    "rate", _rate, "requestsPerSecond", lambda each: each.key.requests_per_second
+                    "rate",
+                    lambda each: format_rate(each.key.requests_per_second or UNLIMITED),
+                    "requestsPerSecond",
+                    lambda each: each.key.requests_per_second,
                 ),
                 Column("burst", lambda each: each.key.burst, "burst"),
-                Column("reports", _reports, "mayReport", lambda each: each.key.may_report),
+                Column(
+                    "reports",
+                    lambda each: "yes" if each.key.may_report else "no",
+                    "mayReport",
+                    lambda each: each.key.may_report,
+                ),
                 limit_column(
                     "networks",
                     "networkIds",
@@ -211,7 +219,7 @@ class Keys(ApplicationSubject):
                     self._context.network_name,
                 ),
                 limit_column("methods", "methods", lambda each: each.key.methods, str),
-                Column("from", _source, "source"),
+                Column("from", lambda each: "store" if each.stored else "settings", "source"),
                 for_programs("credentials", _credentials),
             ),
             "There is no key: make one with `linewatch keys create NAME`.",
@@ -283,18 +291,6 @@ def _state(stored: StoredKey | None, now: datetime) -> str:
 
 def _plain_state(each: ListedKey) -> str:
     return "revoked" if each.is_revoked else "active"
-
-
-def _rate(each: ListedKey) -> str:
-    return format_rate(each.key.requests_per_second or UNLIMITED)
-
-
-def _reports(each: ListedKey) -> str:
-    return "yes" if each.key.may_report else "no"
-
-
-def _source(each: ListedKey) -> str:
-    return "settings" if each.stored is None else "store"
 
 
 def _credentials(each: ListedKey) -> Json:
