@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.application.time_ranges import Zoom
-from dashboard.domain.formatting import capitalized, counted, span
+from dashboard.domain.formatting import capitalized, span
 from dashboard.domain.health.coverage import WatchedTime, seen_rejections
 from dashboard.domain.rejections.reasons import ReasonKind, overrun, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
@@ -246,10 +246,6 @@ def _before(compared: Compared) -> str:
 
 def _counted(number: int, watched: WatchedTime) -> str:
     return capitalized(seen_rejections(number, is_whole=watched.is_whole))
-
-
-def many_rejections(number: int) -> str:
-    return counted(number, "rejection")
 
 
 def _gaps(watched: WatchedTime) -> str:

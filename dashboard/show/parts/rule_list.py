@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.rules import ENDED, RuleState, changed_in_words
+from dashboard.application.rules import ENDED, ListedRule, changed_in_words
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
 from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
@@ -23,7 +23,6 @@ from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
 from dashboard.show.parts.table import entry, entry_markup
-from dashboard.store.alerts.rules import StoredRule
 
 _OFF: Final = ("mute", "·", "Off")
 _ENDED: Final = ("mute", "·", "Ended")
@@ -42,11 +41,10 @@ def rules_part(queries: Application) -> None:
             link("alerts", "← All rules", _RULES)
         rule_form(queries, name, st.query_params.get(LIKE, ""))
         return
-    states, situation = queries.incidents.count_by_rule(), queries.rules.situation()
+    states = queries.incidents.count_by_rule()
     with card("rules", "Rules", "A rule says which changes notify whom, and how urgent they are."):
-        for each in queries.rules.in_force():
-            rule_state = situation.state_of(each.rule)
-            _row(queries, each, states.get(each.rule.name, Counter()), rule_state)
+        for each in queries.rules.listed():
+            _row(queries, each, states.get(each.rule.name, Counter()))
         if may_change:
             with st.container(key="links-rules", horizontal=True):
                 link("alerts", "New rule", _RULES | {RULE: NEW})
@@ -55,14 +53,9 @@ def rules_part(queries: Application) -> None:
                 _edited(queries)
 
 
-def _row(
-    queries: Application,
-    stored: StoredRule,
-    states: Counter[IncidentState],
-    rule_state: RuleState,
-) -> None:
-    rule = stored.rule
-    with entry(f"rule-{rule.name}", rule_markup(queries, stored, states, rule_state)):
+def _row(queries: Application, each: ListedRule, states: Counter[IncidentState]) -> None:
+    rule = each.rule
+    with entry(f"rule-{rule.name}", rule_markup(queries, each, states)):
         if not may(queries, Action.CHANGE_RULE):
             return
         label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
@@ -73,24 +66,19 @@ def _row(
         link("alerts", "Copy", _RULES | {RULE: NEW, LIKE: rule.name})
 
 
-def rule_markup(
-    queries: Application,
-    stored: StoredRule,
-    states: Counter[IncidentState],
-    rule_state: RuleState,
-) -> Markup:
+def rule_markup(queries: Application, each: ListedRule, states: Counter[IncidentState]) -> Markup:
     """Build the entry of a rule: its state, a sentence, how often it would have fired."""
-    rule = stored.rule
+    rule, (word, why) = each.rule, each.state
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
-    is_said = rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA, ENDED}
-    off = _ENDED if rule_state.word == ENDED else _OFF
-    is_on = rule.is_enabled and rule_state.word != ENDED
+    is_said = word in {IncidentState.PENDING, IncidentState.NO_DATA, ENDED}
+    off = _ENDED if word == ENDED else _OFF
+    is_on = rule.is_enabled and word != ENDED
     return entry_markup(
         severity_badge(rule.severity) if is_on else badge(*off),
         rule.name,
         capitalized(lately),
-        rule_state.why if is_said else "",
-        visible(changed_in_words(stored)),
+        why if is_said else "",
+        visible(changed_in_words(each.stored)),
         also=[_standing(state, many, rule.severity) for state, many in states.items()],
         rest=visible(rule_in_words(rule, queries.network_name), _LONGEST_SCOPE),
     )

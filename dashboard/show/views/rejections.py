@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.rejection_timeline import PERIODS, Shown, many_rejections, trend_words
+from dashboard.application.rejection_timeline import PERIODS, Shown, trend_words
 from dashboard.application.rejections import MOST_EXPORTED, RejectionSummary, rejection_filter
 from dashboard.application.time_ranges import Zoom
 from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
@@ -268,7 +269,7 @@ def _nothing_yet(queries: Application, profiles: Sequence[NetworkProfile]) -> No
 
 def _list(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="head-list"):
-        section(many_rejections(summary.total), coverage(queries.networks))
+        section(counted(summary.total, "rejection"), coverage(queries.networks))
         _download(queries, chosen, summary)
     if not summary.total:
         empty(
