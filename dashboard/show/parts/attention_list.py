@@ -15,7 +15,7 @@ from dashboard.application.text import moment_near
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
-from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link
+from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link, quiet
 from dashboard.show.parts.incident_list import INCIDENT, acknowledge_button, incident_acts
 from dashboard.show.parts.notification_table import send_all_again
 from dashboard.show.parts.subject_acts import Subject, silence_button
@@ -136,7 +136,7 @@ def last_look(queries: Application, now: datetime) -> None:
         return
     with in_line("last-look"):
         said = f"Since {moment_near(since, now)}, when you last looked: {changes.in_words()}."
-        st.html(element("p", said, class_="lw-quiet"))
+        quiet(said)
         st.button("Seen", key="seen-now", on_click=_keep, args=(now,), type="tertiary")
 
 

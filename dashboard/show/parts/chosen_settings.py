@@ -15,10 +15,10 @@ from dashboard.application.context import ChoosableSetting
 from dashboard.application.recipients import TriedRecipient
 from dashboard.application.text import age, sentence
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import element, plain_label, visible
+from dashboard.domain.markup import plain_label, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.show.parts.acting import Done, act, may
-from dashboard.show.parts.frame import card
+from dashboard.show.parts.frame import card, quiet
 from dashboard.show.parts.notices import notice
 from dashboard.store.chosen_settings import PASSWORD, RECIPIENTS, ChosenValue
 
@@ -203,10 +203,10 @@ def _sources(queries: Application, shown: list[ChoosableSetting]) -> None:
     for each in shown:
         if each.is_fixed:
             text = f"{each.name} is set in {each.source}, which wins: change it there."
-            st.html(element("p", visible(text, _LONGEST), class_="lw-quiet"))
+            quiet(visible(text, _LONGEST))
     at = max((each.chosen_at for each in shown if each.chosen_at), default=None)
     if at is not None:
-        st.html(element("p", visible(_who(shown, at, now), _LONGEST), class_="lw-quiet"))
+        quiet(visible(_who(shown, at, now), _LONGEST))
 
 
 def _who(shown: list[ChoosableSetting], at: datetime, now: datetime) -> str:

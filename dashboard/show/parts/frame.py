@@ -72,6 +72,11 @@ def section(title: str, note: str = "") -> None:
     st.html(join(element("h2", title, class_="lw-section"), below))
 
 
+def quiet(*words: str) -> None:
+    """Show a sentence that stands back behind the rest; what is no Markup is escaped."""
+    st.html(element("p", *words, class_="lw-quiet"))
+
+
 @contextmanager
 def card(key: str, title: str, note: str = "") -> Iterator[None]:
     """Show a section in a box of its own, with what is drawn meanwhile."""

@@ -28,7 +28,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
-from dashboard.show.parts.frame import OPEN, card, in_line, link, popover
+from dashboard.show.parts.frame import OPEN, card, in_line, link, popover, quiet
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -127,7 +127,7 @@ def finished_incidents_part(queries: Application, network_id: NetworkId | None) 
         wanted = _filter(queries)
         many = queries.incidents.count_finished(network_id, wanted)
         if not many:
-            st.html(element("p", "No incident ended in this time.", class_="lw-quiet"))
+            quiet("No incident ended in this time.")
             return
         offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
         with st.container(gap=None):

@@ -31,7 +31,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.fee_summary import fee_file
-from dashboard.show.parts.frame import card, heading, in_line, link, section
+from dashboard.show.parts.frame import card, heading, in_line, link, quiet, section
 from dashboard.show.parts.health_sources import share_words
 from dashboard.show.parts.incident_list import incident_acts
 from dashboard.show.parts.pictures import answer_strip, bars, cell_state, strip_legend
@@ -66,7 +66,7 @@ def incident_story_part(queries: Application, story: IncidentStory) -> None:
         if incident.is_open:
             incident_acts(queries, incident)
     for remark in state_remarks(story):
-        st.html(element("p", remark, class_="lw-quiet"))
+        quiet(remark)
     _picture(queries, incident)
     with card("story", "Timeline", f"{capitalized(reach_words(story))}. The latest first, in UTC."):
         st.html(_timeline(queries.incidents.timeline(story), story))
@@ -143,7 +143,7 @@ def _sources(queries: Application, network_id: NetworkId, until: datetime) -> No
         for each, record in mine.items()
     ]
     if not rows:
-        st.html(element("p", "Nothing was asked in this time.", class_="lw-quiet"))
+        quiet("Nothing was asked in this time.")
         return
     strips = table(("Question", "Last 24 h", "Answered"), rows, "Answers of its sources")
     shown = {cell_state(quarter) for record in mine.values() for quarter in record.quarters}
@@ -156,7 +156,7 @@ def _disk(queries: Application, until: datetime) -> None:
     least = queries.context.settings.low_space
     section("Free space on the disk", f"Below {size(least)} is low." if least else "")
     if not measured:
-        st.html(element("p", "No measurement of it is kept.", class_="lw-quiet"))
+        quiet("No measurement of it is kept.")
         return
     at, free = measured[-1]
     words = f"{size(free)} free on {moment(at)}"

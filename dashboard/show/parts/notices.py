@@ -16,7 +16,7 @@ from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.tracking.hashes_in_text import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
-from dashboard.show.parts.frame import HEADED, heading
+from dashboard.show.parts.frame import HEADED, heading, quiet
 
 _SEEN: Final = "simulated_notice_seen"
 
@@ -44,10 +44,21 @@ def notice(kind: str, headline: str, text: str) -> None:
     st.html(element("p", join(strong, " ", text), class_=f"lw-notice {kind}", role=role))
 
 
+def mistakes(headline: str, found: Sequence[str], most: int) -> None:
+    """List what is wrong in a box, `most` of it at the most; what is no Markup is escaped."""
+    named = [element("li", each) for each in found[:most]]
+    more = len(found) - most
+    rest = element("li", f"and {more} more") if more > 0 else Markup()
+    listed = element("ul", *named, rest)
+    st.html(
+        element("div", element("strong", headline), listed, class_="lw-notice bad", role="alert")
+    )
+
+
 def limits_notes(sentences: Sequence[str]) -> None:
     """Say which networks have no line limits any more, or soon; nothing if all have them."""
     if sentences:
-        st.html(element("p", " ".join(sentences), class_="lw-quiet"))
+        quiet(" ".join(sentences))
 
 
 @contextmanager
@@ -98,13 +109,9 @@ def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) ->
 def missing_links_shown(public_url: str) -> None:
     """Say what messages lack if nobody configured the address at which people open the pages."""
     if not public_url:
-        st.html(
-            element(
-                "p",
-                "Messages hold no links, so nobody can acknowledge, silence or unsubscribe from a "
-                "mail: set public_url in [pages] to the address at which people open these pages.",
-                class_="lw-quiet",
-            )
+        quiet(
+            "Messages hold no links, so nobody can acknowledge, silence or unsubscribe from a "
+            "mail: set public_url in [pages] to the address at which people open these pages."
         )
 
 
@@ -159,29 +166,21 @@ def unusable_texts(paste: Paste) -> None:
     prose = [each for each in paste.wrong if paste.hashes and each.is_prose]
     wrong = [each for each in paste.wrong if not (paste.hashes and each.is_prose)]
     if wrong:
-        more = len(wrong) - _MOST_TEXTS
-        rest = element("li", f"and {more} more") if more > 0 else Markup()
-        named = [_text_error(each) for each in wrong[:_MOST_TEXTS]]
-        headline = element("strong", _unusable(len(wrong)))
-        listed = element("ul", *named, rest)
-        st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
+        many = "One piece" if len(wrong) == 1 else f"{len(wrong)} pieces"
+        mistakes(f"{many} cannot be used:", list(map(_text_error, wrong)), _MOST_TEXTS)
     if prose:
         lines = counted(len(prose), "line holds", "lines hold")
         texts = ", ".join(visible(each.text, _LONGEST_TEXT) for each in prose[:_FEW_LINES])
         more_lines = ", …" if len(prose) > _FEW_LINES else ""
         said = f"{lines} no transaction: {texts}{more_lines}"
-        st.html(element("p", said, class_="lw-quiet"))
+        quiet(said)
     if paste.repeated:
         many = counted(paste.repeated, "duplicate was", "duplicates were")
-        st.html(element("p", f"{many} left out.", class_="lw-quiet"))
+        quiet(f"{many} left out.")
     if paste.left_out:
-        st.html(element("p", paste.left_out, class_="lw-quiet"))
-
-
-def _unusable(count: int) -> str:
-    return "One piece cannot be used:" if count == 1 else f"{count} pieces cannot be used:"
+        quiet(paste.left_out)
 
 
 def _text_error(wrong: WrongText) -> Markup:
     text = element("code", visible(wrong.text, _LONGEST_TEXT))
-    return element("li", join(f"Line {wrong.line}: ", text, f" {wrong.why}."))
+    return join(f"Line {wrong.line}: ", text, f" {wrong.why}.")

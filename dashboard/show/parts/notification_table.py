@@ -38,7 +38,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge, network_badges
-from dashboard.show.parts.frame import card
+from dashboard.show.parts.frame import card, quiet
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.table import entry, entry_markup, list_table, lookup_link
 from dashboard.store.alerts.alert_status import OpenIncident
@@ -261,7 +261,7 @@ def dead_part(queries: Application) -> None:
             _dead_row(queries, address, _of_address(dead, address, many), label)
         if len(dead.by_address) > _MOST_ADDRESSES:
             words = f"The first {_MOST_ADDRESSES} of {len(dead.by_address):,} addresses are listed."
-            st.html(element("p", words, class_="lw-quiet"))
+            quiet(words)
         with st.expander("One by one", key="dead-one-by-one", on_change="rerun") as one_by_one:
             if one_by_one.open:
                 for each in dead.latest[:_ONE_BY_ONE]:

@@ -29,7 +29,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, act_button, may, trouble_shown
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import card
+from dashboard.show.parts.frame import card, quiet
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import entry, entry_markup
 
@@ -76,7 +76,7 @@ def silences_part(queries: Application) -> None:
         for each in stored.unfinished:
             _row(queries, each, now)
         if not stored.unfinished:
-            st.html(element("p", "Nothing is silenced and no work is planned.", class_="lw-quiet"))
+            quiet("Nothing is silenced and no work is planned.")
         if may(queries, Action.SILENCE):
             with st.expander("Silence something, or plan work"):
                 _form(queries)

@@ -35,7 +35,7 @@ from dashboard.domain.rejections.answer_template import (
 )
 from dashboard.show.parts.acting import Done, act, known_actor, may, name_input, trouble_shown
 from dashboard.show.parts.badges import badge, verdict_badge
-from dashboard.show.parts.frame import in_line, section
+from dashboard.show.parts.frame import in_line, quiet, section
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import quoted, version_in_full
@@ -172,7 +172,7 @@ def _share(queries: Application, tx_hash: TxHash, lasts: timedelta, case_id: str
 def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
     said = f"By {visible(link.created_by, 80)}, until {moment(link.ends_at)}"
     with st.container(horizontal=True, vertical_alignment="center", key=f"share-{link.link_id}"):
-        st.html(element("p", said, class_="lw-quiet"))
+        quiet(said)
         if may(queries, Action.END_SHARE) and st.button("Revoke", key=f"unshare-{link.link_id}"):
             st.session_state.pop(_MADE, None)
             revoke = partial(sharing.revoke, link.link_id)
@@ -201,7 +201,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
         st.session_state.update({_FILE: state.editable(), _SEEN: state})
     name_input(queries)
     where = "Stored in answers.toml; the command linewatch answers edits the same file."
-    st.html(element("p", where, class_="lw-quiet"))
+    quiet(where)
     with st.form("answers", border=False):
         text = st.text_area(
             "Texts, with placeholders in braces",
@@ -259,4 +259,4 @@ def _change(queries: Application, text: str | None, state: AnswerFileState, said
         section("Texts saved by somebody else")
         st.code(state.editable(), language="toml", wrap_lines=True)
         rest = "Your texts are still in the field. Copy what you need: Save replaces these texts."
-        st.html(element("p", rest, class_="lw-quiet"))
+        quiet(rest)

@@ -34,6 +34,7 @@ from dashboard.show.parts.frame import (
     heading,
     in_line,
     live,
+    quiet,
     section,
 )
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
@@ -219,7 +220,7 @@ def _side_by_side(
             chart(figure, "side-by-side", side_by_side.HEIGHT, "networks", drags)
         with in_line("beside-lines"):
             said = side_by_side.lines_in_words(found, is_table=is_table)
-            st.html(element("p", said, class_="lw-quiet"))
+            quiet(said)
             file_button(
                 lambda: side_by_side.lines_csv(found.lines),
                 f"networks-{time_range.name}.csv".replace(" ", "-"),

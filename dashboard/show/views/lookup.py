@@ -18,13 +18,12 @@ from dashboard.application.application import Application
 from dashboard.application.lookup import asking_cost, lookup_csv, lookup_json
 from dashboard.application.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import element
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown, may
-from dashboard.show.parts.frame import heading, live
+from dashboard.show.parts.frame import heading, live, quiet
 from dashboard.show.parts.list_page import choice_filter, file_button, opened, page_of_rows
 from dashboard.show.parts.lookup import (
     LookupAddress,
@@ -154,7 +153,7 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
         ):
             answer_editor(queries, hashes[0], _context(queries))
     if asked.is_long and (cost := asking_cost(queries.networks, len(wanted))):
-        st.html(element("p", cost, class_="lw-quiet"))
+        quiet(cost)
     return wanted if is_asked else ()
 
 

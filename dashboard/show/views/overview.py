@@ -32,6 +32,7 @@ from dashboard.show.parts.frame import (
     in_line,
     link,
     live,
+    quiet,
     section,
 )
 from dashboard.show.parts.list_page import (
@@ -238,7 +239,7 @@ def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> Fe
     chart(drawing_of(view), key, CHART_HEIGHT, key, dragging(zoom, now))
     caveats = caveats_in_words(view.timeline)
     if caveats:
-        st.html(element("p", caveats, class_="lw-quiet"))
+        quiet(caveats)
     return view
 
 

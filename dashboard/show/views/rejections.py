@@ -37,6 +37,7 @@ from dashboard.show.parts.frame import (
     heading,
     in_line,
     live,
+    quiet,
     section,
 )
 from dashboard.show.parts.list_page import (
@@ -120,7 +121,7 @@ def _live() -> None:
             module_card(chosen.module, queries.rejections.limit_tables(), usual)
             if queries.line_limits.have_ended(profiles):
                 note = "These limits no longer hold. They explain earlier rejections."
-                st.html(element("p", note, class_="lw-quiet"))
+                quiet(note)
         _acts(queries, chosen)
         narrowing = _narrowing(queries, chosen)
         listed, over_time = st.columns([7, 6], gap="medium")

@@ -27,9 +27,9 @@ from dashboard.domain.secret import MASK
 from dashboard.show.parts.acting import admits, done_shown, name_input
 from dashboard.show.parts.audit_list import audit_headline, audit_part
 from dashboard.show.parts.chosen_settings import chosen_settings_part
-from dashboard.show.parts.frame import card, heading, live, section
+from dashboard.show.parts.frame import card, heading, live, quiet, section
 from dashboard.show.parts.list_page import choice_filter, filter_bar, search_filter
-from dashboard.show.parts.notices import empty, notice, store_errors_shown
+from dashboard.show.parts.notices import empty, mistakes, notice, store_errors_shown
 from dashboard.show.parts.people_list import people_headline, people_part
 from dashboard.show.parts.table import list_table
 
@@ -136,16 +136,11 @@ def _changes(found: Sequence[SettingChange], key: str) -> None:
         section("After a reload")
         st.html(list_table(_CHANGES, found[:_MOST_CHANGES], "What a reload would change"))
         if len(found) > _MOST_CHANGES:
-            st.html(element("p", f"and {len(found) - _MOST_CHANGES} more", class_="lw-quiet"))
+            quiet(f"and {len(found) - _MOST_CHANGES} more")
 
 
 def _mistakes(headline: str, found: Sequence[str]) -> None:
-    named = (element("li", visible(each, _LONGEST)) for each in found[:_MOST_NAMED])
-    more = len(found) - _MOST_NAMED
-    rest = element("li", f"and {more} more") if more > 0 else Markup()
-    listed = element("ul", *named, rest)
-    told = element("strong", headline)
-    st.html(element("div", told, listed, class_="lw-notice bad", role="alert"))
+    mistakes(headline, [visible(each, _LONGEST) for each in found], _MOST_NAMED)
 
 
 def _check(queries: Application) -> None:
@@ -178,7 +173,7 @@ def _checked(found: CheckedText) -> None:
         names = ", ".join(visible(each, _LONGEST) for each in found.unread[:_MOST_NAMED])
         said = "The files and variables that these name were not looked at:"
         more = "; `linewatch config check` on the machine does"
-        st.html(element("p", f"{said} {names}{more}.", class_="lw-quiet"))
+        quiet(f"{said} {names}{more}.")
     if found.changes:
         _changes(found.changes, "card-checked")
 
