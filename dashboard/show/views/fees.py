@@ -14,7 +14,7 @@ from dashboard.application.application import Application
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import network_summary
-from dashboard.application.time_ranges import TimeRange, Zoom
+from dashboard.application.time_ranges import TimeRange
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT, drawing_of, fee_table
@@ -76,18 +76,11 @@ def page() -> None:
 def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
     by_name = {each.name: each for each in offered}
     usual = _DEFAULT if _DEFAULT in by_name else offered[-1].name
-    name = choice_filter(
-        "Time range",
-        list(by_name),
-        RANGE,
-        usual,
-        wraps=True,
-    )
-    return by_name[name]
+    return by_name[choice_filter("Time range", list(by_name), RANGE, usual, wraps=True)]
 
 
-def _chosen_form() -> str:
-    return choice_filter("Chart or table", [CHART, TABLE], "as", CHART)
+def _is_table() -> bool:
+    return choice_filter("Chart or table", [CHART, TABLE], "as", CHART) == TABLE
 
 
 def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
@@ -99,7 +92,7 @@ def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
         return
     with _controls():
         time_range = _chosen_time_range(queries.fees.time_ranges((status.profile,)))
-        is_table = _chosen_form() == TABLE
+        is_table = _is_table()
         zone = chosen_zone()
     week, usual = queries.fees.usual_week(status, zone[0]), queries.overview.usual(status)
     with st.container(key=f"card-network-{network_id}", gap="small"):
@@ -142,7 +135,9 @@ def _fees(
     if is_table:
         data_table(fee_table(view.timeline), HEIGHT)
     else:
-        _chart(view, profile, zoom, now)
+        name = _file_name(view, profile, "chart")
+        drags = dragging(zoom, now)
+        chart(drawing_of(view), f"fees-{profile.network_id}", HEIGHT, name, drags)
     with in_line(f"beside-{profile.network_id}"):
         words = timeline_in_words(
             view.timeline, view.name, view.step, marks=view.marks, is_table=is_table
@@ -154,12 +149,6 @@ def _fees(
 
 def _file_name(view: FeeView, profile: NetworkProfile, shown: str) -> str:
     return f"{view.signal} {profile.network_id} {shown}".replace(" ", "-")
-
-
-def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datetime) -> None:
-    file_name = _file_name(view, profile, "chart")
-    key = f"fees-{profile.network_id}"
-    chart(drawing_of(view), key, HEIGHT, file_name, dragging(zoom, now))
 
 
 def _many(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
@@ -200,7 +189,7 @@ def _side_by_side(
         with _controls():
             profiles = tuple(each.profile for each in asked)
             time_range = _chosen_time_range(queries.fees.time_ranges(profiles))
-            is_table = _chosen_form() == TABLE
+            is_table = _is_table()
         zoom = chosen_zoom(time_range.name, now)
         shown = f"last {time_range.name}" if zoom is None else zoom.name
         with title:

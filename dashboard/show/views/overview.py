@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -16,7 +16,13 @@ from dashboard.application.attention import Attention
 from dashboard.application.context import TtlCache
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
-from dashboard.application.overview import RejectedAgain, network_summary, severities, worst_first
+from dashboard.application.overview import (
+    HourlyRejections,
+    RejectedAgain,
+    network_summary,
+    severities,
+    worst_first,
+)
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import NetworkId
@@ -116,10 +122,11 @@ def _many(
     now: datetime,
 ) -> None:
     """Show one row for each network, the worst first, and below the newest rejections."""
-    counts = {each: found.count for each, found in queries.overview.hourly().items()}
     ranked, urgent = _ranked(queries, statuses, needed), severities(needed)
     with st.container(key="card-networks", gap=None):
-        shown = _filtered(ranked, counts)
+        kind = choice_filter("Networks shown", list(NetworksShown), "show", NetworksShown.ALL)
+        hourly = queries.overview.hourly()
+        shown = [each for each in ranked if _is_of(kind, each, hourly)]
         network_rows_head()
         for status in shown:
             is_open = opened() == str(status.profile.network_id)
@@ -169,15 +176,7 @@ def _row(
     return NetworkRow(status, usual, now, line, hourly, severity=severity)
 
 
-def _filtered(
-    statuses: Sequence[NetworkStatus], rejections_of: dict[NetworkId, int]
-) -> list[NetworkStatus]:
-    """Offer to show some of the networks; return those."""
-    kind = choice_filter("Networks shown", list(NetworksShown), "show", NetworksShown.ALL)
-    return [each for each in statuses if _is_of(kind, each, rejections_of)]
-
-
-def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]) -> bool:
+def _is_of(kind: str, status: NetworkStatus, hourly: Mapping[NetworkId, HourlyRejections]) -> bool:
     match kind:
         case NetworksShown.FAILING:
             return bool(status.figures.failures)
@@ -186,7 +185,8 @@ def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]
         case NetworksShown.BUSY:
             return status.activity is Activity.BUSY
         case NetworksShown.REJECTING:
-            return rejections_of.get(status.profile.network_id, 0) > 0
+            found = hourly.get(status.profile.network_id)
+            return found is not None and found.count > 0
         case _:
             return True
 
