@@ -298,7 +298,9 @@ def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
                 "endpoint": each.endpoint,
                 "said": str(each.said),
                 "status": None if each.claim is None else each.claim.status,
-                "blockNumber": _quantity(None if each.claim is None else each.claim.block_number),
+                "blockNumber": None
+                if each.claim is None or each.claim.block_number is None
+                else hex(each.claim.block_number),
                 "added": None if each.claim is None else each.claim.added or None,
                 "firstSaidAt": instant(each.said_at),
                 "lastSaidAt": instant(each.last_said_at),
@@ -311,10 +313,6 @@ def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
         if evidence.follow_up is None
         else instant(evidence.follow_up.replaced_since),
     }
-
-
-def _quantity(number: int | None) -> str | None:
-    return None if number is None else hex(number)
 
 
 def _inclusion_form(end: FollowUp | None) -> dict[str, Any] | None:

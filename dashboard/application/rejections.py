@@ -336,7 +336,10 @@ def rejection_file(
         (
             Column("network_id", lambda each: each.network_id),
             Column("network", lambda each: context.network_name(each.network_id)),
-            Column("is_simulated", lambda each: _yes(is_so=context.is_simulated(each.network_id))),
+            Column(
+                "is_simulated",
+                lambda each: "yes" if context.is_simulated(each.network_id) else "no",
+            ),
             Column("tx_hash", lambda each: str(each.record.tx_hash)),
             Column("sender", lambda each: or_unknown(each.record.sender)),
             Column("nonce", lambda each: or_unknown(each.record.nonce)),
@@ -357,10 +360,6 @@ def rejection_file(
 def _dated(stored: StoredRejection) -> str | None:
     at = stored.record.timestamp
     return None if at is None else moment(at)
-
-
-def _yes(*, is_so: bool) -> str:
-    return "yes" if is_so else "no"
 
 
 def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:

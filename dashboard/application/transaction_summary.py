@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.health.observation import ExclusionAnswer
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.advice import advise
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import Reason, parse_reason
@@ -122,22 +122,15 @@ def with_unsaved(
     found = {each.tx_hash: each for each in summaries}
     for group in unsaved:
         for answer in group.answers:
-            before = found.get(answer.tx_hash)
-            if before is not None:
-                found[answer.tx_hash] = _with_network_answer(
-                    before, group.network_id, answer, group.asked_at
+            if before := found.get(answer.tx_hash):
+                findings = tuple(
+                    _with_answer(each, answer, group.asked_at)
+                    if each.profile.network_id == group.network_id
+                    else each
+                    for each in before.findings
                 )
+                found[answer.tx_hash] = replace(before, findings=findings)
     return [found[each.tx_hash] for each in summaries]
-
-
-def _with_network_answer(
-    summary: TransactionSummary, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
-) -> TransactionSummary:
-    findings = (
-        _with_answer(each, answer, asked_at) if each.profile.network_id == network_id else each
-        for each in summary.findings
-    )
-    return replace(summary, findings=tuple(findings))
 
 
 def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime) -> NetworkFinding:
