@@ -18,12 +18,13 @@ from dashboard.application.health import (
 )
 from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
-from dashboard.domain.formatting import counted, moment, size, span
+from dashboard.domain.formatting import counted, size, span
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.show.parts.badges import badge
+from dashboard.show.parts.table import time_ago
 from dashboard.store.engine.replica import ReplicaState
 from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.upkeep import LastHeartbeat
@@ -39,14 +40,14 @@ def worker_part(
 
     While space on the disk of the store is low, an expired lease proves nothing.
     """
-    upkeep = health.upkeep
+    purged, backed_up = health.upkeep.purged_at, health.upkeep.backed_up_at
     facts: list[tuple[str, str]] = [("Version", version), ("Schema", health.schema)]
     for name, holder in health.holders.items():
         job = f"Lease of {name} held by" if len(health.holders) > 1 else "Lease held by"
         facts.append((job, f"{_holder_name(holder.name)} (term {holder.token})"))
     facts += [
-        ("Last purge of old data", _ago(upkeep.purged_at, now) or "not yet"),
-        ("Last backup", _ago(upkeep.backed_up_at, now) or "none yet"),
+        ("Last purge of old data", time_ago(purged, now) if purged else "not yet"),
+        ("Last backup", time_ago(backed_up, now) if backed_up else "none yet"),
     ]
     state = _worker_badge(health, is_space_low=is_space_low)
     return _part("Worker", state, _facts(facts), *_heartbeat(health.heartbeat, now))
@@ -58,10 +59,6 @@ def _worker_badge(health: WorkerHealth, *, is_space_low: bool) -> Markup:
     if is_space_low:
         return badge("busy", "?", "Not known")
     return badge("bad", "✕", "Not running")
-
-
-def _ago(at: datetime | None, now: datetime) -> Markup:
-    return Markup() if at is None else element("time", age(at, now), title=moment(at))
 
 
 def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:

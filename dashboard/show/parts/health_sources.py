@@ -299,7 +299,6 @@ SHOWN: Final = timedelta(days=7)
 MOST_LISTED: Final = 20
 _REASON_LENGTH: Final = 200
 _WATCHED_NAMES: Final = {Watched.FEES: "Fees", Watched.REJECTIONS: "Rejections"}
-_NO_WORKER: Final = "No worker ran"
 
 
 def gap_timeline(coverage: Coverage, networks: Sequence[NetworkProfile], now: datetime) -> Markup:
@@ -365,23 +364,23 @@ def _axis(now: datetime) -> Markup:
 
 
 def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -> Markup:
+    ongoing = badge("busy", "!", "Ongoing")
     listing: Listing[Gap] = Listing(
         "gaps",
         (
             Column("Network", lambda each: context.network_name(each.network_id)),
             Column("What", lambda each: _WATCHED_NAMES[each.watched]),
             Column("Began", lambda each: time_ago(each.begins_at, now)),
-            Column("Ended", lambda each: _gap_end(each, now)),
+            Column("Ended", lambda each: time_ago(each.ends_at, now) if each.ends_at else ongoing),
             Column("Length", lambda each: span(each.length(now)), is_number=True),
-            Column("Why", _gap_reason),
+            Column(
+                "Why",
+                lambda each: (
+                    "No worker ran"
+                    if each.cause is GapCause.NOT_WATCHED
+                    else visible(each.reason, _REASON_LENGTH)
+                ),
+            ),
         ),
     )
     return list_table(listing, gaps, "Gaps")
-
-
-def _gap_end(gap: Gap, now: datetime) -> Markup:
-    return badge("busy", "!", "Ongoing") if gap.ends_at is None else time_ago(gap.ends_at, now)
-
-
-def _gap_reason(gap: Gap) -> str:
-    return _NO_WORKER if gap.cause is GapCause.NOT_WATCHED else visible(gap.reason, _REASON_LENGTH)

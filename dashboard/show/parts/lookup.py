@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -132,11 +133,8 @@ def question_form() -> None:
             width=190,
             autocomplete="off",
         )
-        st.form_submit_button("Look up", type="primary", on_click=_note_submission)
-
-
-def _note_submission() -> None:
-    st.session_state[_SUBMITTED] = True
+        note_submission = partial(st.session_state.update, {_SUBMITTED: True})
+        st.form_submit_button("Look up", type="primary", on_click=note_submission)
 
 
 def take_question(queries: Application) -> None:

@@ -200,7 +200,8 @@ def _invite(queries: Application) -> None:
         said = f", and to nobody else: it works once, for {hours} hours."
         st.html(element("p", "Send this link to ", who, said))
         st.code(made[1], language=None, wrap_lines=True)
-        st.button("Hide the link", key="hide-link", on_click=_hide_link)
+        forget = partial(st.session_state.pop, _INVITED, None)
+        st.button("Hide the link", key="hide-link", on_click=forget)
     policy = queries.people.policy
     if (policy is not None and not policy.accounts) or not may(queries, Action.INVITE):
         return
@@ -227,10 +228,6 @@ def _here() -> str:
     """Return where this person opens these pages."""
     here = urlsplit(st.context.url or "")
     return f"{here.scheme}://{here.netloc}" if here.netloc else ""
-
-
-def _hide_link() -> None:
-    st.session_state.pop(_INVITED, None)
 
 
 def _session(queries: Application, each: Session) -> None:

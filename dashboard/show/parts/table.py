@@ -156,9 +156,9 @@ def data_table(columns: Columns, height: int | Literal["auto"] = "auto") -> None
     st.dataframe(rows, hide_index=True, height=height, column_config=times | fees)
 
 
-def time_ago(at: datetime, now: datetime, class_: str | None = None) -> Markup:
+def time_ago(at: datetime, now: datetime) -> Markup:
     """Say how long ago something was; the moment itself is in the hint."""
-    return element("time", age(at, now), title=moment(at), class_=class_)
+    return element("time", age(at, now), title=moment(at))
 
 
 @contextmanager

@@ -94,17 +94,13 @@ def _listing(
         Column("Ends", lambda each: _ends(each, now), key="ends"),
     )
     said = [each.transaction.remarks for each in entries]
-    empty = {
-        key
-        for key, is_said in (
-            ("label", any(each.label or each.note for each in said)),
-            ("case", any(each.case_id for each in said)),
-            ("owner", any(each.owner for each in said)),
-            ("tags", any(each.tags for each in said)),
-        )
-        if not is_said
+    filled = {
+        "label": any(each.label or each.note for each in said),
+        "case": any(each.case_id for each in said),
+        "owner": any(each.owner for each in said),
+        "tags": any(each.tags for each in said),
     }
-    return Listing("tracked", tuple(each for each in columns if each.key not in empty))
+    return Listing("tracked", tuple(each for each in columns if filled.get(each.key, True)))
 
 
 def _is_needed(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> bool:
