@@ -35,7 +35,6 @@ from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import count_opened
 from dashboard.store.alerts.rules import past_transitions
-from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import (
     SERIES,
     read_busy_time,
@@ -168,7 +167,11 @@ class Overview(ApplicationSubject):
         until = milliseconds_of(now) // step * step + step
         since = until - LINE_STEPS * step
         with self._context.store.read_recent() as connection:
-            fees = _by_step(connection, SeriesKey(network_id, SERIES[signal]), (since, until, step))
+            key = SeriesKey(network_id, SERIES[signal])
+            fees = {
+                int(at): float(mean)
+                for at, mean in line_between(connection, key, since, until, step)
+            }
             busy = read_busy_time(connection, network_id, moment_of(since), now)
         begins = np.arange(since, until, step)
         ends = np.minimum(begins + step, milliseconds_of(now))
@@ -226,13 +229,6 @@ class Overview(ApplicationSubject):
         return ChangesSince(incidents, arrived, len(changed), tuple(networks)[:_MOST_NAMED])
 
 
-def _by_step(
-    connection: Connection, key: SeriesKey, between: tuple[int, int, int]
-) -> dict[int, float]:
-    """Return the mean fee by index of the step."""
-    return {int(step): float(mean) for step, mean in line_between(connection, key, *between)}
-
-
 def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
     """Say which networks need attention, the worst one by name, or that none does.
 
@@ -243,10 +239,11 @@ def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
     parts = [*_failing_words(statuses, now)]
     is_one = len(statuses) == 1
     stale = [each for each in statuses if each.activity is Activity.STALE]
+    unknown = [each for each in statuses if each.activity is Activity.UNKNOWN]
     for word, found in (
         ("stale", [each for each in stale if is_one or each.figures.gas_failure() is None]),
         ("busy", [each for each in statuses if each.activity is Activity.BUSY]),
-        ("not known yet", [each for each in statuses if _is_unknown(each)]),
+        ("not known yet", [each for each in unknown if each.profile.has_gas]),
     ):
         if found:
             others = " others" * bool(parts)
@@ -273,10 +270,6 @@ def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator
     yield down_in_words(longest.profile.name, sources, since(longest), now)
     if others := len(failing) - 1:
         yield counted(others, "other failing", "others failing")
-
-
-def _is_unknown(status: NetworkStatus) -> bool:
-    return status.profile.has_gas and status.activity is Activity.UNKNOWN
 
 
 def needed_attention(
