@@ -46,7 +46,7 @@ from dashboard.application.sharing import Sharing
 from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import Silences
 from dashboard.application.tracked import TrackedTransactions
-from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
+from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.application.watches import Watches
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
@@ -159,9 +159,7 @@ class Application(ApplicationSubject):
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given; never from the cache."""
-        networks = self.line_limits.networks()
-        with self._store.read() as connection:
-            return tuple(read_transaction_summaries(connection, networks, hashes, self.now()))
+        return tuple(self.lookups.known(hashes))
 
     def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return the same for many hashes, at most `RECENT` old, shared by all viewers."""

@@ -92,7 +92,7 @@ class Lookups(ApplicationSubject):
         return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]), left_out)
 
     def known(
-        self, hashes: Sequence[TxHash], network_id: NetworkId | None
+        self, hashes: Sequence[TxHash], network_id: NetworkId | None = None
     ) -> list[TransactionSummary]:
         """Return what is stored of each hash, on one network or all."""
         profiles = [
