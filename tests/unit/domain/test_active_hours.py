@@ -183,7 +183,8 @@ def test_common_hours_begin_with_the_first_moment_at_which_all_are_on(
 
     found = next_in_all(all_hours, moment)
 
-    assert found == first or (first is None and found >= moment + timedelta(days=7))
+    is_later = found is None or found >= moment + timedelta(days=7)
+    assert first == (None if is_later else found)
 
 
 def test_hours_that_are_never_on_together_have_no_first_common_moment() -> None:
