@@ -33,11 +33,7 @@ from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.monitoring.answer_counts import last_answers_of, standing_failures_of
 from dashboard.store.monitoring.upkeep import clock_jump, free_space, last_measured
 from dashboard.store.rejections.counts import count_rejections
-from dashboard.store.schema import (
-    cohorts,
-    deliveries,
-    notifications,
-)
+from dashboard.store.schema import cohorts, deliveries, notifications
 
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

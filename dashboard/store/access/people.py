@@ -23,13 +23,7 @@ from sqlalchemy import (
 
 from dashboard.domain.people.access import Role
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import (
-    invitations,
-    passkeys,
-    people,
-    sessions,
-    sign_in_steps,
-)
+from dashboard.store.schema import invitations, passkeys, people, sessions, sign_in_steps
 from dashboard.store.schema.columns import columns_of, read_as
 
 

@@ -19,12 +19,7 @@ from dashboard.domain.alerts.incident import (
     IncidentState,
 )
 from dashboard.domain.alerts.incident_timers import Upcoming
-from dashboard.domain.alerts.matcher import (
-    ChangeLabels,
-    Matcher,
-    labels_of,
-    labels_of_group,
-)
+from dashboard.domain.alerts.matcher import ChangeLabels, Matcher, labels_of, labels_of_group
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import URGENCY

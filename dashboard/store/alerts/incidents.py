@@ -28,11 +28,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.alerts.condition import INSTALLATION
-from dashboard.domain.alerts.incident import (
-    Incident,
-    IncidentEvent,
-    IncidentState,
-)
+from dashboard.domain.alerts.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId

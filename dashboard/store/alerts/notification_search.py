@@ -9,17 +9,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    exists,
-    false,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select, update
 
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import Notification, NotificationState

@@ -19,12 +19,7 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.notification import (
-    DigestTime,
-    NotificationKind,
-    Precedence,
-    Recipient,
-)
+from dashboard.domain.alerts.notification import DigestTime, NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.people.recipients import RecipientDirectory

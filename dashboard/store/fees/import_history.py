@@ -25,11 +25,7 @@ from dashboard.store.engine.leases import next_token
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.rollups import rollup_begins_between, update_rollups
-from dashboard.store.fees.save import (
-    percentile_rows,
-    rolled_up_of,
-    suggested_row,
-)
+from dashboard.store.fees.save import percentile_rows, rolled_up_of, suggested_row
 from dashboard.store.fees.stored_fees import PERCENTILES, SeriesKey
 from dashboard.store.schema import (
     estimated_base_fees,

@@ -14,13 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.gas import (
-    FeeSeries,
-    RollupLevel,
-    SavedFee,
-    SavedFees,
-    TimedFee,
-)
+from dashboard.domain.fees.gas import FeeSeries, RollupLevel, SavedFee, SavedFees, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, placeholders, read_rows, write_rows
 from dashboard.store.fees.rollup_arrays import (

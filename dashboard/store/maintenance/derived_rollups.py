@@ -17,11 +17,7 @@ from dashboard.domain.fees.gas import FeeSeries, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
 from dashboard.store.fees.rollup_arrays import RollupArrays
-from dashboard.store.fees.rollups import (
-    first_begin_after,
-    rows_between,
-    write_rollup_rows,
-)
+from dashboard.store.fees.rollups import first_begin_after, rows_between, write_rollup_rows
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values, first_value_at
 from dashboard.store.maintenance.findings import RESTORE, Finding, first_of, rebuildable
 from dashboard.store.schema import fee_rollups

@@ -36,10 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.store.schema import (
-    fee_rollups,
-    metadata,
-)
+from dashboard.store.schema import fee_rollups, metadata
 from dashboard.store.schema.columns import Account, Exact, Hash, Moment, milliseconds_of
 
 RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"

@@ -27,11 +27,7 @@ from dashboard.store.maintenance.derived_rollups import (
 )
 from dashboard.store.maintenance.findings import Finding, rebuildable, unreadable_values
 from dashboard.store.rejections.counts import rebuild_counters
-from dashboard.store.schema import (
-    rejection_days,
-    tracked_labels,
-    tracked_tags,
-)
+from dashboard.store.schema import rejection_days, tracked_labels, tracked_tags
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with the name of the next check."""

@@ -9,12 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -27,12 +22,7 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
 from dashboard.store.rejections.counts import count_inserted
-from dashboard.store.schema import (
-    rejections,
-    signed_transactions,
-    tracked_hashes,
-    watched_cohorts,
-)
+from dashboard.store.schema import rejections, signed_transactions, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import columns_of, milliseconds_of
 
 SEEN_AGAIN_EVERY: Final = timedelta(hours=1)

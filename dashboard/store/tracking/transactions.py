@@ -10,15 +10,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
-from sqlalchemy import (
-    Connection,
-    Row,
-    Select,
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, tags_in, written_tags
