@@ -18,12 +18,14 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import Person, find_person
-from dashboard.store.access.saved_replies import SavedReply, save_reply, saved_reply
 from dashboard.store.access.tokens import (
+    SavedReply,
     Token,
     add_token,
     end_tokens,
     note_token_use,
+    save_reply,
+    saved_reply,
     token_of_digest,
     token_of_id,
     valid_tokens,

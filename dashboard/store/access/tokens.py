@@ -1,10 +1,10 @@
-"""Tokens of the management API, without their secrets."""
+"""Tokens of the management API, without their secrets, and the answers to repeated requests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, update
@@ -124,3 +124,38 @@ def _token(row: Row[Any]) -> Token:
         subjects=None if row.subjects is None else frozenset(row.subjects),
         person=row.person,
     )
+
+
+_REPLIES_STAY_FOR: Final = timedelta(hours=24)
+"""How long a request with the same Idempotency-Key gets the same answer."""
+
+
+class SavedReply(Struct, frozen=True):
+    """The answer to a request; `request_digest` is that of what was asked for."""
+
+    request_digest: bytes
+    status: int
+    body: str
+
+
+def saved_reply(
+    connection: Connection, token: Token, request_key: str, now: datetime
+) -> SavedReply | None:
+    """Return the answer to a request with this key from the last day."""
+    query = select(api_replies).where(
+        api_replies.c.token_id == token.token_id,
+        api_replies.c.request_key == request_key,
+        api_replies.c.at > now - _REPLIES_STAY_FOR,
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else read_as(SavedReply, row, api_replies)
+
+
+def save_reply(
+    connection: Connection, token: Token, request_key: str, reply: SavedReply, at: datetime
+) -> None:
+    """Store an answer in the transaction that it answers, and delete answers older than a day."""
+    connection.execute(delete(api_replies).where(api_replies.c.at <= at - _REPLIES_STAY_FOR))
+    place = {"token_id": token.token_id, "request_key": request_key}
+    row = columns_of(api_replies, reply, **place, at=at)
+    connection.execute(api_replies.insert().values(**row))
