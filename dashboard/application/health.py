@@ -37,7 +37,6 @@ from dashboard.store.health import (
     store_space,
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
-from dashboard.store.monitoring.budgets import spent_of, stretch_of
 from dashboard.store.monitoring.coverage import gaps_until, watched_from
 from dashboard.store.monitoring.upkeep import (
     LastHeartbeat,
@@ -47,6 +46,8 @@ from dashboard.store.monitoring.upkeep import (
     last_heartbeat,
     last_upkeep,
     measure,
+    spent_of,
+    stretch_of,
 )
 from dashboard.store.tracking.search import count_by_age
 

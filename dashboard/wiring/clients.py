@@ -34,7 +34,7 @@ from dashboard.settings.tls import tls_context
 from dashboard.settings.values import origin_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import transports_of
-from dashboard.store.monitoring.budgets import note_stretch, spent_of, stretch_of, take_credits
+from dashboard.store.monitoring.upkeep import note_stretch, spent_of, stretch_of, take_credits
 from dashboard.upstream.blocks import BlockStream
 from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets, Taken
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter

@@ -15,7 +15,7 @@ from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.budgets import stretch_of, take_credits
+from dashboard.store.monitoring.upkeep import stretch_of, take_credits
 from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.wiring.clients import StoredPurse

@@ -12,7 +12,7 @@ from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.settings.key_limits import configured_keys
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.budgets import spent_of
+from dashboard.store.monitoring.upkeep import spent_of
 from dashboard.upstream.endpoint import Charge, http_error
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker

@@ -9,7 +9,7 @@ from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.transports import Transport, TransportState
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_transports, transports_of
-from dashboard.store.monitoring.budgets import note_stretch, spent_of, stretch_of, take_credits
+from dashboard.store.monitoring.upkeep import note_stretch, spent_of, stretch_of, take_credits
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK
 
 DAY, MONTH = BudgetPeriod.DAY, BudgetPeriod.MONTH
