@@ -23,7 +23,7 @@ from dashboard.poll.lease import NetworkStore
 from dashboard.poll.network_conditions import Conditions
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.maintenance.derived_counts import wrong_cohorts
+from dashboard.store.maintenance.rebuild import wrong_cohorts
 from dashboard.store.schema import poll_groups, watched_cohorts
 from dashboard.store.tracking.cohorts import watched_after
 from dashboard.store.tracking.transactions import edit_tracked, track, untrack
