@@ -14,8 +14,7 @@ from msgspec import Struct
 from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.errors import LinewatchError
 from dashboard.store.engine import leases
-from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.database import PATIENCE
+from dashboard.store.engine.connection import PATIENCE, Connection
 from dashboard.store.engine.engine import Store, check_schema
 from dashboard.store.monitoring.answer_counts import note_transports, record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits

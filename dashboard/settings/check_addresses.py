@@ -252,9 +252,9 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
 
     StoreError for an invalid address.
     """
-    from dashboard.store.engine.database import clear_text_hosts  # noqa: PLC0415 - SQLAlchemy takes 30 MB, which a process without a store does not need
+    from dashboard.store.engine.database import database_at  # noqa: PLC0415 - SQLAlchemy takes 30 MB, which a process without a store does not need
 
-    beyond = [host for host in clear_text_hosts(url) if not is_loopback(host)]
+    beyond = [host for host in database_at(url).clear_text_hosts() if not is_loopback(host)]
     if not beyond or store.allow_clear_text:
         return None
     return (

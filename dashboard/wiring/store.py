@@ -18,7 +18,8 @@ from dashboard.logs import get_logger
 from dashboard.settings import Settings
 from dashboard.settings.chosen import Chosen, with_chosen
 from dashboard.store.chosen_settings import chosen_values
-from dashboard.store.engine.database import LONGEST_PAUSE, address_of, database_at
+from dashboard.store.engine.connection import LONGEST_PAUSE
+from dashboard.store.engine.database import address_of, database_at
 from dashboard.store.engine.disk import put_file
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder

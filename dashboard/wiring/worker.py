@@ -41,7 +41,7 @@ from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.settings.schema import fill
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context
-from dashboard.store.engine.database import LONGEST_PAUSE
+from dashboard.store.engine.connection import LONGEST_PAUSE
 from dashboard.store.engine.disk import path_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE

@@ -17,16 +17,16 @@ from sqlalchemy import Connection, Engine, ExceptionContext, event, inspect, sel
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, set_patience
-from dashboard.store.engine.database import (
+from dashboard.store.engine.connection import (
+    DATABASE,
     LONGEST_PAUSE,
     PATIENCE,
+    BootClock,
+    BootMoment,
     Database,
-    DriverReader,
-    database_at,
-    store_errors,
+    set_patience,
 )
-from dashboard.store.engine.lease_clock import BootClock, BootMoment
+from dashboard.store.engine.database import DriverReader, database_at, store_errors
 from dashboard.store.engine.replica import Replica, ReplicaState
 from dashboard.store.schema import REVISION, installation, refuse_unknown_schema
 

@@ -22,9 +22,14 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.domain.secret import quotes
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, patience_of, store_in_use_error
-from dashboard.store.engine.database import LONGEST_PAUSE
-from dashboard.store.engine.lease_clock import BootMoment
+from dashboard.store.engine.connection import (
+    DATABASE,
+    LONGEST_PAUSE,
+    BootMoment,
+    Database,
+    patience_of,
+    store_in_use_error,
+)
 
 WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""
@@ -74,7 +79,7 @@ _REMEDIES: Final = {
 """Remedies by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
 
 
-class PostgresqlServer:
+class PostgresqlServer(Database):
     """A store in a database of a PostgreSQL server."""
 
     parameter = "%s"
@@ -111,23 +116,6 @@ class PostgresqlServer:
         given = [*(named if any(named) else [_of_environment("host")]), *addresses]
         hosts = [host for text in given for host in text.split(",")]
         return [_without_port(host) for host in hosts if host and not host.startswith(("/", "@"))]
-
-    def exists(self) -> bool:
-        """Return True: the first connection finds out."""
-        return True
-
-    def identity(self) -> object:
-        """Return None: no process connects while another store is put in place."""
-        return None
-
-    def check_corruption(self, connection: Connection, longest: timedelta) -> None:
-        """Do nothing: the server has checksums and logs of its own."""
-
-    def prepare(self) -> None:
-        """Do nothing: the administrator of the server creates the database."""
-
-    def create(self) -> None:
-        """Do nothing, for the same reason."""
 
     def reading_engine(self) -> Engine:
         """Connect for reading: each transaction sees one moment and cannot write."""
@@ -204,9 +192,6 @@ class PostgresqlServer:
                 raise
             raise store_in_use_error(self.name) from error
         connection.exec_driver_sql("SET LOCAL lock_timeout = DEFAULT")
-
-    def checkpoint(self, connection: Connection) -> None:
-        """Do nothing: the server does it."""
 
     def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
         """End the session of the writer if the server has waited for its process for `longest`.

@@ -24,7 +24,8 @@ from sqlalchemy import Connection, Engine
 
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.store.engine.database import Database, DriverReader, store_errors
+from dashboard.store.engine.connection import Database
+from dashboard.store.engine.database import DriverReader, store_errors
 
 _LONGEST_PERIOD: Final = 0.25
 """Seconds between two questions; less if the replica may only be a little behind."""

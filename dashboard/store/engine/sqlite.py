@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +15,14 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, patience_of, store_in_use_error
+from dashboard.store.engine.connection import (
+    DATABASE,
+    BootMoment,
+    Database,
+    boot_clock,
+    patience_of,
+    store_in_use_error,
+)
 from dashboard.store.engine.disk import (
     DAMAGED,
     FULL,
@@ -26,7 +33,6 @@ from dashboard.store.engine.disk import (
     make_folder,
     probe_space,
 )
-from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"
 _IS_EXCLUSIVE: Final = "is exclusive"
@@ -187,7 +193,7 @@ def _begin_deferred(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN")
 
 
-class SqliteFile:
+class SqliteFile(Database):
     """A store in a file of this machine."""
 
     parameter = "?"
@@ -206,10 +212,6 @@ class SqliteFile:
         self._url = url
         self.path = Path(url.database)
         self.name = f"{self.noun} {url.database}"
-
-    def clear_text_hosts(self) -> Sequence[str]:
-        """Return none: a file is on this machine."""
-        return ()
 
     def exists(self) -> bool:
         """Look for the file, since connecting would create it. StoreError for a folder."""
@@ -338,9 +340,6 @@ class SqliteFile:
         if moved == logged:
             driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
-
-    def end_stalled_writer(self, connection: Connection, longest: timedelta) -> None:
-        """Do nothing: no server stands between the processes on a file."""
 
     def use_autocommit(self, connection: sqlite3.Connection) -> None:
         """Do nothing: `isolation_level` is None already.

@@ -14,14 +14,8 @@ from msgspec import Struct
 from sqlalchemy import URL, Connection, create_engine
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE
-from dashboard.store.engine.database import (
-    Database,
-    address_of,
-    database_at,
-    store_errors,
-    translated,
-)
+from dashboard.store.engine.connection import DATABASE, Database
+from dashboard.store.engine.database import address_of, database_at, store_errors, translated
 from dashboard.store.engine.disk import force_to_disk, is_of_database, make_file, unfinished_beside
 from dashboard.store.engine.engine import Store, database_of, stored_revision
 from dashboard.store.engine.sqlite import SqliteFile, connect_to_read

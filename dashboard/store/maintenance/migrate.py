@@ -10,7 +10,8 @@ from sqlalchemy import Connection, func, inspect, select, update
 from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.database import PATIENCE, database_at, store_errors
+from dashboard.store.engine.connection import PATIENCE
+from dashboard.store.engine.database import database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
 from dashboard.store.schema import REVISION, installation, leases, metadata, refuse_unknown_schema
 from dashboard.store.schema.access import TRIGGERS

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, inspect
 from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.database import Database, address_of, database_at, store_errors
+from dashboard.store.engine.connection import Database
+from dashboard.store.engine.database import address_of, database_at, store_errors
 from dashboard.store.engine.engine import (
     MoveMark,
     move_mark,

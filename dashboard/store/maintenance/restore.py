@@ -23,8 +23,8 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import end_all_sessions
 from dashboard.store.access.tokens import end_all_tokens
 from dashboard.store.alerts.held_after_restore import hold_pending
-from dashboard.store.engine.connection import store_in_use_error
-from dashboard.store.engine.database import Database, address_of, database_at, store_errors
+from dashboard.store.engine.connection import Database, store_in_use_error
+from dashboard.store.engine.database import address_of, database_at, store_errors
 from dashboard.store.engine.disk import force_to_disk, unfinished_beside
 from dashboard.store.engine.engine import installation_id, move_mark, open_store
 from dashboard.store.engine.sqlite import SqliteFile

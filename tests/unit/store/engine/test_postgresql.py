@@ -16,8 +16,8 @@ from sqlalchemy import make_url, text
 
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.connection import Connection, Database
+from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, database_of, lease_time, open_store, prove_writing
 from dashboard.store.engine.postgresql import USING_LOCK, WRITING_LOCK
 from dashboard.store.maintenance.migrate import migrate
