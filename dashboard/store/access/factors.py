@@ -157,7 +157,6 @@ def use_step(
 
 
 def person_of_step(connection: Connection, token_digest: bytes) -> Person | None:
-    """Return who began the step with this token."""
     this = sign_in_steps.c.token_digest == token_digest
     query = select(sign_in_steps.c.person_id).where(this)
     person_id = connection.execute(query).scalar_one_or_none()

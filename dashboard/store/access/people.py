@@ -151,7 +151,6 @@ def remove_person(connection: Connection, person: Person, at: datetime) -> None:
 
 
 def drop_invitation(connection: Connection, person: Person) -> None:
-    """Delete the invitation of a person."""
     connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
 
 
@@ -230,7 +229,6 @@ def sessions_not_ended(connection: Connection, now: datetime) -> list[Session]:
 
 
 def sessions_among(connection: Connection, session_ids: Collection[UUID]) -> list[Session]:
-    """Return which of these sessions are stored."""
     rows = connection.execute(_WITH_PEOPLE.where(sessions.c.session_id.in_(session_ids)))
     return [_session(row) for row in rows]
 
@@ -247,7 +245,6 @@ def confirm_session(connection: Connection, session_id: UUID, at: datetime) -> N
 
 
 def note_second_factor(connection: Connection, session_id: UUID) -> None:
-    """Record that the person of a session used a second factor in it."""
     this = sessions.c.session_id == session_id
     connection.execute(update(sessions).where(this).values(second_factor=True))
 

@@ -37,7 +37,6 @@ class Token(Struct, frozen=True):
     made_with: int | None = None
 
     def opens(self, subject: str) -> bool:
-        """Whether the token gives access to a subject."""
         return self.subjects is None or subject in self.subjects
 
 

@@ -258,7 +258,6 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
 def count_by_channel(
     connection: Connection, since: datetime
 ) -> dict[tuple[str, NotificationState], int]:
-    """Count the notifications made since `since` by channel and state."""
     key = (notifications.c.channel, notifications.c.state)
     query = select(*key, func.count()).where(notifications.c.created_at >= since).group_by(*key)
     found = connection.execute(query)

@@ -169,7 +169,6 @@ def held_notifications(
 def hold_until(
     connection: Connection, notification: HeldNotification, route: RuleRoute, now: datetime
 ) -> None:
-    """Hold a notification for as long as its route now says."""
     release_at = route.held_until or now
     mine = notifications.c.notification_id == notification.notification_id
     held = {"release_at": release_at, "next_attempt_at": release_at, "held_by": route.held_by}

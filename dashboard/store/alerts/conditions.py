@@ -32,13 +32,11 @@ _CONDITIONS: Final = select(
 
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
-    """Return the state of the subject, None if nothing is known yet."""
     found = current_condition(connection, subject)
     return None if found is None else found.state
 
 
 def current_condition(connection: Connection, subject: Subject) -> Condition | None:
-    """Return the condition of the subject, None if nothing is known yet."""
     return current_conditions(connection, [subject]).get(subject.key())
 
 
@@ -197,7 +195,6 @@ def _subject_row(subject: Subject) -> dict[str, object]:
 
 
 def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
-    """Turn grounds into plain values."""
     if grounds is None:
         return None
     plain = msgspec.to_builtins(grounds, enc_hook=_plain)

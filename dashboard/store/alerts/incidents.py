@@ -45,7 +45,6 @@ def read_incidents(connection: Connection, query: Select[Any]) -> list[Incident]
 
 
 def incidents_by_id(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Incident]:
-    """Return which of these incidents are stored."""
     found = read_incidents(connection, select(incidents).where(incidents.c.incident_id.in_(ids)))
     return {each.incident_id: each for each in found}
 
@@ -57,7 +56,6 @@ def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
 
 
 def all_open_incidents(connection: Connection, limit: int) -> list[Incident]:
-    """Return incidents that are not resolved, at most `limit`."""
     query = select(incidents).where(incidents.c.open_key.is_not(None)).limit(limit)
     return read_incidents(connection, query)
 
@@ -145,7 +143,6 @@ def count_changes(connection: Connection, several: Collection[Incident]) -> int:
 
 
 def of_network(query: Select[Any], network_id: NetworkId | None) -> Select[Any]:
-    """Restrict a query of incidents to one network, if one is given."""
     return query if network_id is None else query.where(incidents.c.network_id == network_id)
 
 

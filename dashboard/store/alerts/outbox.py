@@ -246,7 +246,6 @@ def _kept_back(connection: Connection, recipient: Recipient) -> list[_KeptBack]:
 def _join(
     connection: Connection, notification_id: UUID, recipient: Recipient, found: list[_KeptBack]
 ) -> None:
-    """Make these changes the members of a notification."""
     joined = _members_of(recipient, found).values(notification_id=notification_id, reason="")
     connection.execute(joined)
     rows = [

@@ -132,7 +132,6 @@ def digested_until(
 
 
 def note_digest(connection: Connection, recipient: Recipient, until: datetime) -> None:
-    """Store until when digests cover a recipient."""
     insert_new(connection, recipients, _key(recipient) | _NOTHING)
     mine = update(recipients).where(_is(recipient))
     connection.execute(mine.values(digested_until=until))
@@ -153,7 +152,6 @@ def note_summary(connection: Connection, recipient: Recipient, at: datetime) -> 
 
 
 def pending_to(connection: Connection) -> list[Recipient]:
-    """Return every recipient with a pending notification."""
     column = notifications.c
     pending = select(column.channel, column.address).where(
         column.state == NotificationState.PENDING

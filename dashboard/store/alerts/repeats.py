@@ -78,7 +78,6 @@ class Repetition(Struct, frozen=True):
     least_apart: timedelta = timedelta()
 
     def concerns(self, recipient: Recipient) -> bool:
-        """Whether it says anything new to a recipient."""
         is_person = recipient.channel not in self.directory.configured.alertmanagers
         return is_person or self.kind not in _FOR_PEOPLE
 

@@ -34,7 +34,6 @@ def database_at(text: str) -> Database:
 
 
 def address_of(path: Path) -> str:
-    """Return the address of a store in a file."""
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
@@ -70,7 +69,6 @@ def store_errors(database: Database) -> Iterator[None]:
 
 
 def translated(database: Database, error: BaseException | None) -> StoreError:
-    """Return our error for an error of the driver."""
     known = None if error is None else database.unavailable(error)
     return known or StoreError(f"{database.name} refused what was asked ({error})")
 

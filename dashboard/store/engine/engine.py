@@ -131,7 +131,6 @@ class Store:
             return None
 
     def replica_state(self) -> ReplicaState | None:
-        """Return the state of the replica; None if there is none."""
         return None if self._replica is None else self._replica.state()
 
     def use_replica(self, url: str, largest: timedelta) -> None:

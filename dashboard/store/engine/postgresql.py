@@ -270,7 +270,6 @@ class PostgresqlServer(Database):
         return (given,) if isinstance(given, str) else given
 
     def _option(self, name: str, default: str | int) -> str:
-        """Return an option of the address, if it has one."""
         return str(self._url.query.get(name, default))
 
 

@@ -60,7 +60,6 @@ class ReplicaState(Struct, frozen=True):
 
     @property
     def is_used(self) -> bool:
-        """Whether it answers questions."""
         return self.behind is not None and self.behind <= self.largest
 
 
@@ -102,7 +101,6 @@ class Replica:
         self._thread.start()
 
     def close(self) -> None:
-        """Close every connection."""
         self._is_closing.set()
         if self._thread.is_alive():
             self._thread.join(_LONGEST_GOODBYE)

@@ -246,7 +246,6 @@ class SqliteFile(Database):
             raise self.damaged(damage)
 
     def damaged(self, what: str) -> StoreError:
-        """Describe damage with its remedies."""
         return StoreError(f"{self.name} is damaged ({what}): {self.ways_out}")
 
     def prepare(self) -> None:
@@ -372,7 +371,6 @@ class SqliteFile(Database):
         return pages * page_size
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
-        """Read the error's code."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY
         if code in DAMAGED:
             return self._checked(error)

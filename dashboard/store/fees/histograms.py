@@ -71,7 +71,6 @@ class Histograms:
         return Histograms(owners[is_left], parts[is_left], counts[is_left])
 
     def beside(self, other: Histograms) -> Histograms:
-        """Return the entries of both."""
         return Histograms(
             np.append(self.owners, other.owners),
             np.append(self.parts, other.parts),
@@ -91,7 +90,6 @@ class Histograms:
         return bool((ours >= theirs).all())
 
     def sums(self, many: int) -> Integers:
-        """Return how much each of so many owners counts."""
         sums: Integers = summed(self.owners, self.counts, many)
         return sums
 

@@ -88,7 +88,6 @@ def latest_gas_of(
 def _latest_two(
     percentiles: Mapping[tuple[NetworkId, Operation], Percentile], network_id: NetworkId
 ) -> tuple[Dated[Wei] | None, Dated[Wei] | None]:
-    """Return the percentile of a network and its threshold."""
     percentile, threshold = (
         None if one is None else _dated(one)
         for one in (percentiles.get((network_id, operation)) for operation in PERCENTILES)
@@ -149,7 +148,6 @@ def _latest_histories(
 
 
 def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
-    """Read `suggestedGasFees` back from its columns."""
     return SuggestedGasFees(
         low=_suggestion(row, "low"),
         medium=_suggestion(row, "medium"),

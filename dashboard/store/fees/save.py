@@ -190,7 +190,6 @@ def _delete_estimate(
 
 
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
-    """Return `suggestedGasFees` with each value in a column of its own."""
     row = {name: getattr(fees, name) for name in SAME_NAMES}
     for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
         row |= {

@@ -179,7 +179,6 @@ def _means_of(totals: Totals, seen: Integers) -> Floats:
 
 
 def integers(values: Iterable[int]) -> Integers:
-    """Make a column of 64-bit integers."""
     return np.fromiter(values, np.int64)
 
 

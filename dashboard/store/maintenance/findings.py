@@ -59,7 +59,6 @@ class Finding(NamedTuple):
 
 
 def rebuildable(what: str) -> Finding:
-    """Return the findings that can be computed again."""
     return Finding(what, REBUILD, is_rebuildable=True)
 
 

@@ -149,7 +149,6 @@ def wrong_counters(connection: Connection) -> Iterator[Finding]:
 
 
 def wrong_labels(connection: Connection) -> Iterator[Finding]:
-    """Yield the labels with a wrong count."""
     held = select(tracked_labels.c.label, tracked_labels.c.many)
     labels = sorted(connection.scalars(_differing(held, _counted_labels())))
     wrong = (rebuildable(f"the hashes labelled {each!r} are counted wrong") for each in labels)
@@ -157,7 +156,6 @@ def wrong_labels(connection: Connection) -> Iterator[Finding]:
 
 
 def rebuild_labels(connection: Connection) -> None:
-    """Count the hashes of all labels again."""
     connection.execute(delete(tracked_labels))
     connection.execute(insert(tracked_labels).from_select(["label", "many"], _counted_labels()))
 
@@ -180,7 +178,6 @@ def wrong_tags(connection: Connection) -> Iterator[Finding]:
 
 
 def rebuild_tags(connection: Connection) -> None:
-    """Rebuild the index of tags."""
     connection.execute(delete(tracked_tags))
     column = tracked_hashes.c
     index_tags(

@@ -159,7 +159,6 @@ def _verified(copy: Path) -> Iterator[Finding]:
 
 
 def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
-    """Rebuild wrong derived data; return its names."""
     with open_backup(copy) as connection:
         found = list(unreadable(connection)) or list(wrong_derived(connection))
     _refuse((each for each in found if not each.is_rebuildable), path)

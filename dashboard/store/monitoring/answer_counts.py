@@ -70,7 +70,6 @@ def record_answer_counts(
 
 
 def quarter_of(at: datetime) -> datetime:
-    """Return the quarter of an hour in which a moment lies."""
     return at.replace(minute=at.minute - at.minute % 15, second=0, microsecond=0)
 
 
@@ -165,7 +164,6 @@ def note_answered(
     operations: Collection[Operation],
     asked_at: datetime,
 ) -> None:
-    """Record that questions were answered."""
     same = {"network_id": network_id, "answered_at": asked_at}
     upsert(connection, last_answers, [{**same, "operation": each} for each in operations])
     note_unasked(connection, network_id, *operations)

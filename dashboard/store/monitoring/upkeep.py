@@ -36,7 +36,6 @@ def last_upkeep(connection: Connection) -> Upkeep:
 
 
 def note_purge(connection: Connection, at: datetime) -> None:
-    """Record that everything old was purged."""
     connection.execute(update(installation).values(purged_at=at))
 
 
@@ -170,7 +169,6 @@ def note_heartbeat(connection: Connection, accepted_at: datetime) -> None:
 
 
 def note_heartbeat_trouble(connection: Connection, trouble: str) -> None:
-    """Record why the latest heartbeat was not accepted."""
     connection.execute(update(installation).values(heartbeat_trouble=trouble))
 
 

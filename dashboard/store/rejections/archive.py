@@ -183,7 +183,6 @@ def versions_among(
 def count_versions(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[tuple[NetworkId, TxHash], int]:
-    """Count the versions of each hash on each network."""
     column = rejections.c
     pair = (column.network_id, column.tx_hash)
     query = select(*pair, func.count()).where(column.tx_hash.in_(hashes)).group_by(*pair)

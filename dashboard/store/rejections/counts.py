@@ -127,7 +127,6 @@ class Grouping(StrEnum):
 
     @property
     def is_of_time(self) -> bool:
-        """Whether groups are in order of time."""
         return self in {Grouping.HOUR, Grouping.DAY}
 
 

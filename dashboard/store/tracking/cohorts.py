@@ -57,7 +57,6 @@ class PollResult(NamedTuple):
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last question got an answer."""
         return self.failure is None
 
     @property
@@ -106,7 +105,6 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
 def still_watched(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[WatchedCohort]:
-    """Return those of some cohorts that are still watched on a network."""
     of_portions = (
         _watched(connection, _WATCHED_AMONG, {"of_network": network_id, "some": some})
         for some in portions(cohort_ids)

@@ -175,7 +175,6 @@ def count_up_to(connection: Connection, wanted: TrackedFilter, most: int) -> int
 def _page_of_ids(
     connection: Connection, wanted: TrackedFilter, limit: int, before: int | None
 ) -> list[int]:
-    """Return the ids of the hashes of a page."""
     place = tracked_hashes.c.tracked_id
     beyond = () if before is None else (place < before,)
     if wanted == _ALL:
@@ -225,7 +224,6 @@ def _select_of_index(wanted: TrackedFilter) -> Select[Any]:
 def _scan_latest(
     connection: Connection, wanted: TrackedFilter, limit: int, before: int | None
 ) -> list[int]:
-    """Scan the latest hashes for matches."""
     place = tracked_hashes.c.tracked_id
     query = select(place).where(*_contains_text(wanted))
     if not _allows_any_cohort(wanted):

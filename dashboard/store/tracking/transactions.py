@@ -128,7 +128,6 @@ def select_tracked() -> Select[Any]:
 
 
 def select_tracked_among(tracked_ids: Sequence[int]) -> Select[Any]:
-    """Select those with some ids, for `read_tracked`."""
     return select_tracked().where(tracked_hashes.c.tracked_id.in_(tracked_ids))
 
 
@@ -150,7 +149,6 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
 
 
 def remarks_of(row: Row[Any]) -> Remarks:
-    """Return the remarks in a row of `tracked_hashes`."""
     return Remarks(row.attempted_at, row.label, row.note, row.case_id, row.owner, row.tags)
 
 
