@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, or_, select, update
 
 from dashboard.domain.people.access import KeyLimits
+from dashboard.store.engine.batching import grouped
 from dashboard.store.engine.upsert import insert_new, upsert_sums
 from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, installation
 from dashboard.store.schema.columns import columns_of, read_as
@@ -135,9 +135,10 @@ def _keys(connection: Connection, name: str | None) -> list[StoredKey]:
     if name is not None:
         query = query.where(*_in_use(name))
         credentials = credentials.where(api_key_credentials.c.api_key_id.in_(_id_of(name)))
-    of_key: dict[int, list[Credential]] = defaultdict(list)
-    for row in connection.execute(credentials):
-        of_key[row.api_key_id].append(read_as(Credential, row, api_key_credentials))
+    of_key = grouped(
+        (row.api_key_id, read_as(Credential, row, api_key_credentials))
+        for row in connection.execute(credentials)
+    )
     return [
         read_as(
             StoredKey,

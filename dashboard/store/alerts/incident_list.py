@@ -34,6 +34,7 @@ from dashboard.store.alerts.incidents import (
     save_incident,
 )
 from dashboard.store.alerts.outbox import entries_of_incident
+from dashboard.store.engine.batching import grouped
 from dashboard.store.schema import (
     conditions,
     incident_transitions,
@@ -276,10 +277,10 @@ def _stories(connection: Connection, query: Select[Any]) -> list[IncidentStory]:
     found = read_incidents(connection, query)
     ids = [each.incident_id for each in found]
     notified, events = _notified(connection, ids), incident_events_of(connection, ids)
-    withheld: defaultdict[UUID, list[WithheldChanges]] = defaultdict(list)
     of_incident = notification_members.c.incident_id
-    for [incident_id], each in _withheld(connection, of_incident.in_(ids), of_incident):
-        withheld[incident_id].append(each)
+    withheld = grouped(
+        (of, each) for [of], each in _withheld(connection, of_incident.in_(ids), of_incident)
+    )
     return [
         IncidentStory(
             incident,
@@ -316,11 +317,10 @@ def _notified(
         states[key][NotificationState(row.state)] = row.many
         if row.last_sent is not None:
             sent[key] = row.last_sent
-    found: defaultdict[UUID, list[NotifiedRecipient]] = defaultdict(list)
-    for (incident_id, recipient), counted in states.items():
-        last = sent.get((incident_id, recipient))
-        found[incident_id].append(NotifiedRecipient(recipient, counted, last))
-    return found
+    return grouped(
+        (of, NotifiedRecipient(recipient, counted, sent.get((of, recipient))))
+        for (of, recipient), counted in states.items()
+    )
 
 
 def labels_of_incident(

@@ -33,6 +33,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
+from dashboard.store.engine.batching import grouped
 from dashboard.store.schema import incident_events, incident_transitions, incidents
 from dashboard.store.schema.columns import columns_of, read_as
 
@@ -223,10 +224,10 @@ def incident_events_of(
     """Return the events of each of these incidents, the oldest first."""
     column = incident_events.c
     query = select(incident_events).where(column.incident_id.in_(ids)).order_by(column.event_id)
-    found: defaultdict[UUID, list[IncidentEvent]] = defaultdict(list)
-    for row in connection.execute(query):
-        found[row.incident_id].append(read_as(IncidentEvent, row, incident_events))
-    return found
+    return grouped(
+        (row.incident_id, read_as(IncidentEvent, row, incident_events))
+        for row in connection.execute(query)
+    )
 
 
 def incident_of(row: RowMapping) -> Incident:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -31,6 +32,7 @@ from dashboard.domain.tracking.remarks import tags_in
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.recipients import is_to, recipient_of_verification, recipients_in
+from dashboard.store.engine.batching import PORTION, grouped
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     deliveries,
@@ -191,17 +193,17 @@ def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
 
 def deliveries_by_notification(
     connection: Connection, notification_ids: Sequence[UUID]
-) -> dict[UUID, list[DeliveryAttempt]]:
+) -> defaultdict[UUID, list[DeliveryAttempt]]:
     """Return the finished deliveries of each of these notifications, the oldest first."""
-    found: dict[UUID, list[DeliveryAttempt]] = {each: [] for each in notification_ids}
     query = (
         select(deliveries)
         .where(deliveries.c.notification_id.in_(notification_ids))
         .order_by(deliveries.c.delivery_id)
     )
-    for row in connection.execute(query):
-        found[row.notification_id].append(read_as(DeliveryAttempt, row, deliveries))
-    return found
+    return grouped(
+        (row.notification_id, read_as(DeliveryAttempt, row, deliveries))
+        for row in connection.execute(query)
+    )
 
 
 def link_key(connection: Connection) -> bytes | None:
@@ -257,9 +259,6 @@ def sent_message(connection: Connection, message_id: str) -> SentMessage | None:
     return SentMessage(Recipient(row.channel, row.address), is_guessable)
 
 
-_PORTION: Final = 500
-
-
 def with_incidents(
     connection: Connection, notifications: Sequence[Notification]
 ) -> list[Notification]:
@@ -284,13 +283,13 @@ def all_members(store: Store, notification_id: UUID) -> Iterator[NotifiedChange]
         .join(notification_members, column.transition_id == transitions.c.transition_id)
         .where(column.notification_id == notification_id)
         .order_by(column.position)
-        .limit(_PORTION)
+        .limit(PORTION)
     )
     while True:
         with store.read() as connection:
             rows = connection.execute(query.where(column.position > after)).mappings().all()
         yield from map(member_of, rows)
-        if len(rows) < _PORTION:
+        if len(rows) < PORTION:
             return
         after = rows[-1][column.position]
 
@@ -305,10 +304,7 @@ def states_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[st
         .group_by(column.notification_id, transitions.c.after)
         .order_by(func.min(column.position))
     )
-    found: dict[UUID, list[str]] = {}
-    for notification_id, after in connection.execute(query):
-        found.setdefault(notification_id, []).append(after)
-    return found
+    return grouped(connection.execute(query))
 
 
 def sent_changes(connection: Connection, notification: Notification) -> list[NotifiedChange]:
@@ -333,10 +329,7 @@ def sent_changes(connection: Connection, notification: Notification) -> list[Not
 
 def incidents_beside(connection: Connection, notification_id: UUID) -> list[Incident]:
     """Return the incidents that a notification is about without reporting a change of them."""
-    pair = notification_incidents.c
-    about = set(
-        connection.scalars(select(pair.incident_id).where(pair.notification_id == notification_id))
-    )
+    about = set(incidents_of(connection, [notification_id])[notification_id])
     known = incidents_by_id(connection, about - _changed_in(connection, notification_id))
     return sorted(known.values(), key=lambda each: each.opened_at)
 
@@ -354,13 +347,10 @@ def _changed_in(connection: Connection, notification_id: UUID) -> set[UUID]:
     return set(connection.scalars(changed.distinct()))
 
 
-def incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+def incidents_of(connection: Connection, ids: Sequence[UUID]) -> defaultdict[UUID, list[UUID]]:
     """Return the ids of the incidents that each of these notifications is about."""
     column = notification_incidents.c
-    found: dict[UUID, list[UUID]] = {}
     query = select(column.notification_id, column.incident_id).where(
         column.notification_id.in_(ids)
     )
-    for notification_id, incident_id in connection.execute(query):
-        found.setdefault(notification_id, []).append(incident_id)
-    return found
+    return grouped(connection.execute(query))

@@ -1,9 +1,13 @@
-"""Work in small steps: portions of values, scans along an index, transactions that end soon."""
+"""Work in small steps: portions of values, scans along an index, transactions that end soon.
+
+And what queries of several subjects share: bounds of time, and rows gathered by a key.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -11,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, tuple_
 
 from dashboard.store.engine.engine import Store
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 LONGEST_STEP: Final = 0.010
@@ -83,6 +88,14 @@ def next_rows(rows: int, took: float) -> int:
 def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
     """Split a sequence so that a statement can name all values of a portion."""
     return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> defaultdict[K, list[T]]:
+    """Gather the second values of pairs by the first, in order."""
+    found: defaultdict[K, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found
 
 
 def within(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -20,6 +19,7 @@ from dashboard.domain.rejections.exclusion import (
     SaveStatus,
 )
 from dashboard.domain.rejections.reasons import parse_reason
+from dashboard.store.engine.batching import grouped
 from dashboard.store.engine.upsert import insert_all_new, insert_new
 from dashboard.store.rejections.counts import count_inserted
 from dashboard.store.schema import rejections, signed_transactions, tracked_hashes, watched_cohorts
@@ -163,9 +163,7 @@ def save_reports(
     }
     signed = [columns_of(signed_transactions, each) for each in saved.values()]
     insert_all_new(connection, signed_transactions, signed)
-    new: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)
-    for row in group.new:
-        new[row["network_id"]].append(row["tx_hash"])
+    new = grouped((row["network_id"], row["tx_hash"]) for row in group.new)
     return SavedReports(statuses, new)
 
 

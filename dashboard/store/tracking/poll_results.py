@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import grouped, portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import (
     checks,
@@ -142,10 +142,7 @@ def _by_result(
 ) -> dict[PollResult, Sequence[TxHash]]:
     if not answers or answers.keys().isdisjoint(cohort.hashes):  # nearly always
         return {_result(cohort, None): cohort.hashes}
-    groups: defaultdict[PollResult, list[TxHash]] = defaultdict(list)
-    for tx_hash in cohort.hashes:
-        groups[_result(cohort, answers.get(tx_hash))].append(tx_hash)
-    return {**groups}
+    return {**grouped((_result(cohort, answers.get(each)), each) for each in cohort.hashes)}
 
 
 def _result(cohort: Cohort, answer: ExclusionAnswer | None) -> PollResult:
@@ -204,7 +201,7 @@ def _earlier_results(
     query = (
         select(*tracked_hashes.c["cohort_id", "tx_hash"], checks.c.network_id, *columns)
         .join(checks, checks.c.tx_hash == tracked_hashes.c.tx_hash)
-        .join(watched_cohorts, _is_watched_on(checks.c.network_id))
+        .join(watched_cohorts, _is_watch(tracked_hashes.c.cohort_id, checks.c.network_id))
         .where(tracked_hashes.c.cohort_id.in_(cohort_ids))
         .order_by(checks.c.network_id)
     )
@@ -212,11 +209,7 @@ def _earlier_results(
     results = defaultdict(tuple)
     for cohort_id, tx_hash, network_id, *values in connection.execute(query):
         results[cohort_id, tx_hash] += ((network_id, tuple(values)),)
-    groups: defaultdict[tuple[int, tuple[tuple[NetworkId, _Columns], ...]], list[TxHash]]
-    groups = defaultdict(list)
-    for (cohort_id, tx_hash), each in results.items():
-        groups[cohort_id, each].append(tx_hash)
-    return groups
+    return grouped(((of, each), tx_hash) for (of, tx_hash), each in results.items())
 
 
 def rejected_in(connection: Connection, cohort_ids: Sequence[int]) -> dict[NetworkId, list[TxHash]]:
@@ -227,10 +220,7 @@ def rejected_in(connection: Connection, cohort_ids: Sequence[int]) -> dict[Netwo
         .join_from(tracked_hashes, rejections, rejections.c.tx_hash == tracked_hashes.c.tx_hash)
         .where(tracked_hashes.c.cohort_id.in_(cohort_ids))
     )
-    found: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)
-    for network_id, tx_hash in connection.execute(query):
-        found[network_id].append(tx_hash)
-    return found
+    return grouped(connection.execute(query))
 
 
 def _included_in(
@@ -243,18 +233,12 @@ def _included_in(
         .join_from(tracked_hashes, follow_ups, column.tx_hash == tracked_hashes.c.tx_hash)
         .where(tracked_hashes.c.cohort_id.in_(cohort_ids), column.included_since.is_not(None))
     )
-    found: defaultdict[tuple[NetworkId, datetime], list[TxHash]] = defaultdict(list)
-    for network_id, at, tx_hash in connection.execute(query):
-        found[network_id, at].append(tx_hash)
-    return found
+    return grouped(((on, at), tx_hash) for on, at, tx_hash in connection.execute(query))
 
 
-def _is_watched_on(network_id: ColumnElement[int]) -> ColumnElement[bool]:
-    column = watched_cohorts.c
-    return and_(column.cohort_id == tracked_hashes.c.cohort_id, column.network_id == network_id)
-
-
-def _is_watch(cohort_id: int | None, network_id: NetworkId) -> ColumnElement[bool]:
+def _is_watch(
+    cohort_id: ColumnElement[int] | int | None, network_id: ColumnElement[int] | NetworkId
+) -> ColumnElement[bool]:
     column = watched_cohorts.c
     return and_(column.cohort_id == cohort_id, column.network_id == network_id)
 

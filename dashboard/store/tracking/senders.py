@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.store.engine.batching import grouped
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import watched_senders
 
@@ -49,21 +50,18 @@ def unwatch_sender(connection: Connection, sender: Address) -> bool:
 def senders_watched(connection: Connection) -> list[WatchedSender]:
     """Return every watched address, the latest first."""
     column = watched_senders.c
-    since = func.min(column.watched_at).label("since")
-    senders = (
-        select(column.sender, since, func.max(column.label).label("label"))
-        .group_by(column.sender)
-        .order_by(since.desc(), column.sender)
-    )
-    networks: dict[Address, list[NetworkId]] = {}
-    for sender, network_id in connection.execute(
-        select(column.sender, column.network_id).order_by(column.network_id)
-    ):
-        networks.setdefault(sender, []).append(network_id)
-    return [
-        WatchedSender(row.sender, tuple(networks[row.sender]), row.since, row.label)
-        for row in connection.execute(senders)
+    query = select(watched_senders).order_by(column.sender, column.network_id)
+    rows = grouped((row.sender, row) for row in connection.execute(query))
+    found = [
+        WatchedSender(
+            sender,
+            tuple(row.network_id for row in own),
+            min(row.watched_at for row in own),
+            max(row.label for row in own),
+        )
+        for sender, own in rows.items()
     ]
+    return sorted(found, key=lambda each: each.watched_at, reverse=True)
 
 
 def labels_of_watched(connection: Connection, accounts: Iterable[Account]) -> dict[Account, str]:
