@@ -14,11 +14,10 @@ from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.domain.tracking.statements import statements_in_words
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import grouped
 from dashboard.store.rejections.archive import versions_among
 from dashboard.store.schema import (
     checks,
@@ -55,7 +54,7 @@ def read_evidence_of_many(
     found = {}
     for tx_hash in ends:
         own = tracked.get(tx_hash)
-        held = _by_network(stored[tx_hash])
+        held = grouped((each.network_id, each) for each in stored[tx_hash])
         watched_on = {} if own is None else watched[own.cohort_id]
         watched_at = {each: row.watched_at for each, row in watched_on.items()}
         rows = asked[tx_hash] | watched_on
@@ -78,15 +77,6 @@ def read_evidence_of_many(
             for each in sorted({*held, *rows, *ends[tx_hash]})
         ]
     return found
-
-
-def _by_network(
-    stored: Sequence[StoredRejection],
-) -> defaultdict[NetworkId, list[StoredRejection]]:
-    held: defaultdict[NetworkId, list[StoredRejection]] = defaultdict(list)
-    for each in stored:
-        held[each.network_id].append(each)
-    return held
 
 
 def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:
@@ -126,9 +116,7 @@ def sentences_among(
     Look-ups and messages show the same sentence: a known receipt outweighs claims.
     """
     said = statements_among(connection, list(dict.fromkeys(hashes)))
-    ends: dict[TxHash, dict[NetworkId, FollowUp]] = {}
-    for some in portions([*{tx_hash for tx_hash, _ in said}]):
-        ends |= follow_ups_among(connection, some)
+    ends = follow_ups_among(connection, [*{tx_hash for tx_hash, _ in said}])
     words = {}
     for (tx_hash, network_id), statements in said.items():
         end = ends[tx_hash].get(network_id)

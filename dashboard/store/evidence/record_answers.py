@@ -187,12 +187,11 @@ def record_inclusions(
     Call it whichever of the two became known: a look-up may find a block before the poll does, and
     a node may report a rejection after the block has come.
     """
-    for some in portions(hashes):
-        for tx_hash, ends in follow_ups_among(connection, some).items():
-            block = ends[network_id].inclusion if network_id in ends else None
-            if block is None:
-                continue
-            subject = Subject(SubjectKind.INCLUSION, network_id, tx_hash)
-            grounds = InclusionGrounds(block.block_number, block.is_successful)
-            included = Transition(new_id(), subject, None, State.INCLUDED, at, grounds)
-            record_inclusion(connection, included)
+    for tx_hash, ends in follow_ups_among(connection, hashes).items():
+        block = ends[network_id].inclusion if network_id in ends else None
+        if block is None:
+            continue
+        subject = Subject(SubjectKind.INCLUSION, network_id, tx_hash)
+        grounds = InclusionGrounds(block.block_number, block.is_successful)
+        included = Transition(new_id(), subject, None, State.INCLUDED, at, grounds)
+        record_inclusion(connection, included)

@@ -133,7 +133,8 @@ def record_inclusion_answers(
     often about included hashes.
     """
     pairs = list(answers)
-    held = _stored_follow_ups(connection, network_id, [question.tx_hash for question, _ in pairs])
+    stored = follow_ups_among(connection, [question.tx_hash for question, _ in pairs])
+    held = {each: ends[network_id] for each, ends in stored.items() if network_id in ends}
     concluded = {
         answer.tx_hash: conclude_follow_up(
             held.get(answer.tx_hash), answer, question.nonce, asked_at
@@ -163,9 +164,10 @@ def follow_ups_among(
 ) -> dict[TxHash, dict[NetworkId, FollowUp]]:
     """Return what nodes answered about each of these hashes, by network; only networks that did."""
     found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
-    query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
-    for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):
-        found[row.tx_hash][row.network_id] = _follow_up(row)
+    answered = select(follow_ups).where(follow_ups.c.answered_at.is_not(None))
+    for some in portions(hashes):
+        for row in connection.execute(answered.where(follow_ups.c.tx_hash.in_(some))):
+            found[row.tx_hash][row.network_id] = _follow_up(row)
     return found
 
 
@@ -186,20 +188,6 @@ def receipt_failures_among(
 _FAILED: Final = follow_ups.c[
     "tx_hash", "network_id", "failing_since", "failure_kind", "failure_message"
 ]
-
-
-def _stored_follow_ups(
-    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
-) -> dict[TxHash, FollowUp]:
-    held: dict[TxHash, FollowUp] = {}
-    for some in portions(hashes):
-        query = select(follow_ups).where(
-            follow_ups.c.tx_hash.in_(some),
-            follow_ups.c.network_id == network_id,
-            follow_ups.c.answered_at.is_not(None),
-        )
-        held |= {row.tx_hash: _follow_up(row) for row in connection.execute(query)}
-    return held
 
 
 def _row(tx_hash: TxHash, held: FollowUp) -> dict[str, Any]:

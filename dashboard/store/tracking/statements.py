@@ -26,7 +26,7 @@ from dashboard.domain.health.observation import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import grouped, portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import endpoint_statements, exclusion_endpoints
 from dashboard.store.schema.columns import columns_of, read_as
@@ -48,7 +48,11 @@ def record_statements(
     nulls = answers if isinstance(answers, ExclusionAnswers) else ExclusionAnswers(())
     others = list(not_null(answers))
     own = {each.tx_hash for each in others}
-    held = _held(connection, network_id, [] if _is_empty(connection) else [*own, *nulls.hashes])
+    held = {
+        tx_hash: {each.endpoint: each for each in known}
+        for (tx_hash, on), known in statements_among(connection, [*own, *nulls.hashes]).items()
+        if on == network_id
+    }
     others += map(nulls.null, held.keys() - own)  # a null matters where something was said before
     said = _each_said(others)
     any_null = [nulls.null(_LOWEST)] if len(nulls) > len(nulls.not_null) else []
@@ -95,18 +99,6 @@ def statements_among(
     return found
 
 
-def _held(
-    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
-) -> defaultdict[TxHash, dict[str, Statement]]:
-    column = endpoint_statements.c
-    held: defaultdict[TxHash, dict[str, Statement]] = defaultdict(dict)
-    for some in portions(hashes):
-        query = select(endpoint_statements).where(column.tx_hash.in_(some))
-        for row in connection.execute(query.where(column.network_id == network_id)):
-            held[row.tx_hash][row.endpoint] = _statement(row)
-    return held
-
-
 def _statement(row: Any) -> Statement:  # noqa: ANN401 - a row of the table
     claim = None
     if row.said == Said.STATUS:
@@ -151,10 +143,7 @@ def _note_endpoints(
     said: Iterable[ExclusionAnswer],
 ) -> None:
     """Record how each endpoint answered; `last_answers` has that of a single one."""
-    by_endpoint: defaultdict[str, list[ExclusionAnswer]] = defaultdict(list)
-    for each in said:
-        by_endpoint[each.endpoint].append(each)
-    for endpoint, own in by_endpoint.items():
+    for endpoint, own in grouped((each.endpoint, each) for each in said).items():
         row: dict[str, Any] = {}
         if shapes := [each.shape for each in own if each.shape is not None]:
             row["shape"] = shapes[-1].value
