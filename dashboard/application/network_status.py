@@ -35,8 +35,8 @@ from dashboard.domain.tracking.cadence import CadencePolicy
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.latest import Dated, LatestGas, latest_gas_of
-from dashboard.store.fees.stored_fees import NO_FEES, FeeBounds, priority_fee_window
+from dashboard.store.fees.latest import LatestGas, latest_gas_of
+from dashboard.store.fees.stored_fees import NO_FEES, Dated, FeeBounds, priority_fee_window
 from dashboard.store.monitoring.answer_counts import StandingFailure
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.import_history import import_fee_years
-from dashboard.store.fees.save import row_of_suggested_fees
+from dashboard.store.fees.stored_fees import row_of_suggested_fees
 from dashboard.store.schema import fee_percentiles, fee_rollups, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
-from sqlalchemy import Connection, RowMapping, and_, or_, select
+from sqlalchemy import Connection, and_, or_, select
 
-from dashboard.domain.fees.gas import FeeSuggestion, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.stored_fees import (
     NO_FEES,
     PERCENTILES,
-    SAME_NAMES,
+    Dated,
     FeeBounds,
-    Percentile,
     base_fee_bounds,
     last_asked_at,
     latest_percentiles,
+    suggested_fees_of_row,
 )
 from dashboard.store.monitoring.answer_counts import StandingFailure, standing_failures_of
 from dashboard.store.schema import base_fee_histories, suggested_gas_fees
 from dashboard.store.schema.columns import moment_of
-
-T = TypeVar("T")
-
-
-class Dated(Struct, Generic[T], frozen=True):
-    """A value, when it was asked for, and who answered."""
-
-    value: T
-    asked_at: datetime
-    source: GasSource = GasSource.GAS_API
 
 
 class LatestGas(Struct, frozen=True):
@@ -86,17 +75,10 @@ def latest_gas_of(
 
 
 def _latest_two(
-    percentiles: Mapping[tuple[NetworkId, Operation], Percentile], network_id: NetworkId
+    percentiles: Mapping[tuple[NetworkId, Operation], Dated[Wei]], network_id: NetworkId
 ) -> tuple[Dated[Wei] | None, Dated[Wei] | None]:
-    percentile, threshold = (
-        None if one is None else _dated(one)
-        for one in (percentiles.get((network_id, operation)) for operation in PERCENTILES)
-    )
+    percentile, threshold = (percentiles.get((network_id, each)) for each in PERCENTILES)
     return percentile, threshold
-
-
-def _dated(percentile: Percentile) -> Dated[Wei]:
-    return Dated(percentile.fee, moment_of(percentile.at), percentile.source)
 
 
 def _latest_fees_of(
@@ -123,8 +105,7 @@ def latest_percentile(
     connection: Connection, network_id: NetworkId, operation: Operation, now: datetime
 ) -> Dated[Wei] | None:
     """Return the last `baseFeePercentile` or `busyThreshold` until now."""
-    found = latest_percentiles(connection, [network_id], now).get((network_id, operation))
-    return None if found is None else _dated(found)
+    return latest_percentiles(connection, [network_id], now).get((network_id, operation))
 
 
 def latest_fees(
@@ -145,28 +126,3 @@ def _latest_histories(
         row.network_id: Dated(tuple(row.base_fees), row.asked_at)
         for row in connection.execute(query)
     }
-
-
-def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
-    return SuggestedGasFees(
-        low=_suggestion(row, "low"),
-        medium=_suggestion(row, "medium"),
-        high=_suggestion(row, "high"),
-        latest_priority_fee_range=_range(row, "latest_priority_fee"),
-        historical_priority_fee_range=_range(row, "historical_priority_fee"),
-        historical_base_fee_range=_range(row, "historical_base_fee"),
-        **{name: row[name] for name in SAME_NAMES},
-    )
-
-
-def _suggestion(row: RowMapping, level: str) -> FeeSuggestion:
-    return FeeSuggestion(
-        row[f"{level}_max_priority_fee"],
-        row[f"{level}_max_fee"],
-        row[f"{level}_min_wait"],
-        row[f"{level}_max_wait"],
-    )
-
-
-def _range(row: RowMapping, name: str) -> tuple[Any, Any]:
-    return row[f"{name}_from"], row[f"{name}_to"]

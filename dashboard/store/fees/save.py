@@ -15,7 +15,6 @@ from dashboard.domain.fees.gas import (
     GasSource,
     SavedFee,
     SavedFees,
-    SuggestedGasFees,
     TimedFee,
 )
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
@@ -24,7 +23,7 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert
 from dashboard.store.fees.backfill import BaseFeeHistory, unseen_base_fees
 from dashboard.store.fees.rollups import update_rollups
-from dashboard.store.fees.stored_fees import PERCENTILES, SAME_NAMES
+from dashboard.store.fees.stored_fees import PERCENTILES, row_of_suggested_fees
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.schema import (
     base_fee_histories,
@@ -187,21 +186,3 @@ def _delete_estimate(
     for (fee,) in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
         return {FeeSeries.ESTIMATED_BASE_FEE: TimedFee(at, fee, is_estimated=True)}
     return {}
-
-
-def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
-    row = {name: getattr(fees, name) for name in SAME_NAMES}
-    for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
-        row |= {
-            f"{level}_max_priority_fee": suggestion.suggested_max_priority_fee_per_gas,
-            f"{level}_max_fee": suggestion.suggested_max_fee_per_gas,
-            f"{level}_min_wait": suggestion.min_wait_time_estimate,
-            f"{level}_max_wait": suggestion.max_wait_time_estimate,
-        }
-    for name, (smallest, largest) in (
-        ("latest_priority_fee", fees.latest_priority_fee_range),
-        ("historical_priority_fee", fees.historical_priority_fee_range),
-        ("historical_base_fee", fees.historical_base_fee_range),
-    ):
-        row |= {f"{name}_from": smallest, f"{name}_to": largest}
-    return row

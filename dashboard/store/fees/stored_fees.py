@@ -1,4 +1,4 @@
-"""Single fees as stored: those of a period, the newest, the last before a moment.
+"""Single fees as stored: their columns, those of a period, the newest, the last before a moment.
 
 Read as plain numbers, since they are read by the thousand.
 """
@@ -7,21 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Select, select
+from msgspec import Struct
+from sqlalchemy import Connection, RowMapping, select
 
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
-from dashboard.domain.fees.gas import FeeSeries, GasSource, TimedFee
+from dashboard.domain.fees.gas import (
+    FeeSeries,
+    FeeSuggestion,
+    GasSource,
+    SuggestedGasFees,
+    TimedFee,
+)
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.spells import JudgedValue
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.schema import fee_percentiles, suggested_gas_fees
+from dashboard.store.schema import fee_percentiles
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
-SAME_NAMES: Final = (
+T = TypeVar("T")
+
+_SAME_NAMES: Final = (
     "estimated_base_fee",
     "network_congestion",
     "priority_fee_trend",
@@ -29,6 +38,38 @@ SAME_NAMES: Final = (
     "version",
 )
 """The columns of `suggestedGasFees` that are named as on the wire."""
+
+_LEVELS: Final = ("low", "medium", "high")
+_OF_LEVEL: Final = {
+    "max_priority_fee": "suggested_max_priority_fee_per_gas",
+    "max_fee": "suggested_max_fee_per_gas",
+    "min_wait": "min_wait_time_estimate",
+    "max_wait": "max_wait_time_estimate",
+}
+"""The end of a column's name, after that of a level, and the field of `FeeSuggestion` in it."""
+
+_RANGES: Final = ("latest_priority_fee", "historical_priority_fee", "historical_base_fee")
+"""Each has two columns: `latest_priority_fee_from` and `latest_priority_fee_to`."""
+
+
+def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
+    row = {name: getattr(fees, name) for name in _SAME_NAMES}
+    for level in _LEVELS:
+        suggestion = getattr(fees, level)
+        row |= {f"{level}_{end}": getattr(suggestion, name) for end, name in _OF_LEVEL.items()}
+    for name in _RANGES:
+        row[f"{name}_from"], row[f"{name}_to"] = getattr(fees, f"{name}_range")
+    return row
+
+
+def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
+    fields: dict[str, Any] = {name: row[name] for name in _SAME_NAMES}
+    for level in _LEVELS:
+        values = {name: row[f"{level}_{end}"] for end, name in _OF_LEVEL.items()}
+        fields[level] = FeeSuggestion(**values)
+    for name in _RANGES:
+        fields[f"{name}_range"] = row[f"{name}_from"], row[f"{name}_to"]
+    return SuggestedGasFees(**fields)
 
 
 class FeePlace(NamedTuple):
@@ -78,11 +119,6 @@ _QUERIES: Final = {
     + " ORDER BY at, is_estimated LIMIT ?"
     for series, places in PLACES.items()
 }
-_LAST: Final = (
-    "SELECT asked_at, fee FROM fee_percentiles "
-    "WHERE network_id = ? AND operation = ? AND asked_at < ? "
-    "ORDER BY asked_at DESC LIMIT 1"
-)
 _LATEST: Final = (
     "SELECT * FROM (SELECT network_id, operation, asked_at, fee, source FROM fee_percentiles "
     "WHERE network_id = ? AND operation = ? AND asked_at <= ? "
@@ -211,24 +247,24 @@ def last_asked_at(
     return [(NetworkId(network_id), at) for network_id, at in found]
 
 
-class Percentile(NamedTuple):
-    """A percentile or threshold, when it was asked for, and who answered."""
+class Dated(Struct, Generic[T], frozen=True):
+    """A value, when it was asked for, and who answered."""
 
-    at: int
-    fee: Wei
-    source: GasSource
+    value: T
+    asked_at: datetime
+    source: GasSource = GasSource.GAS_API
 
 
 def latest_percentiles(
     connection: Connection, network_ids: Sequence[NetworkId], now: datetime
-) -> dict[tuple[NetworkId, Operation], Percentile]:
+) -> dict[tuple[NetworkId, Operation], Dated[Wei]]:
     """Return the last percentile and the last threshold, until now, of each network."""
     asked = [(each, operation) for each in network_ids for operation in PERCENTILES]
     parts = (_LATEST.format(number) for number in range(len(asked)))
     until = milliseconds_of(now)
     values = [part for network_id, of in asked for part in (network_id, str(of), until)]
     return {
-        (NetworkId(network_id), Operation(of)): Percentile(at, Wei(fee), GasSource(source))
+        (NetworkId(network_id), Operation(of)): Dated(Wei(fee), moment_of(at), GasSource(source))
         for network_id, of, at, fee, source in read_rows(
             connection, " UNION ALL ".join(parts), values
         )
@@ -237,8 +273,8 @@ def latest_percentiles(
 
 def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     """Return the last percentile or threshold before a time, if it is kept."""
-    values = (key.network_id, str(_OPERATIONS[key.series]), at)
-    for asked_at, fee in read_rows(connection, _LAST, values):
+    values = (key.network_id, str(_OPERATIONS[key.series]), at - 1)
+    for _, _, asked_at, fee, _ in read_rows(connection, _LATEST.format(0), values):
         return TimedFee(asked_at, fee)
     return None
 
@@ -265,9 +301,9 @@ def fees_answered_at(
 
     Anything dated after `now` is skipped: a clock that was ahead stored it.
     """
-    seen = suggested_gas_fees.c
-    query = select(seen.asked_at).where(seen.network_id == network_id, seen.asked_at <= now)
-    return _newest(connection, query)
+    for _, at in last_asked_at(connection, [network_id], now):
+        return moment_of(at)
+    return None
 
 
 def percentile_answered_by_api_at(
@@ -278,23 +314,11 @@ def percentile_answered_by_api_at(
     Anything dated after `now` is skipped here as well.
     """
     column = fee_percentiles.c
-    found = (
-        _newest(
-            connection,
-            select(column.asked_at).where(
-                column.network_id == network_id,
-                column.operation == operation,
-                column.source != GasSource.NODE_INSTEAD,
-                column.asked_at <= now,
-            ),
-        )
-        for operation in PERCENTILES
+    of_api = select(column.asked_at).where(
+        column.network_id == network_id,
+        column.source != GasSource.NODE_INSTEAD,
+        column.asked_at <= now,
     )
+    newest = of_api.order_by(column.asked_at.desc()).limit(1)  # from the end of its index
+    found = [connection.scalar(newest.where(column.operation == each)) for each in PERCENTILES]
     return max((each for each in found if each is not None), default=None)
-
-
-def _newest(connection: Connection, query: Select[Any]) -> datetime | None:
-    """Return the newest of the moments that a query selects, read from the end of its index."""
-    (at,) = query.selected_columns
-    found: datetime | None = connection.scalar(query.order_by(at.desc()).limit(1))
-    return found

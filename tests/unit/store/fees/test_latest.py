@@ -9,9 +9,10 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.latest import Dated, LatestGas, latest_gas, latest_gas_of
+from dashboard.store.fees.latest import LatestGas, latest_gas, latest_gas_of
 from dashboard.store.fees.save import save_gas
 from dashboard.store.fees.stored_fees import (
+    Dated,
     FeeBounds,
     fees_answered_at,
     percentile_answered_by_api_at,
