@@ -8,7 +8,6 @@ from typing import Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from dashboard.domain.fees.gas import PARTS, PARTS_BITS
 
@@ -93,18 +92,47 @@ class Histograms:
         sums: Integers = summed(self.owners, self.counts, many)
         return sums
 
-    def columns(self) -> HistogramColumns:
-        """Return the owners that count something in columns; each part occurs once."""
-        starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
-        return HistogramColumns(starts, self.parts, self.counts)
-
     def quantile(self, percent: int, many: int) -> Integers:
-        """Return the percentile of each of so many owners, 0 for those that count nothing."""
+        """Return the nearest-rank percentile of each of so many owners, within 1/128.
+
+        It is 0 for those that count nothing. Each part of an owner occurs once.
+        """
         found = np.zeros(many, np.int64)
         if len(self.owners):
-            counted = self.columns()
-            found[self.owners[counted.starts]] = counted.quantile(percent)
+            starts = self._starts()
+            passed = np.cumsum(self.counts)
+            before = np.append(0, passed)[starts]
+            totals = np.add.reduceat(self.counts, starts)
+            ranks = np.maximum(1, -(-totals * percent // 100))
+            parts = self.parts[np.searchsorted(passed, before + ranks)]
+            found[self.owners[starts]] = _middles(parts)
         return found
+
+    def encode(self) -> list[bytes]:
+        """Encode the histogram of each owner that counts something; each part occurs once.
+
+        They hold the width of a count, then parts, ascending, then counts.
+        """
+        starts = self._starts()
+        lengths = np.diff(starts, append=len(self.parts))
+        largest = np.maximum.reduceat(self.counts, starts)
+        widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
+        begins = np.append(0, np.cumsum(1 + lengths * (2 + widths)))
+        octets = np.zeros(begins[-1], np.uint8)
+        octets[begins[:-1]] = widths
+        place = np.arange(len(self.parts)) - np.repeat(starts, lengths)
+        _write_numbers(octets, np.repeat(begins[:-1] + 1, lengths) + 2 * place, self.parts, 2)
+        counts_at = np.repeat(begins[:-1] + 1 + 2 * lengths, lengths)
+        width = np.repeat(widths, lengths)
+        for each in (1, 2, 4):
+            here = width == each
+            _write_numbers(octets, (counts_at + each * place)[here], self.counts[here], each)
+        whole = octets.tobytes()
+        return [whole[begin:end] for begin, end in pairwise(begins.tolist())]
+
+    def _starts(self) -> Integers:
+        """Return where the parts of each owner begin."""
+        return np.flatnonzero(np.diff(self.owners, prepend=-1))
 
 
 def summed(places: Integers, numbers: Integers, many: int) -> Integers:
@@ -116,40 +144,6 @@ def summed(places: Integers, numbers: Integers, many: int) -> Integers:
     sums = np.zeros(many, np.int64)
     np.add.at(sums, places, numbers)
     return sums
-
-
-class HistogramColumns(Struct, frozen=True):
-    """Histograms of many stretches in one array: each begins at the start of its stretch."""
-
-    starts: Integers
-    parts: Integers
-    counts: Integers
-
-    def quantile(self, percent: int) -> Integers:
-        """Return the nearest-rank percentile of each, within 1/128 of the exact one."""
-        passed = np.cumsum(self.counts)
-        before = np.append(0, passed)[self.starts]
-        totals = np.add.reduceat(self.counts, self.starts)
-        ranks = np.maximum(1, -(-totals * percent // 100))
-        return _middles(self.parts[np.searchsorted(passed, before + ranks)])
-
-    def encode(self) -> list[bytes]:
-        """Encode each: the width of a count, then parts, ascending, then counts."""
-        lengths = np.diff(self.starts, append=len(self.parts))
-        largest = np.maximum.reduceat(self.counts, self.starts)
-        widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
-        begins = np.append(0, np.cumsum(1 + lengths * (2 + widths)))
-        octets = np.zeros(begins[-1], np.uint8)
-        octets[begins[:-1]] = widths
-        place = np.arange(len(self.parts)) - np.repeat(self.starts, lengths)
-        _write_numbers(octets, np.repeat(begins[:-1] + 1, lengths) + 2 * place, self.parts, 2)
-        counts_at = np.repeat(begins[:-1] + 1 + 2 * lengths, lengths)
-        width = np.repeat(widths, lengths)
-        for each in (1, 2, 4):
-            here = width == each
-            _write_numbers(octets, (counts_at + each * place)[here], self.counts[here], each)
-        whole = octets.tobytes()
-        return [whole[begin:end] for begin, end in pairwise(begins.tolist())]
 
 
 def _write_numbers(

@@ -132,7 +132,7 @@ class RollupArrays(Struct, frozen=True):
                 repeat(int(series)),
                 repeat(int(level)),
                 *lists.values(),
-                self.histograms.merged().columns().encode(),
+                self.histograms.merged().encode(),
                 strict=False,
             )
         )
