@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import Connection, and_, case, func, or_, select, union
+from sqlalchemy import Connection, and_, case, func, select, union
 
 from dashboard.domain.alerts.condition import (
     LONGEST_DIMENSION,
@@ -30,7 +30,7 @@ from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.alerts.conditions import grounds_of_row
+from dashboard.store.alerts.conditions import grounds_of_row, is_of_kinds
 from dashboard.store.alerts.held_after_restore import count_held
 from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.alerts.recipients import is_to
@@ -48,12 +48,8 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import read_as
 
-_OF_NETWORKS: Final = or_(
-    *(
-        conditions.c.subject.between(f"{kind}:", f"{kind};")
-        for kind in SubjectKind
-        if kind is not SubjectKind.TRANSACTION
-    )
+_OF_NETWORKS: Final = is_of_kinds(
+    conditions.c.subject, [each for each in SubjectKind if each is not SubjectKind.TRANSACTION]
 )
 _KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
 _NAMED: Final = "the message about the gap named its end"
@@ -328,9 +324,10 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
 def source_outages(connection: Connection, now: datetime) -> list[SourceOutage]:
     """Return the APIs that do not answer and the networks whose fees are stale, APIs first."""
     column = conditions.c
-    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in SOURCES))
     is_silent = column.state.in_([State.SILENT, State.STALE])
-    query = select(column.kind, column.network_id, column.since).where(of_kinds, is_silent)
+    query = select(column.kind, column.network_id, column.since).where(
+        is_of_kinds(column.subject, SOURCES), is_silent
+    )
     found = [
         SourceOutage(
             SubjectKind(row.kind),

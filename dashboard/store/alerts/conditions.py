@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, or_, select, update
 
 from dashboard.domain.alerts.condition import (
     Condition,
@@ -134,13 +134,17 @@ def measured_conditions(
     connection: Connection, kinds: Iterable[SubjectKind]
 ) -> dict[Subject, Condition]:
     """Return the conditions of everything that rules measure."""
-    column = conditions.c
-    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
-    rows = connection.execute(select(conditions).where(of_kinds)).mappings()
+    query = select(conditions).where(is_of_kinds(conditions.c.subject, kinds))
+    rows = connection.execute(query).mappings()
     return {
         read_as(Subject, row, conditions): read_as(Condition, row, conditions, seen_at=None)
         for row in rows
     }
+
+
+def is_of_kinds(subject: ColumnElement[str], kinds: Iterable[SubjectKind]) -> ColumnElement[bool]:
+    """Require the key of a subject of one of these kinds: an index of subjects leads to them."""
+    return or_(*(subject.between(f"{kind}:", f"{kind};") for kind in kinds))
 
 
 def _is_stored(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule
 from dashboard.domain.alerts.rule_table import read_rule, write_rule
 from dashboard.domain.people.access import Actor, Way
 from dashboard.errors import SchemaMismatch
+from dashboard.store.alerts.conditions import is_of_kinds
 from dashboard.store.alerts.incidents import make_all_due
 from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
@@ -123,10 +124,9 @@ def past_transitions(
 ) -> list[ObservedChange]:
     """Return the transitions of some kinds of subjects, oldest first."""
     column = transitions.c
-    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
     query = (
         select_changes()
-        .where(of_kinds, column.at > since, column.at <= until)
+        .where(is_of_kinds(column.subject, kinds), column.at > since, column.at <= until)
         .order_by(column.at.desc())
         .limit(MOST_TRANSITIONS)
     )
