@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -47,6 +47,8 @@ from dashboard.store.schema.columns import (
     read_as,
     unescape,
 )
+
+T = TypeVar("T")
 
 _OF_VERIFICATION: Final = [
     each for each in Verification.__struct_fields__ if each not in {"recipient", "deliveries"}
@@ -127,8 +129,8 @@ def digested_until(
     query = select(column.channel, column.address, column.digested_until)
     if recipient is not None:
         query = query.where(_is(recipient)).with_for_update()
-    rows = connection.execute(query.where(column.digested_until.is_not(None))).all()
-    return {Recipient(row.channel, row.address): row.digested_until for row in rows}
+    rows = connection.execute(query.where(column.digested_until.is_not(None)))
+    return {Recipient(channel, address): until for channel, address, until in rows}
 
 
 def note_digest(connection: Connection, recipient: Recipient, until: datetime) -> None:
@@ -140,10 +142,10 @@ def note_digest(connection: Connection, recipient: Recipient, until: datetime) -
 def verified_without_summary(connection: Connection) -> list[Recipient]:
     """Return the verified recipients who have not yet got the summary of what is open."""
     column = recipients.c
-    query = select(column.channel, column.address)
-    return recipients_in(
-        connection, query.where(column.verified_at.is_not(None), column.caught_up_at.is_(None))
+    query = select(column.channel, column.address).where(
+        column.verified_at.is_not(None), column.caught_up_at.is_(None)
     )
+    return recipients_in(connection, query)
 
 
 def note_summary(connection: Connection, recipient: Recipient, at: datetime) -> None:
@@ -261,12 +263,7 @@ def end_suspicion(connection: Connection, recipient: Recipient) -> bool:
 
 def list_suspect_addresses(connection: Connection) -> list[SuspectAddress]:
     """Return the suspect addresses, each as a mailbox, the latest first."""
-    column = suspect_addresses.c
-    query = select(suspect_addresses).order_by(column.since.desc(), column.channel, column.address)
-    return [
-        read_as(SuspectAddress, row, suspect_addresses, recipient=_recipient(row))
-        for row in connection.execute(query).mappings()
-    ]
+    return _latest_first(connection, suspect_addresses, SuspectAddress)
 
 
 def bounced_addresses(connection: Connection) -> dict[str, BounceGrounds]:
@@ -284,9 +281,10 @@ def bounced_addresses(connection: Connection) -> dict[str, BounceGrounds]:
 
 def list_addresses_off(connection: Connection) -> list[AddressOff]:
     """Return the addresses that are off, the latest first."""
-    column = addresses_off.c
-    query = select(addresses_off).order_by(column.since.desc(), column.channel, column.address)
-    return [
-        read_as(AddressOff, row, addresses_off, recipient=_recipient(row))
-        for row in connection.execute(query).mappings()
-    ]
+    return _latest_first(connection, addresses_off, AddressOff)
+
+
+def _latest_first(connection: Connection, table: Table, kind: type[T]) -> list[T]:
+    query = select(table).order_by(table.c.since.desc(), table.c.channel, table.c.address)
+    rows = connection.execute(query).mappings()
+    return [read_as(kind, row, table, recipient=_recipient(row)) for row in rows]
