@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
-from sqlalchemy import Connection, Update, insert, select, update
+from sqlalchemy import Connection, Select, Update, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
@@ -71,15 +71,8 @@ def is_expansion_pending(connection: Connection) -> bool:
 
 def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
     """Return the changes that have no notifications yet, the oldest first."""
-    query = (
-        select_changes()
-        .add_columns(outbox.c.outbox_id)
-        .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
-        .where(outbox.c.expanded_at.is_(None))
-        .order_by(outbox.c.outbox_id)
-        .limit(limit)
-    )
-    rows = connection.execute(query).mappings().all()
+    query = _select_entries().where(outbox.c.expanded_at.is_(None))
+    rows = connection.execute(query.order_by(outbox.c.outbox_id).limit(limit)).mappings().all()
     last_restored = restored_at(connection) if rows else None
     found = [(change_of(row), row[outbox.c.outbox_id]) for row in rows]
     return [
@@ -91,12 +84,10 @@ def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
 def entries_of_incident(
     connection: Connection, incident_id: UUID, latest: int | None = None
 ) -> list[OutboxEntry]:
-    """Return the changes of an incident, or the latest `limit` of them, the oldest first."""
+    """Return the changes of an incident, or so many of the `latest`, the oldest first."""
     pair = incident_transitions.c
     query = (
-        select_changes()
-        .add_columns(outbox.c.outbox_id)
-        .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
+        _select_entries()
         .join(incident_transitions, pair.transition_id == transitions.c.transition_id)
         .where(pair.incident_id == incident_id)
         .order_by(outbox.c.outbox_id.desc())
@@ -104,6 +95,12 @@ def entries_of_incident(
     )
     rows = connection.execute(query).mappings().all()
     return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows[::-1]]
+
+
+def _select_entries() -> Select[Any]:
+    """Select changes with their place in the outbox."""
+    changes = select_changes().add_columns(outbox.c.outbox_id)
+    return changes.join(outbox, outbox.c.transition_id == transitions.c.transition_id)
 
 
 def changes_of_notification(connection: Connection, notification_id: UUID) -> list[ObservedChange]:
