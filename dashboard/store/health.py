@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from dashboard.domain.alerts.incident import IncidentState
-from dashboard.domain.alerts.notification import DeliveryResult
+from dashboard.domain.alerts.notification import DeliveryAttempt
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.health.clock_jump import ClockJump
@@ -34,16 +34,9 @@ from dashboard.store.monitoring.answer_counts import last_answers_of, standing_f
 from dashboard.store.monitoring.upkeep import clock_jump, free_space, last_measured
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import cohorts, deliveries, notifications
+from dashboard.store.schema.columns import read_as
 
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class LastAttempt(Struct, frozen=True):
-    """The last finished delivery of a notification; `outcome` is the channel's answer."""
-
-    attempted_at: datetime
-    result: DeliveryResult
-    outcome: str
 
 
 class MailState(Struct, frozen=True):
@@ -55,7 +48,7 @@ class MailState(Struct, frozen=True):
     """
 
     counts: NotificationCounts
-    last_attempt: LastAttempt | None = None
+    last_attempt: DeliveryAttempt | None = None
     trouble: MailTrouble | None = None
     next_attempt_at: datetime | None = None
     outage: MailOutage | None = None
@@ -147,9 +140,7 @@ def store_contents(connection: Connection) -> StoreContents:
     )
 
 
-def _last_attempt(connection: Connection) -> LastAttempt | None:
+def _last_attempt(connection: Connection) -> DeliveryAttempt | None:
     query = select(deliveries).order_by(deliveries.c.delivery_id.desc()).limit(1)
     row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    return LastAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
+    return None if row is None else read_as(DeliveryAttempt, row, deliveries)
