@@ -48,7 +48,7 @@ def count_arrivals(
     until: datetime,
 ) -> Counter[tuple[NetworkId, str]]:
     """Count what arrived after `since` until `until`, by network and the value of a dimension."""
-    latest = _arrivals(scope, by, (since, until)).limit(MOST_READ).subquery().c
+    latest = _arrivals(scope, by, since, until).limit(MOST_READ).subquery().c
     keys = (latest.network_id, latest.value, latest.tags)
     counted: Counter[tuple[NetworkId, str]] = Counter()
     for network_id, value, tags, many in connection.execute(
@@ -57,21 +57,6 @@ def count_arrivals(
         for each in _values(scope, by, value, tags):
             counted[network_id, each] += many
     return counted
-
-
-def arrivals_of(
-    connection: Connection,
-    scope: RuleScope,
-    by: Dimension | None,
-    between: tuple[datetime, datetime],
-    limit: int,
-) -> Iterator[tuple[datetime, NetworkId, str]]:
-    """Yield what arrived after the first moment until the second, one by one, the latest first."""
-    for at, network_id, value, tags in connection.execute(
-        _arrivals(scope, by, between).limit(limit)
-    ):
-        for each in _values(scope, by, value, tags):
-            yield at, network_id, each
 
 
 def _values(
@@ -92,8 +77,9 @@ def _values(
 
 
 def _arrivals(
-    scope: RuleScope, by: Dimension | None, between: tuple[datetime, datetime]
+    scope: RuleScope, by: Dimension | None, since: datetime, until: datetime
 ) -> Select[Any]:
+    """Select what arrived after a moment until another, the latest first."""
     arrived, tracked = rejections.c.first_seen_at, tracked_hashes.c
     needs_tags = bool(scope.tags) or by is Dimension.TAG
     value = literal("") if by is None else _COLUMNS[by]
@@ -102,7 +88,7 @@ def _arrivals(
         rejections.c.network_id,
         value.label("value"),
         (tracked.tags if needs_tags else literal("")).label("tags"),
-    ).where(arrived > between[0], arrived <= between[1], *scope_conditions(scope))
+    ).where(arrived > since, arrived <= until, *scope_conditions(scope))
     is_joined = not scope.takes_all_reports or scope.labels or scope.tags
     if is_joined or by in {Dimension.LABEL, Dimension.TAG}:
         same = tracked.tx_hash == rejections.c.tx_hash
@@ -170,7 +156,12 @@ def past_arrivals(
 
     At most `MOST_ARRIVALS`.
     """
-    return list(arrivals_of(connection, scope, by, (since, until), MOST_ARRIVALS))[::-1]
+    latest = _arrivals(scope, by, since, until).limit(MOST_ARRIVALS)
+    return [
+        (at, network_id, each)
+        for at, network_id, value, tags in connection.execute(latest)
+        for each in _values(scope, by, value, tags)
+    ][::-1]
 
 
 def _change(row: RowMapping) -> ObservedChange:
