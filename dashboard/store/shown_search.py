@@ -84,12 +84,14 @@ def _ends_with(
 
 def hashes_with_label_containing(text: str) -> Select[Any]:
     """Select the tracked hashes whose label contains the text."""
-    label = tracked_labels.c.label
+    return select(tracked_hashes.c.tx_hash).where(*has_label_containing(text))
+
+
+def has_label_containing(text: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Require that the label of a tracked hash contains the text, by the index of labels."""
+    label, column = tracked_labels.c.label, tracked_hashes.c.label
     labels = select(label).where(label.icontains(text, autoescape=True))
-    column = tracked_hashes.c
-    return select(column.tx_hash).where(
-        column.label.in_(labels), column.label != literal_column("''")
-    )
+    return column.in_(labels), column != literal_column("''")
 
 
 def _shows_word(word: str) -> Iterator[ColumnElement[bool]]:

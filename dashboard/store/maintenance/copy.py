@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from marshal import dumps
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from sqlalchemy import (
     JSON,
@@ -30,11 +30,9 @@ from sqlalchemy import (
 )
 
 from dashboard.errors import StoreError
-from dashboard.store.engine.driver import insert_many, select_many
+from dashboard.store.engine.driver import Row, insert_many, select_many
 from dashboard.store.schema import installation, metadata
 from dashboard.store.schema.columns import RowId
-
-Row: TypeAlias = tuple[Any, ...]
 
 _AT_ONCE: Final = 5_000
 

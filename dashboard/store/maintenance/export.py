@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
 
+from dashboard.domain.fees.gas import FeeSeries, RollupLevel
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.store.evidence.evidence import sentences_among
@@ -146,13 +147,9 @@ def _plain(table: Table, dated: str) -> Source:
 def _fee_rollups() -> Source:
     column = fee_rollups.c
     times = {"begins_at", "first_at", "last_at"}
-    levels = {1: "minute", 2: "hour", 3: "day"}
-    series = {
-        1: "estimated_base_fee",
-        2: "medium_max_priority_fee",
-        3: "base_fee_percentile",
-        4: "busy_threshold",
-    }
+    levels, series = (
+        {int(each): each.name.lower() for each in numbered} for numbered in (RollupLevel, FeeSeries)
+    )
     named = {
         "level": field("level", case(levels, value=column.level)),
         "series": field("series", case(series, value=column.series)),

@@ -44,7 +44,11 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.schema.columns import escape
-from dashboard.store.shown_search import hash_or_sender_in_range, shows_words
+from dashboard.store.shown_search import (
+    has_label_containing,
+    hash_or_sender_in_range,
+    shows_words,
+)
 from dashboard.store.tracking.groups import NeedNow, needing
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
@@ -252,9 +256,7 @@ def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase
         if of_cohort <= _count_containing(connection, wanted.search):
             return select(place).where(*conditions, *_contains_text(wanted))
         conditions = (without_index(column.cohort_id).in_(fitting),)
-    label = tracked_labels.c.label
-    labels = select(label).where(label.icontains(wanted.search, autoescape=True))
-    by_label = select(place).where(column.label.in_(labels), column.label != _NONE)
+    by_label = select(place).where(*has_label_containing(wanted.search))
     others = (select(place).where(*each) for each in _beside_labels(wanted.search))
     return union_all(*(each.where(*conditions) for each in (by_label, *others)))
 
