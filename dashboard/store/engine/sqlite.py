@@ -78,22 +78,16 @@ _WAYS_OUT: Final = (
 )
 
 
-def prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare_to_write(connection, "synchronous = FULL", f"wal_autocheckpoint = {_PAGES_IN_LOG}")
-
-
-def prepare_idler(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare_to_write(connection, "synchronous = NORMAL", f"wal_autocheckpoint = {_PAGES_OF_IDLER}")
-
-
-def _prepare_to_write(connection: Any, *more: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+def _prepare_to_write(*, is_synced: bool) -> Callable[[Any, object], None]:
+    """Return what prepares a connection whose commits wait for the disk, or do not."""
     pragmas = (
         "foreign_keys = ON",
         "busy_timeout = 0",
         f"journal_size_limit = {_LARGEST_LOG}",
-        *more,
+        f"synchronous = {'FULL' if is_synced else 'NORMAL'}",
+        f"wal_autocheckpoint = {_PAGES_IN_LOG if is_synced else _PAGES_OF_IDLER}",
     )
-    _prepare(connection, *(f"PRAGMA {pragma}" for pragma in pragmas))
+    return lambda connection, _: _prepare(connection, *(f"PRAGMA {each}" for each in pragmas))
 
 
 def let_read(engine: Engine) -> None:
@@ -293,7 +287,7 @@ class SqliteFile(Database):
             hide_parameters=True,  # an error would quote the password of a mail server
             connect_args={"timeout": seconds},
         )
-        event.listen(engine, "connect", prepare_writer if is_synced else prepare_idler)
+        event.listen(engine, "connect", _prepare_to_write(is_synced=is_synced))
         event.listen(engine, "begin", begin_immediate_within(seconds))
         return engine
 
