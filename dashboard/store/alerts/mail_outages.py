@@ -12,6 +12,7 @@ from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import deliveries, mail_outages, notifications
+from dashboard.store.schema.columns import read_as
 
 
 def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
@@ -45,9 +46,7 @@ def unreported_outage(connection: Connection) -> MailOutage | None:
     column = mail_outages.c
     query = select(mail_outages).where(column.end_reported_at.is_(None)).order_by(column.since)
     row = connection.execute(query.limit(1)).first()
-    if row is None:
-        return None
-    return MailOutage(row.after_delivery, row.since, row.reported_at, row.ended_at)
+    return None if row is None else read_as(MailOutage, row, mail_outages)
 
 
 def begin_outage(connection: Connection, trouble: MailTrouble) -> None:

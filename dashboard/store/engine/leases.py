@@ -62,22 +62,19 @@ def release(connection: Connection, name: str, token: int) -> None:
 
 def holder(connection: Connection, name: str) -> Holder | None:
     """Return who holds the lease now, None if nobody does."""
-    now = lease_time(connection)
-    wanted = {"of_name": name, "at_boot": now.boot_id, "now": now.nanoseconds}
-    row = connection.execute(_HOLDER, wanted).one_or_none()
-    return None if row is None else Holder(row.holder, row.token)
+    return holders(connection).get(name)
 
 
 def holders(connection: Connection) -> dict[str, Holder]:
     """Return who holds each lease that is held now, by the name of the lease."""
-    alive = _is_alive(lease_time(connection))
-    query = select(leases.c.name, leases.c.holder, leases.c.token).where(alive)
-    return {row.name: Holder(row.holder, row.token) for row in connection.execute(query)}
+    now = lease_time(connection)
+    rows = connection.execute(_HELD, {"at_boot": now.boot_id, "now": now.nanoseconds})
+    return {row.name: Holder(row.holder, row.token) for row in rows}
 
 
 def live_tokens(connection: Connection) -> Sequence[int]:
     """Return the fencing tokens of the leases that are held now."""
-    return connection.scalars(select(leases.c.token).where(_is_alive(lease_time(connection)))).all()
+    return [each.token for each in holders(connection).values()]
 
 
 def _is_alive(now: BootMoment) -> ColumnElement[bool]:
@@ -93,9 +90,7 @@ def _lasts(boot_id: Any, nanoseconds: Any) -> ColumnElement[bool]:  # noqa: ANN4
     )
 
 
-_HOLDER: Final = select(leases.c.holder, leases.c.token).where(
-    leases.c.name == bindparam("of_name"), _lasts(bindparam("at_boot"), bindparam("now"))
-)
+_HELD: Final = select(leases).where(_lasts(bindparam("at_boot"), bindparam("now")))
 """Built once, since every tick of a poll asks this."""
 
 

@@ -165,10 +165,7 @@ def save_reports(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> list[SaveStatus]:
-    """Save what nodes report, in this order; a known reason for a known hash changes nothing.
-
-    A version that was polled before it was reported is marked as reported.
-    """
+    """Save what nodes report as `save.save_reports` does, and mark the cohorts of new versions."""
     saved = save.save_reports(connection, located, now, source)
     for network_id, hashes in saved.new.items():
         mark_rejected(connection, network_id, hashes)

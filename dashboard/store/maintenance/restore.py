@@ -81,9 +81,9 @@ def restore(
     with _copied(path, beside) as copy:
         migrate(address_of(copy), by=by)
         held, owner = _prepare_copy(copy, path, by, expected)
-        _refuse(_verified(copy), path)
         rebuilt = _rebuilt(copy, path, by)
-        rows = _row_counts(copy)
+        with open_backup(copy) as connection:
+            rows = count_rows(connection)
         force_to_disk(copy)
         aside = replace_store(copy, database, by.at)
     return Restored(owner, rows, held, aside, rebuilt)
@@ -153,13 +153,10 @@ def _count_pending_expansion(connection: Connection) -> int:
     return connection.scalar(query) or 0
 
 
-def _verified(copy: Path) -> Iterator[Finding]:
-    with open_backup(copy) as connection:
-        yield from verify(connection, is_quick=True)
-
-
 def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
+    """Verify the copy, and rebuild wrong derived data; return its names."""
     with open_backup(copy) as connection:
+        _refuse(verify(connection, is_quick=True), path)
         found = list(unreadable(connection)) or list(wrong_derived(connection))
     _refuse((each for each in found if not each.is_rebuildable), path)
     if not found:
@@ -169,11 +166,6 @@ def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
     with database_at(address_of(copy)).exclusive():  # so that nothing stays in a log
         pass
     return rebuilt
-
-
-def _row_counts(copy: Path) -> dict[str, int]:
-    with open_backup(copy) as connection:
-        return count_rows(connection)
 
 
 def _refuse(findings: Iterable[Finding], path: Path) -> None:

@@ -24,7 +24,7 @@ from dashboard.store.engine.disk import raise_if_unread
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.findings import RESTORE, Finding
 from dashboard.store.maintenance.rebuild import Progress, no_report, unreadable, wrong_derived
-from dashboard.store.rejections.known_hashes import record_of
+from dashboard.store.rejections.known_hashes import RECORD_COLUMNS, record_of
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
     incidents,
@@ -200,19 +200,7 @@ def _is_orphan(key: ForeignKeyConstraint) -> ColumnElement[bool]:
 
 def changed_rejections(connection: Connection) -> Iterator[Finding]:
     """Compare every rejection with its digest, 100,000 a second, and yield how many differ."""
-    column = rejections.c
-    columns = (
-        column.network_id,
-        column.timestamp,
-        column.rejection_id,
-        column.tx_hash,
-        column.sender,
-        column.nonce,
-        column.tx_rejection_stage,
-        column.reason_message,
-        column.block_number,
-        column.version_digest,
-    )
+    columns = [rejections.c[name] for name in (*RECORD_COLUMNS, "version_digest")]
     changed = [
         row[2]
         for rows in read_table(connection, rejections, columns)

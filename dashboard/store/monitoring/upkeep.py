@@ -19,7 +19,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.upsert import upsert, upsert_sums
 from dashboard.store.schema import budget_spending, credit_ledger, installation, store_sizes
-from dashboard.store.schema.columns import columns_of
+from dashboard.store.schema.columns import columns_of, read_as
 
 
 class Upkeep(Struct, frozen=True):
@@ -30,9 +30,7 @@ class Upkeep(Struct, frozen=True):
 
 
 def last_upkeep(connection: Connection) -> Upkeep:
-    column = installation.c
-    row = connection.execute(select(column.purged_at, column.backed_up_at)).first()
-    return Upkeep() if row is None else Upkeep(row.purged_at, row.backed_up_at)
+    return read_as(Upkeep, connection.execute(select(installation)).one(), installation)
 
 
 def note_purge(connection: Connection, at: datetime) -> None:
@@ -156,10 +154,7 @@ class LastHeartbeat(Struct, frozen=True):
 
 
 def last_heartbeat(connection: Connection) -> LastHeartbeat:
-    column = installation.c
-    row = connection.execute(select(column.heartbeat_at, column.heartbeat_trouble)).first()
-    if row is None:
-        return LastHeartbeat()
+    row = connection.execute(select(installation)).one()
     return LastHeartbeat(row.heartbeat_at, row.heartbeat_trouble or "")
 
 

@@ -111,9 +111,14 @@ _ARRIVALS: Final = (
     "ORDER BY rejection_id LIMIT ?"
 )
 _LEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1)
+RECORD_COLUMNS: Final = (
+    *("network_id", "timestamp", "rejection_id", "tx_hash", "sender", "nonce"),
+    *("tx_rejection_stage", "reason_message", "block_number"),
+)
+"""The columns that `record_of` reads, in their order."""
+
 _VERSIONS: Final = (
-    "SELECT network_id, timestamp, rejection_id, tx_hash, sender, nonce, tx_rejection_stage, "
-    "reason_message, block_number, first_seen_at FROM rejections "
+    f"SELECT {', '.join(RECORD_COLUMNS)}, first_seen_at FROM rejections "  # noqa: S608 - names of ours
     "WHERE tx_hash IN {} AND coalesce(timestamp, first_seen_at) >= ? "
     "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
 )
@@ -176,7 +181,7 @@ def _rank(row: tuple[Any, ...]) -> tuple[bool, int, int]:
 
 
 def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
-    """Read the columns that `_VERSIONS` names, up to the block."""
+    """Read a row that begins with `RECORD_COLUMNS`."""
     _, timestamp, _, tx_hash, sender, nonce, stage, reason, block, *_ = row
     return RejectedTransaction(
         TxHash(tx_hash),
