@@ -29,7 +29,6 @@ from sqlalchemy import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks, written_tags
 from dashboard.domain.tracking.verdict import ENDS_WITHIN, UNANSWERED_AFTER, WATCHED_FOR, Need
-from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import without_index
 from dashboard.store.schema import (
     UNANSWERED,
@@ -41,11 +40,13 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import Moment
 from dashboard.store.tracking.transactions import (
+    TEXTS,
     bounded_tags,
     count_labels,
     edit_tracked,
     index_tags,
     remarks_of,
+    rows_of,
     untrack,
 )
 
@@ -200,14 +201,9 @@ class BulkChange(Struct, frozen=True):
 
     def of(self, before: Remarks) -> Remarks:
         """Return the remarks after the edit; tags without those of the label and the note."""
-        return replace(
-            before,
-            label=before.label if self.label is None else self.label,
-            note=before.note if self.note is None else self.note,
-            case_id=before.case_id if self.case_id is None else self.case_id,
-            owner=before.owner if self.owner is None else self.owner,
-            tags=written_tags((before.own_tags | self.with_tags) - self.without_tags),
-        )
+        said = {name: text for name in TEXTS if (text := getattr(self, name)) is not None}
+        tags = (before.own_tags | self.with_tags) - self.without_tags
+        return replace(before, **said, tags=written_tags(tags))
 
 
 class ChangedRemarks(Struct, frozen=True):
@@ -226,14 +222,12 @@ def change_all(
     InputError if one of them would have more than `MOST_TAGS`; then nothing is changed.
     """
     changed: list[tuple[Row[Any], Remarks]] = []
-    for some in portions(sorted(hashes)):
-        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
-        for row in connection.execute(query):
-            before = remarks_of(row)
-            said = change.of(before)
-            after = replace(said, tags=bounded_tags(row.tx_hash, said))
-            if after != before:
-                changed.append((row, after))
+    for row in rows_of(connection, hashes):
+        before = remarks_of(row)
+        said = change.of(before)
+        after = replace(said, tags=bounded_tags(row.tx_hash, said))
+        if after != before:
+            changed.append((row, after))
     if not changed:
         return []
     of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == bindparam("of_row"))
@@ -252,11 +246,8 @@ def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list
     Return the restored ones.
     """
     by_hash = {each.tx_hash: each for each in changed}
-    same: list[ChangedRemarks] = []
-    for some in portions(sorted(by_hash)):
-        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
-        now = {row.tx_hash: remarks_of(row) for row in connection.execute(query)}
-        same += [by_hash[each] for each, said in now.items() if said == by_hash[each].after]
+    now = {row.tx_hash: remarks_of(row) for row in rows_of(connection, by_hash)}
+    same = [by_hash[each] for each, said in now.items() if said == by_hash[each].after]
     return [each.tx_hash for each in same if edit_tracked(connection, each.tx_hash, each.before)]
 
 

@@ -41,8 +41,8 @@ from dashboard.store.tracking.cohorts import (
 )
 from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_results_of_removed
 
-_TEXTS: Final = ("label", "note", "case_id", "owner")
-_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
+TEXTS: Final = ("label", "note", "case_id", "owner")
+_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *TEXTS, "tags")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
 """Ages that differ by less than 2^-6 share a cohort: that changes no tick."""
@@ -172,13 +172,20 @@ def _networks_of(connection: Connection, cohort_ids: Sequence[int]) -> dict[int,
 
 
 def _tracked_rows(connection: Connection, hashes: Collection[TxHash]) -> _Known:
-    """Read the rows of hashes; sorting them spares the index most of its reads."""
-    rows: list[Row[Any]] = []
-    for some in portions(sorted(hashes)):
-        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
-        rows += connection.execute(query)
+    rows = rows_of(connection, hashes)
     networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
     return {row.tx_hash: (row, networks[row.cohort_id].network_ids) for row in rows}
+
+
+def rows_of(connection: Connection, hashes: Collection[TxHash]) -> list[Row[Any]]:
+    """Read the rows of tracked hashes; sorting them spares the index most of its reads."""
+    return [
+        row
+        for some in portions(sorted(hashes))
+        for row in connection.execute(
+            select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
+        )
+    ]
 
 
 def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:
@@ -195,7 +202,7 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
                     bytes(each.tx_hash),
                     cohort_ids[-1],
                     None if (at := each.remarks.attempted_at) is None else milliseconds_of(at),
-                    *(escape(getattr(each.remarks, name)) for name in _TEXTS),
+                    *(escape(getattr(each.remarks, name)) for name in TEXTS),
                     written_tags(each.remarks.all_tags),
                 )
                 for each in some
@@ -242,7 +249,7 @@ def _adds_something(
 def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
     """Return the values of the request that the row lacks."""
     held = row._mapping  # noqa: SLF001 - the public name of a row's columns
-    names = ("attempted_at", *_TEXTS)
+    names = ("attempted_at", *TEXTS)
     missing = {name: getattr(request.remarks, name) for name in names if not held[name]}
     filled = {name: value for name, value in missing.items() if value}
     tags = _tags_with(request, row)
