@@ -29,6 +29,7 @@ from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
 from dashboard.store.alerts.notifications import (
+    incidents_of,
     member_of,
     member_row,
     select_transitions,
@@ -269,12 +270,11 @@ def events_behind(connection: Connection, notification: Notification) -> tuple[I
     kind, one = _EVENTS.get(notification.kind), notification.incident
     if kind is None:
         return ()
-    pair = notification_incidents.c
-    query = select(pair.incident_id).where(pair.notification_id == notification.notification_id)
-    ids = connection.scalars(query) if one is None else [one.incident_id]
+    known = notification.notification_id
+    ids = incidents_of(connection, [known])[known] if one is None else [one.incident_id]
     done = [
         [each for each in story if each.kind is kind and each.at <= notification.dated]
-        for story in incident_events_of(connection, set(ids)).values()
+        for story in incident_events_of(connection, ids).values()
     ]
     return tuple(
         sorted((each[-1] for each in done if each), key=lambda each: (each.at, each.actor))
@@ -283,11 +283,9 @@ def events_behind(connection: Connection, notification: Notification) -> tuple[I
 
 def last_changes(connection: Connection, notification_id: UUID) -> list[NotifiedChange]:
     """Return the last change of each incident that a notification without members is about."""
-    pair = notification_incidents.c
-    ids = connection.scalars(
-        select(pair.incident_id).where(pair.notification_id == notification_id)
+    known = incidents_by_id(
+        connection, incidents_of(connection, [notification_id])[notification_id]
     )
-    known = incidents_by_id(connection, set(ids))
     return last_changes_of(connection, list(known.values()))
 
 
