@@ -173,9 +173,6 @@ def _of_lasting(connection: Connection, found: Rows) -> set[UUID]:
     return {row.transition_id for row in of_networks if row.opening_id in lasting}
 
 
-NOTIFICATIONS: Final = OldRows(_old_changes, _purge_changes)
-
-
 _FREE: Final = """
 SELECT rejection_id, tx_hash FROM rejections
 WHERE rejection_id IN {} AND (seen_again_at IS NULL OR seen_again_at < ?)
@@ -236,9 +233,6 @@ def _purge_rejections(connection: Connection, found: Rows, before: datetime) -> 
     return len(ids)
 
 
-REJECTIONS: Final = OldRows(_old_rejections, _purge_rejections)
-
-
 class _Purge(NamedTuple):
     """A kind as the log names it, the field of `Retention` with its age, and its rows."""
 
@@ -252,8 +246,8 @@ PURGES: Final = (
     _Purge("fees", "fees", fee_series(estimated_base_fees)),
     _Purge("fees", "fees", fee_series(fee_percentiles)),
     _Purge("fee minutes", "fee_minutes", fee_series(fee_rollups)),
-    _Purge("notifications", "notifications", NOTIFICATIONS),
-    _Purge("rejections", "rejections", REJECTIONS),
+    _Purge("notifications", "notifications", OldRows(_old_changes, _purge_changes)),
+    _Purge("rejections", "rejections", OldRows(_old_rejections, _purge_rejections)),
     _Purge("answers", "untracked_answers", ANSWERS),
     _Purge("answers", "untracked_answers", STATEMENTS),
     _Purge("answers", "untracked_answers", POLL_GROUPS),
