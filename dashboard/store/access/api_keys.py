@@ -141,11 +141,7 @@ def _keys(connection: Connection, name: str | None) -> list[StoredKey]:
     )
     return [
         read_as(
-            StoredKey,
-            row,
-            api_keys,
-            limits=_limits(row),
-            credentials=tuple(of_key[row.api_key_id]),
+            StoredKey, row, api_keys, limits=_limits(row), credentials=tuple(of_key[row.api_key_id])
         )
         for row in connection.execute(query)
     ]

@@ -182,11 +182,7 @@ def release_claims(connection: Connection, holder_token: int, recipient: Recipie
     mine = (IS_PENDING, is_to(recipient))
     claimed = column.claimed_by == holder_token
     connection.execute(update(notifications).where(*mine, claimed).values(claimed_by=None))
-    is_fresh = (
-        column.claimed_by.is_(None),
-        column.closed_by == holder_token,
-        column.attempts == 0,
-    )
+    is_fresh = (column.claimed_by.is_(None), column.closed_by == holder_token, column.attempts == 0)
     open_again = {"closed_at": None, "closed_by": None, "in_reply_to": "", "thread": ""}
     connection.execute(update(notifications).where(*mine, *is_fresh).values(open_again))
 

@@ -33,10 +33,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import milliseconds_of
 
-_SUGGESTED: Final = (
-    FeeSeries.ESTIMATED_BASE_FEE,
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
-)
+_SUGGESTED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
 """The series of `suggestedGasFees` that are rolled up; each is in the column of its name."""
 
 _DELETE_ESTIMATE: Final = (

@@ -246,11 +246,7 @@ def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | N
 
 
 def _steps(
-    connection: Connection,
-    key: SeriesKey,
-    between: ChartRange,
-    *,
-    with_percentiles: bool = True,
+    connection: Connection, key: SeriesKey, between: ChartRange, *, with_percentiles: bool = True
 ) -> RollupArrays:
     """Return a roll-up of each step; its percentiles are only right if they are asked for."""
     window, length = between.window, between.length

@@ -41,11 +41,7 @@ _COLUMNS: Final = {
 
 
 def count_arrivals(
-    connection: Connection,
-    scope: RuleScope,
-    by: Dimension | None,
-    since: datetime,
-    until: datetime,
+    connection: Connection, scope: RuleScope, by: Dimension | None, since: datetime, until: datetime
 ) -> Counter[tuple[NetworkId, str]]:
     """Count what arrived after `since` until `until`, by network and the value of a dimension."""
     latest = _arrivals(scope, by, since, until).limit(MOST_READ).subquery().c
@@ -146,11 +142,7 @@ def past_rejections(
 
 
 def past_arrivals(
-    connection: Connection,
-    scope: RuleScope,
-    by: Dimension | None,
-    since: datetime,
-    until: datetime,
+    connection: Connection, scope: RuleScope, by: Dimension | None, since: datetime, until: datetime
 ) -> list[tuple[datetime, NetworkId, str]]:
     """Return the arrivals in a scope, each with the value of a dimension; oldest first.
 

@@ -196,10 +196,7 @@ _MEMBERS: Final = select(
 
 
 def read_cohorts(
-    connection: Connection,
-    network_id: NetworkId,
-    cohort_ids: Sequence[int],
-    known: KnownHashes,
+    connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int], known: KnownHashes
 ) -> list[Cohort]:
     """Read cohorts; one that is no longer watched on the network is left out."""
     found: dict[int, Row[Any]] = {}

@@ -73,10 +73,7 @@ _NULLS: Final = (
 
 
 def read_groups(
-    connection: Connection,
-    network_id: NetworkId,
-    group_ids: Sequence[int],
-    known: KnownHashes,
+    connection: Connection, network_id: NetworkId, group_ids: Sequence[int], known: KnownHashes
 ) -> list[Cohort]:
     """Read the hashes of groups, each group as if it were one cohort with its id."""
     sizes: dict[int, int] = {}

@@ -44,11 +44,7 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.schema.columns import escape
-from dashboard.store.shown_search import (
-    has_label_containing,
-    hash_or_sender_in_range,
-    shows_words,
-)
+from dashboard.store.shown_search import has_label_containing, hash_or_sender_in_range, shows_words
 from dashboard.store.tracking.groups import NeedNow, needing
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
