@@ -16,14 +16,14 @@ from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger
-from dashboard.store.alerts.mail_outages import (
+from dashboard.store.engine.engine import Store
+from dashboard.store.health import (
     accepted_after,
     begin_outage,
     mail_trouble,
     note_outage,
     unreported_outage,
 )
-from dashboard.store.engine.engine import Store
 from dashboard.wire.decoding import format_timestamp
 
 PERIOD: Final = timedelta(seconds=10)

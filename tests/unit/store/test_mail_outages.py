@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dashboard.domain.health.troubles import MailTrouble
-from dashboard.store.alerts.mail_outages import accepted_after, mail_trouble
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
+from dashboard.store.health import accepted_after, mail_trouble
 from tests.builders import A_MOMENT
 from tests.delivery_checks import claim_due, make_pending, take_lease
 
