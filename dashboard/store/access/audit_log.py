@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, func, or_, select,
 from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.errors import NotAllowed
 from dashboard.store.access.tokens import token_of_id
-from dashboard.store.engine.batching import within
+from dashboard.store.engine.batching import equal, within
 from dashboard.store.engine.upsert import holds_text
 from dashboard.store.schema import audit_log, installation
 from dashboard.store.schema.columns import read_as
@@ -127,8 +127,7 @@ def allow_purge_before(connection: Connection, moment: datetime) -> bool:
 
 def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:
     column = audit_log.c
-    if wanted.action is not None:
-        yield column.action == wanted.action.value
+    yield from equal((column.action, wanted.action))
     yield from within(column.at, wanted.since, wanted.until)
     if wanted.actor:
         yield holds_text(column.actor, wanted.actor)

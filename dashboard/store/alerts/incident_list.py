@@ -34,7 +34,7 @@ from dashboard.store.alerts.incidents import (
     save_incident,
 )
 from dashboard.store.alerts.outbox import entries_of_incident
-from dashboard.store.engine.batching import grouped
+from dashboard.store.engine.batching import equal, grouped, within
 from dashboard.store.schema import (
     conditions,
     incident_transitions,
@@ -145,13 +145,10 @@ def count_finished_incidents(connection: Connection, wanted: FinishedFilter) -> 
 def _finished(query: Select[Any], wanted: FinishedFilter) -> Select[Any]:
     column = incidents.c
     query = of_network(query.where(column.resolved_at.is_not(None)), wanted.network_id)
-    if wanted.since is not None:
-        query = query.where(column.resolved_at >= wanted.since)
-    if wanted.rule:
-        query = query.where(column.rule == wanted.rule)
-    if wanted.severity:
-        query = query.where(column.severity == wanted.severity)
-    return query
+    return query.where(
+        *within(column.resolved_at, wanted.since, None),
+        *equal((column.rule, wanted.rule or None), (column.severity, wanted.severity or None)),
+    )
 
 
 def incident_story(connection: Connection, incident_id: UUID) -> IncidentStory | None:

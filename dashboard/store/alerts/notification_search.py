@@ -17,7 +17,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.alerts.recipients import is_off, is_to, recipients_in
-from dashboard.store.engine.batching import within
+from dashboard.store.engine.batching import equal, within
 from dashboard.store.schema import (
     conditions,
     deliveries,
@@ -91,8 +91,7 @@ def count_notifications(connection: Connection, wanted: NotificationFilter) -> i
 def _conditions(
     connection: Connection, wanted: NotificationFilter
 ) -> Iterator[ColumnElement[bool]]:
-    if wanted.state is not None:
-        yield notifications.c.state == wanted.state
+    yield from equal((notifications.c.state, wanted.state))
     if wanted.incident_id is not None:
         pair = notification_incidents.c
         of_incident = select(pair.notification_id).where(pair.incident_id == wanted.incident_id)
@@ -116,12 +115,9 @@ def _follow(before: tuple[datetime, UUID] | None) -> Iterator[ColumnElement[bool
 
 
 def _member_conditions(wanted: NotificationFilter) -> Iterator[ColumnElement[bool]]:
-    for column, value in (
-        (transitions.c.network_id, wanted.network_id),
-        (transitions.c.after, wanted.after),
-    ):
-        if value is not None:
-            yield column == value
+    yield from equal(
+        (transitions.c.network_id, wanted.network_id), (transitions.c.after, wanted.after)
+    )
     if wanted.tx_hashes is not None:
         yield _is_about(hash_in_range(conditions.c.tx_hash, wanted.tx_hashes))
     if wanted.beginning is not None:

@@ -1,6 +1,6 @@
 """Work in small steps: portions of values, scans along an index, transactions that end soon.
 
-And what queries of several subjects share: bounds of time, and rows gathered by a key.
+And what queries of several subjects share: conditions, and rows gathered by a key.
 """
 
 from __future__ import annotations
@@ -96,6 +96,11 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> defaultdict[K, list[T]]:
     for key, value in pairs:
         found[key].append(value)
     return found
+
+
+def equal(*wanted: tuple[ColumnElement[Any], object]) -> Iterator[ColumnElement[bool]]:
+    """Require these values of columns; None matches everything."""
+    return (column == value for column, value in wanted if value is not None)
 
 
 def within(

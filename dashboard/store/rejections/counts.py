@@ -34,6 +34,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.store.engine.batching import equal
 from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.rejections.search import conditions_of, latest_first
 from dashboard.store.schema import rejection_days, rejections
@@ -347,9 +348,8 @@ def _count_days(
         query = query.where(column.day >= first)
     if last is not None:
         query = query.where(column.day < last)
-    for name in ("network_id", "tx_rejection_stage", "module", "reason_kind"):
-        if (value := getattr(wanted, name)) is not None:
-            query = query.where(column[name] == value)
+    names = ("network_id", "tx_rejection_stage", "module", "reason_kind")
+    query = query.where(*equal(*((column[name], getattr(wanted, name)) for name in names)))
     if wanted.network_ids is not None:
         query = query.where(column.network_id.in_(wanted.network_ids))
     return query

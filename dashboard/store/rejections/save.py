@@ -19,7 +19,7 @@ from dashboard.domain.rejections.exclusion import (
     SaveStatus,
 )
 from dashboard.domain.rejections.reasons import parse_reason
-from dashboard.store.engine.batching import grouped
+from dashboard.store.engine.batching import equal, grouped
 from dashboard.store.engine.upsert import insert_all_new, insert_new
 from dashboard.store.rejections.counts import count_inserted
 from dashboard.store.schema import rejections, signed_transactions, tracked_hashes, watched_cohorts
@@ -85,16 +85,15 @@ def _says_all_of(
     record: RejectedTransaction, network_id: NetworkId
 ) -> Iterator[ColumnElement[bool]]:
     column, stage = rejections.c, record.tx_rejection_stage
-    yield from (column.tx_hash == record.tx_hash, column.network_id == network_id)
-    for of_row, value in (
+    return equal(
+        (column.tx_hash, record.tx_hash),
+        (column.network_id, network_id),
         (column.sender, record.sender),
         (column.nonce, record.nonce),
         (column.tx_rejection_stage, None if stage is RejectionStage.UNKNOWN else stage.value),
         (column.reason_message, record.reason_message or None),
         (column.timestamp, record.timestamp),
-    ):
-        if value is not None:
-            yield of_row == value
+    )
 
 
 def version_digest(record: RejectedTransaction) -> bytes:

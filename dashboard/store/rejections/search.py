@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.store.engine.batching import within
+from dashboard.store.engine.batching import equal, within
 from dashboard.store.engine.upsert import holds_text, without_index
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.columns import Moment
@@ -56,16 +56,14 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions on rows of `rejections`."""
     column = rejections.c
     of_network = column.network_id
-    for of_row, value in (
+    yield from equal(
         (of_network if wanted.beginning is None else without_index(of_network), wanted.network_id),
         (column.tx_rejection_stage, wanted.tx_rejection_stage),
         (column.module, wanted.module or None),
         (column.reason_kind, wanted.reason_kind),
         (column.sender, wanted.sender),
         (column.tx_hash, wanted.tx_hash),
-    ):
-        if value is not None:
-            yield of_row == value
+    )
     if wanted.module == "":
         yield column.module.is_(None)
     if wanted.label:
