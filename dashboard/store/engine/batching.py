@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, tuple_
 
 from dashboard.store.engine.engine import Store
 
@@ -88,6 +88,14 @@ def next_rows(rows: int, took: float) -> int:
 def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
     """Split a sequence so that a statement can name all values of a portion."""
     return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def rows_among(
+    connection: Connection, query: Select[Any], column: ColumnElement[Any], values: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield the rows of a query with one of these values in a column, portion by portion."""
+    for some in portions(values):
+        yield from connection.execute(query.where(column.in_(some)))
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> defaultdict[K, list[T]]:

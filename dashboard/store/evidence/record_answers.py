@@ -5,7 +5,6 @@ Reports are saved here, and their cohorts marked. The caller saves the rejection
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -21,7 +20,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.alerts.conditions import record_inclusion
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import grouped, rows_among
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
@@ -126,18 +125,16 @@ def cohorts_among(
 ) -> list[Cohort]:
     """Return the cohorts of these hashes, each with these hashes alone."""
     column, watched = tracked_hashes.c, watched_cohorts.c
-    found: defaultdict[tuple[int, bool, int, bool], list[TxHash]] = defaultdict(list)
-    for some in portions(hashes):
-        query = (
-            select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size)
-            .add_columns(watched.included_at.is_not(None), column.tx_hash)
-            .select_from(tracked_hashes)
-            .join(cohorts)
-            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
-            .where(column.tx_hash.in_(some), watched.network_id == network_id)
-        )
-        for *cohort, tx_hash in connection.execute(query):
-            found[tuple(cohort)].append(tx_hash)
+    query = (
+        select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size)
+        .add_columns(watched.included_at.is_not(None), column.tx_hash)
+        .select_from(tracked_hashes)
+        .join(cohorts)
+        .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
+        .where(watched.network_id == network_id)
+    )
+    rows = rows_among(connection, query, column.tx_hash, hashes)
+    found = grouped((tuple(cohort), tx_hash) for *cohort, tx_hash in rows)
     return [
         Cohort(cohort_id, is_rejected, some, len(some) == size, is_included)
         for (cohort_id, is_rejected, size, is_included), some in found.items()

@@ -6,7 +6,6 @@ cohort get another result, they move to a new cohort; no hash ever joins an exis
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -35,7 +34,7 @@ from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.tracking.cadence import MOST_RENEWALS, RENEWED_FOR
 from dashboard.domain.tracking.verdict import WATCHED_FOR
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import grouped, portions, rows_among
 from dashboard.store.schema import cohorts, polled_cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 
@@ -372,20 +371,17 @@ def _cohorts_of(
     connection: Connection, hashes: Sequence[TxHash], *wanted: ColumnElement[bool]
 ) -> dict[tuple[int, int], list[TxHash]]:
     """Return the matching tracked ones of the hashes, by the id and size of their cohort."""
-    column = tracked_hashes.c
-    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
-    for some in portions(sorted(set(hashes))):
-        query = (
-            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
-            .distinct()
-            .select_from(tracked_hashes)
-            .join(cohorts)
-            .join(watched_cohorts, watched_cohorts.c.cohort_id == cohorts.c.cohort_id, isouter=True)
-            .where(column.tx_hash.in_(some), *wanted)
-        )
-        for tx_hash, cohort_id, size in connection.execute(query):
-            found[cohort_id, size].append(tx_hash)
-    return found
+    column = tracked_hashes.c.tx_hash
+    query = (
+        select(column, cohorts.c.cohort_id, cohorts.c.size)
+        .distinct()
+        .select_from(tracked_hashes)
+        .join(cohorts)
+        .join(watched_cohorts, watched_cohorts.c.cohort_id == cohorts.c.cohort_id, isouter=True)
+        .where(*wanted)
+    )
+    rows = rows_among(connection, query, column, sorted(set(hashes)))
+    return grouped(((cohort_id, size), tx_hash) for tx_hash, cohort_id, size in rows)
 
 
 def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.inclusion import (
     InclusionQuestion,
     conclude_follow_up,
 )
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import rows_among
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import columns_of, read_as
@@ -109,15 +109,12 @@ def inclusion_questions(
 
     All rejections of a hash name the same ones, which follow from its signature.
     """
-    known: dict[TxHash, tuple[Any, ...]] = {}
-    for some in portions(hashes):
-        query = select(*rejections.c["tx_hash", "sender", "nonce"]).where(
-            rejections.c.tx_hash.in_(some),
-            rejections.c.network_id == network_id,
-            rejections.c.sender.is_not(None),
-            rejections.c.nonce.is_not(None),
-        )
-        known |= {row.tx_hash: tuple(row)[1:] for row in connection.execute(query)}
+    column = rejections.c
+    query = select(column.tx_hash, column.sender, column.nonce).where(
+        column.network_id == network_id, column.sender.is_not(None), column.nonce.is_not(None)
+    )
+    rows = rows_among(connection, query, column.tx_hash, hashes)
+    known = {row.tx_hash: tuple(row)[1:] for row in rows}
     return [InclusionQuestion(each, *known.get(each, ())) for each in hashes]
 
 
@@ -165,9 +162,8 @@ def follow_ups_among(
     """Return what nodes answered about each of these hashes, by network; only networks that did."""
     found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
     answered = select(follow_ups).where(follow_ups.c.answered_at.is_not(None))
-    for some in portions(hashes):
-        for row in connection.execute(answered.where(follow_ups.c.tx_hash.in_(some))):
-            found[row.tx_hash][row.network_id] = _follow_up(row)
+    for row in rows_among(connection, answered, follow_ups.c.tx_hash, hashes):
+        found[row.tx_hash][row.network_id] = _follow_up(row)
     return found
 
 

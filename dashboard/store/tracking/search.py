@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange, bare_beginning
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import rows_among
 from dashboard.store.engine.upsert import without_index
 from dashboard.store.schema import (
     cohorts,
@@ -101,12 +101,9 @@ def search_tracked(
 
 def matching_hashes(connection: Connection, wanted: TrackedFilter, most: int) -> list[TxHash]:
     """Return the matching hashes, at most so many, the latest first."""
-    ids = _page_of_ids(connection, wanted, most, None)
-    found: list[TxHash] = []
-    for some in portions(ids):
-        query = select(tracked_hashes.c.tx_hash).where(tracked_hashes.c.tracked_id.in_(some))
-        found += connection.scalars(query)
-    return found
+    ids, column = _page_of_ids(connection, wanted, most, None), tracked_hashes.c
+    rows = rows_among(connection, select(column.tx_hash), column.tracked_id, ids)
+    return [row.tx_hash for row in rows]
 
 
 def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:

@@ -26,7 +26,7 @@ from dashboard.domain.health.observation import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
-from dashboard.store.engine.batching import grouped, portions
+from dashboard.store.engine.batching import grouped, rows_among
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import endpoint_statements, exclusion_endpoints
 from dashboard.store.schema.columns import columns_of, read_as
@@ -92,10 +92,10 @@ def statements_among(
     """Return what is known of each hash on each network, the endpoints by name."""
     column = endpoint_statements.c
     found: defaultdict[tuple[TxHash, NetworkId], tuple[Statement, ...]] = defaultdict(tuple)
-    for some in () if _is_empty(connection) else portions(hashes):
-        query = select(endpoint_statements).where(column.tx_hash.in_(some))
-        for row in connection.execute(query.order_by(column.endpoint)):
-            found[row.tx_hash, row.network_id] += (_statement(row),)
+    query = select(endpoint_statements).order_by(column.endpoint)
+    asked = () if _is_empty(connection) else hashes
+    for row in rows_among(connection, query, column.tx_hash, asked):
+        found[row.tx_hash, row.network_id] += (_statement(row),)
     return found
 
 

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import portions, rows_among
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import (
@@ -161,13 +161,12 @@ def _networks_of(connection: Connection, cohort_ids: Sequence[int]) -> dict[int,
     """Return the networks on which each of some cohorts is watched, and when its age began."""
     column = watched_cohorts.c
     found = {each: _WatchedOn((), None) for each in cohort_ids}
-    for some in portions(cohort_ids):
-        query = select(column.cohort_id, column.network_id, column.born_at)
-        query = query.where(column.cohort_id.in_(some)).order_by(column.network_id)
-        for cohort_id, network_id, born_at in connection.execute(query):
-            before, latest = found[cohort_id]
-            latest = born_at if latest is None else max(latest, born_at)
-            found[cohort_id] = _WatchedOn((*before, network_id), latest)
+    query = select(column.cohort_id, column.network_id, column.born_at).order_by(column.network_id)
+    rows = rows_among(connection, query, column.cohort_id, cohort_ids)
+    for cohort_id, network_id, born_at in rows:
+        before, latest = found[cohort_id]
+        latest = born_at if latest is None else max(latest, born_at)
+        found[cohort_id] = _WatchedOn((*before, network_id), latest)
     return found
 
 
@@ -179,13 +178,8 @@ def _tracked_rows(connection: Connection, hashes: Collection[TxHash]) -> _Known:
 
 def rows_of(connection: Connection, hashes: Collection[TxHash]) -> list[Row[Any]]:
     """Read the rows of tracked hashes; sorting them spares the index most of its reads."""
-    return [
-        row
-        for some in portions(sorted(hashes))
-        for row in connection.execute(
-            select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
-        )
-    ]
+    column = tracked_hashes.c.tx_hash
+    return list(rows_among(connection, select(tracked_hashes), column, sorted(hashes)))
 
 
 def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:
