@@ -13,13 +13,14 @@ from dashboard.detect.outage import (
     conclude_exclusion_outage,
     conclude_gas,
     conclude_line_limits,
+    conclude_unasked,
     detect_outage,
     detect_staleness,
 )
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import OutageGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.reasons import LimitsEnd
 from tests.builders import A_MOMENT, seconds
@@ -258,3 +259,16 @@ def test_silence_of_the_exclusion_api_ends_with_line_limits_and_begins_no_more()
 
     [change] = conclusions.transitions
     assert (change.after, change.since, change.grounds) == (State.ANSWERING, NOW, EndGrounds(NOW))
+
+
+@pytest.mark.parametrize("state", [None, State.ANSWERING, State.SILENT])
+def test_silence_of_the_exclusion_api_ends_once_nothing_is_asked(state: State | None) -> None:
+    held = {} if state is None else {EXCLUSION_API: Condition(state, A_MOMENT)}
+    conclusions = conclusions_from(held)
+
+    for _ in range(2):
+        conclude_unasked(conclusions, NOW)
+
+    found = [(each.after, each.since, each.grounds) for each in conclusions.transitions]
+    ended = (State.ANSWERING, NOW, UnaskedGrounds(NOW))
+    assert found == ([ended] if state is State.SILENT else [])
