@@ -127,8 +127,8 @@ def test_transaction_whose_connection_is_lost_saves_nothing(store: Store) -> Non
 def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
     def stall(store: Store) -> None:
         with store.write() as connection:
-            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
             track(connection, A_WISH, A_MOMENT)
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
             prove_writing(other)
 
     with open_store(url) as store, open_store(url, patience=seconds(30)) as other:
