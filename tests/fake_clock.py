@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from dashboard.poll.lease import Clocks
-from dashboard.store.engine.connection import BootMoment
+from dashboard.store.engine.lease_clock import BootMoment
 from tests.builders import A_MOMENT
 
 

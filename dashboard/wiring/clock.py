@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from dashboard.store.engine.connection import boot_clock
+from dashboard.store.engine.lease_clock import boot_clock
 
 
 def utc_now() -> datetime:

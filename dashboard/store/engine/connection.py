@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from msgspec import Struct
 from sqlalchemy import Connection, Engine
 
 from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.engine.lease_clock import BootMoment
 
 __all__ = [
     "DATABASE",
     "LONGEST_PAUSE",
     "PATIENCE",
-    "BootClock",
-    "BootMoment",
     "Connection",
     "Database",
-    "boot_clock",
     "patience_of",
     "set_patience",
     "store_in_use_error",
@@ -60,37 +54,6 @@ def store_in_use_error(name: str) -> StoreUnavailable:
         f"{name} is in use: stop everything of this installation that runs (up, worker, serve, "
         "pages, devnet) and try again"
     )
-
-
-_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-
-
-class BootMoment(Struct, frozen=True):
-    """A moment of one machine: nanoseconds since the boot that `boot_id` names."""
-
-    boot_id: str
-    nanoseconds: int
-
-
-BootClock: TypeAlias = Callable[[], BootMoment]
-"""Returns the present moment of this machine; comparable between its processes."""
-
-
-def boot_clock() -> BootMoment:
-    """Read the machine's own clock, which keeps running while the machine sleeps.
-
-    If the system has no boot id (macOS), the clock alone has to do.
-    """
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return BootMoment(_boot_id(), time.clock_gettime_ns(clock))
-
-
-@cache
-def _boot_id() -> str:
-    try:
-        return _BOOT_ID.read_text("ascii").strip()
-    except OSError:
-        return "unknown"
 
 
 class Database(ABC):

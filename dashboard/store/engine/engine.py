@@ -21,12 +21,11 @@ from dashboard.store.engine.connection import (
     DATABASE,
     LONGEST_PAUSE,
     PATIENCE,
-    BootClock,
-    BootMoment,
     Database,
     set_patience,
 )
 from dashboard.store.engine.database import DriverReader, database_at, store_errors
+from dashboard.store.engine.lease_clock import BootClock, BootMoment
 from dashboard.store.engine.replica import Replica, ReplicaState
 from dashboard.store.schema import REVISION, installation, refuse_unknown_schema
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, update
 
-from dashboard.store.engine.connection import BootMoment
 from dashboard.store.engine.engine import lease_time
+from dashboard.store.engine.lease_clock import BootMoment
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import installation, leases
 

@@ -25,11 +25,11 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import (
     DATABASE,
     LONGEST_PAUSE,
-    BootMoment,
     Database,
     patience_of,
     store_in_use_error,
 )
+from dashboard.store.engine.lease_clock import BootMoment
 
 WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""

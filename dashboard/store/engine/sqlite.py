@@ -17,9 +17,7 @@ from sqlalchemy.pool import NullPool
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import (
     DATABASE,
-    BootMoment,
     Database,
-    boot_clock,
     patience_of,
     store_in_use_error,
 )
@@ -33,6 +31,7 @@ from dashboard.store.engine.disk import (
     make_folder,
     probe_space,
 )
+from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"
 _IS_EXCLUSIVE: Final = "is exclusive"

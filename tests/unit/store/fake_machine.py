@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.store.engine.connection import BootMoment
+from dashboard.store.engine.lease_clock import BootMoment
 
 
 class Machine:

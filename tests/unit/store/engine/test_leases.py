@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.lease import Lease
-from dashboard.store.engine.connection import boot_clock
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.lease_clock import boot_clock
 from dashboard.store.engine.leases import WORKER_LEASE, Holder, acquire, holder, release, renew
 from tests.builders import seconds
 from tests.databases import new_store
