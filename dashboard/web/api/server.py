@@ -22,8 +22,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.configuration_import import WrongConfiguration
+from dashboard.application.idempotency import KeyReused, act_once
 from dashboard.application.text import sentence
-from dashboard.application.tokens import KeyReused, Tokens, act_once, actor_of
+from dashboard.application.tokens import Tokens, actor_of
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
