@@ -26,6 +26,8 @@ BY_QUIET_HOURS: Final = "quiet-hours"
 """The key of quiet hours in `held_by`."""
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+_MOST_WINDOWS: Final = 40
+"""How many windows in a row hold a message, such as those of forty days."""
 _WORDS: Final = {
     SubjectKind.GAS_API: "the fee source has been down",
     SubjectKind.EXCLUSION_API: "the exclusion API has been down",
@@ -109,19 +111,24 @@ def hold(
 ) -> RuleRoute:
     """Return the route held until no window, quiet hours of its rule, or those beside `own` apply.
 
-    One may begin before the other ends. `own` are the active hours of one recipient.
+    One may begin before the other ends. `own` are the active hours of one recipient. If each of
+    many windows holds again at the next hours, only the first one counts: a message must come some
+    time.
     """
     if route.is_urgent:
         return route
-    at = route.held_until or now
-    while True:
+    at, after_first = route.held_until or now, route
+    for turn in range(_MOST_WINDOWS):
         route, at = _hold_in_quiet_hours(route, at, zones, own)
+        if turn == 1:
+            after_first = route
         windows = held_by(route.windows, at)
         if not windows:
             return route
         at = windows[-1].over_at
         keys = (window_key(each.silence_id) for each in windows)
         route = route.hold_until(at, _of_window(windows[-1]), *keys)
+    return after_first
 
 
 def _hold_in_quiet_hours(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.people.recipients import (
     QUIET_HOURS,
     ConfiguredRecipients,
@@ -97,6 +99,22 @@ def test_maintenance_that_ends_outside_of_hours_leaves_the_message_to_the_next_o
     held = route_for(OPS, route, directory("mon-sun 20:00-22:00"), NOON)
 
     assert held.held_until == at(20, days=1)
+
+
+def test_window_at_all_hours_of_a_recipient_leaves_the_message_to_the_first_ones_after_it() -> None:
+    by_day = WeeklyHours(ActiveHours((WeekSpan.parse("mon-sun 08:00-19:00"),)), UTC)
+    request = SilenceRequest(
+        *(an_id(1), SilenceKind.MAINTENANCE, (), NOON, at(12, days=10), "a long move", by_day)
+    )
+    short = Silence(4, request, "Ann", NOON)
+    long = Silence(5, replace(request, ends_at=NOON + timedelta(days=365)), "Ann", NOON)
+    own = directory("mon-sun 09:00-18:00")
+
+    after_all = route_for(OPS, a_route(windows=(short,)), own, NOON)
+    held = route_for(OPS, a_route(windows=(long,)), own, NOON)
+
+    assert after_all.held_until == at(12, days=10)
+    assert held.held_until == at(9, days=1)
 
 
 def test_only_what_follows_a_first_rejection_is_grouped() -> None:
