@@ -18,7 +18,13 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamFailed,
+    UpstreamRefused,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+)
 from dashboard.upstream.endpoint import (
     Charge,
     Endpoint,
@@ -201,7 +207,9 @@ def _translated(
     name = endpoint.name
     if isinstance(error, InvalidStatus):
         headers = {key.lower(): value for key, value in error.response.headers.raw_items()}
-        return http_error(endpoint, error.response.status_code, headers)
+        refused = http_error(endpoint, error.response.status_code, headers)
+        is_failed = isinstance(refused, UpstreamFailed)  # at no question: none was sent yet
+        return UpstreamUnavailable(str(refused)) if is_failed else refused
     if is_untrusted(error):  # which is a ValueError as well
         return untrusted(name)
     if isinstance(error, InvalidURI | ValueError):

@@ -17,6 +17,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
     UpstreamError,
+    UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
     UpstreamUnavailable,
@@ -296,6 +297,7 @@ async def test_refused_opening_is_an_error_that_says_which(
         with pytest.raises(error, match=f"^devnet ws endpoint: .*{said}") as raised:
             await asker.post_json(b"[]", LIMIT)
 
+    assert raised.type is not UpstreamFailed  # at no question: none was sent yet
     told = "".join(traceback.format_exception(raised.value))
     everything = "\n".join([told, repr(asker), caplog.text, *capsys.readouterr()])
     assert "c4nary" not in everything
