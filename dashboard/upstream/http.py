@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import partial
 from random import random
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeAlias, TypeVar
 
 import httpx
 from msgspec import Struct
@@ -33,8 +33,11 @@ _HEADERS: Final = {
 }
 
 
+_Server: TypeAlias = tuple[str, str, int | None]
+
+
 class _Connections(Struct):
-    """The connections that new requests share, and how many requests use them now."""
+    """The connections to one server that new requests share, and how many use them now."""
 
     transport: httpx.AsyncHTTPTransport
     requests: int = 0
@@ -45,13 +48,14 @@ class HttpClient:
 
     httpcore forgets a connection whose request is cancelled at the wrong moment, but counts it: ten
     of them, and everything waits for ever. Therefore a cancelled request ends the connections that
-    it shared. They take no more requests, and are closed after the last one.
+    it shared, which are those to one server. They take no more requests, and are closed after the
+    last one.
     """
 
     def __init__(self, connect: Callable[[], httpx.AsyncHTTPTransport]) -> None:
-        """Make connections with `connect`, again and again."""
+        """Make the connections to each server with `connect`, again and again."""
         self._connect = connect
-        self._shared = _Connections(connect())
+        self._shared: dict[_Server, _Connections] = {}
         self._closing: set[asyncio.Future[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -61,12 +65,16 @@ class HttpClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        await asyncio.gather(self._shared.transport.aclose(), *self._closing)
+        open_ones = [each.transport.aclose() for each in self._shared.values()]
+        await asyncio.gather(*open_ones, *self._closing)
 
     @asynccontextmanager
     async def response(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
         """Yield the response to a request, and close it."""
-        shared = self._shared
+        server = request.url.scheme, request.url.host, request.url.port
+        shared = self._shared.get(server)
+        if shared is None:
+            shared = self._shared[server] = _Connections(self._connect())
         shared.requests += 1
         try:
             response = await shared.transport.handle_async_request(request)
@@ -75,12 +83,12 @@ class HttpClient:
             finally:
                 await response.aclose()
         except asyncio.CancelledError:
-            if shared is self._shared:
-                self._shared = _Connections(self._connect())
+            if self._shared.get(server) is shared:
+                del self._shared[server]
             raise
         finally:
             shared.requests -= 1
-            if shared is not self._shared and not shared.requests:
+            if self._shared.get(server) is not shared and not shared.requests:
                 closing = asyncio.ensure_future(shared.transport.aclose())
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)

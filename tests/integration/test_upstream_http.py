@@ -27,12 +27,14 @@ from tests.integration.faulty_upstreams import (
     CANARY,
     IMPATIENCE,
     TRUST,
+    Upstream,
     an_endpoint,
     an_upstream,
     asking_http,
     in_turn,
     replying,
     resetting,
+    silent,
 )
 from tests.integration.upstream_faults import LIMIT, MISBEHAVIOURS, patience_with
 
@@ -79,6 +81,28 @@ async def test_questions_that_are_cancelled_at_any_moment_keep_no_later_one_wait
             await asyncio.wait(questions)
 
         assert await asker.post_json(b"[]", LIMIT) == b"[]"
+
+
+async def test_time_out_of_one_server_leaves_the_connections_to_others() -> None:
+    ports: set[int] = set()
+
+    async def noting(upstream: Upstream, writer: asyncio.StreamWriter) -> None:
+        ports.add(writer.get_extra_info("peername")[1])
+        await replying("200 OK", b"[]")(upstream, writer)
+
+    async with (
+        an_upstream(noting) as well,
+        an_upstream(silent) as ill,
+        open_client(TRUST) as client,
+    ):
+        answered = HttpAsker(client, an_endpoint(well.port, timedelta(seconds=20)), AT_ONCE)
+        unanswered = HttpAsker(client, an_endpoint(ill.port, timedelta(milliseconds=50)), AT_ONCE)
+        for _ in range(3):
+            assert await answered.post_json(b"[]", LIMIT) == b"[]"
+            with pytest.raises(UpstreamUnavailable, match="no answer"):
+                await unanswered.post_json(b"[]", LIMIT)
+
+    assert len(ports) == 1
 
 
 @pytest.mark.parametrize("case", MISBEHAVIOURS)
