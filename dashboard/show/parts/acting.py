@@ -86,11 +86,17 @@ def pressed(queries: Application, label: str, key: str, **look: Unpack[ButtonLoo
     """
 
     def note() -> None:
-        st.session_state[_press_of(key)] = _Press(queries.now())
+        known = _known_press(queries, key)
+        if known is None or known.done is None:
+            st.session_state[_press_of(key)] = _Press(queries.now())
 
     st.button(label, key=key, on_click=note, **look)
+    return _known_press(queries, key) is not None
+
+
+def _known_press(queries: Application, key: str) -> _Press | None:
     press: _Press | None = st.session_state.get(_press_of(key))
-    return press is not None and queries.now() - press.at < _HEEDED_FOR
+    return press if press is not None and queries.now() - press.at < _HEEDED_FOR else None
 
 
 def forget_press(key: str) -> None:

@@ -199,6 +199,20 @@ def test_act_whose_run_is_cut_short_is_done_once_and_said(queries: Application) 
     assert "it is done." in words_of(page)
 
 
+def test_second_click_on_what_is_done_but_not_shown_yet_does_nothing_again(
+    queries: Application,
+) -> None:
+    application.register(queries)
+    page = run_script(_CUT_AFTER_THE_ACT.replace("st.rerun()", "st.stop()"))
+    page.button(key="do").click().run()
+    assert page.session_state["changes"] == 1
+
+    page.button(key="do").click().run()
+
+    assert page.session_state["changes"] == 1
+    assert "it is done." in words_of(page)
+
+
 def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
     unnamed = words_of(pressed(page, "Save"))
