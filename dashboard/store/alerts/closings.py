@@ -142,16 +142,21 @@ def held_notifications(
 ) -> list[HeldNotification]:
     """Return the next unclaimed notifications that maintenance windows hold now, by their ids."""
     column, pair = notifications.c, notification_incidents.c
-    query = (
-        select(incidents, column.notification_id, column.channel, column.address, column.kind)
-        .add_columns(column.held_by)
-        .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
-        .join(notifications, column.notification_id == pair.notification_id)
+    chosen = (
+        select(column.notification_id)
         .where(IS_PENDING, column.closed_at.is_(None), column.release_at > now)
         .where(column.held_by.contains(window_key(""), autoescape=True))
         .where(true() if after is None else column.notification_id > after)
         .order_by(column.notification_id)
         .limit(limit)
+    )
+    query = (
+        select(incidents, column.notification_id, column.channel, column.address, column.kind)
+        .add_columns(column.held_by)
+        .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
+        .join(notifications, column.notification_id == pair.notification_id)
+        .where(IS_PENDING, column.notification_id.in_(chosen))
+        .order_by(column.notification_id)
         .with_for_update(of=notifications)
     )
     return [
