@@ -1,4 +1,4 @@
-"""Tokens of the management API, for programs, and requests that a program may send twice."""
+"""Tokens of the management API, for programs."""
 
 from __future__ import annotations
 
