@@ -203,7 +203,8 @@ class InclusionPoll(
         hashes = [tx_hash for each in due for tx_hash in each.hashes]
         with self.store.read() as connection:
             tracked = tracked_among(connection, hashes)
-        return self._questions_about([each for each in hashes if each in tracked])
+            still = [each for each in hashes if each in tracked]
+            return inclusion_questions(connection, self.store.network_id, still)
 
     def _questions_about(self, hashes: Sequence[TxHash]) -> list[InclusionQuestion]:
         """Return a question for each hash, with sender and nonce if a rejection names them."""
