@@ -166,14 +166,16 @@ def catch_up(
     many = 0
     for each in _as_written(connection, recipient):
         alike: dict[tuple[datetime, str], list[tuple[_KeptBack, RuleRoute]]] = {}
+        silenced: dict[str, list[_KeptBack]] = {}
         for kept in _kept_back(connection, each):
             route = route_for(each, route_of(kept.incident, kept.change), directory, now)
             if route.withheld:
-                silenced = _members_of(each, [kept]).values(reason=route.withheld)
-                connection.execute(silenced)
+                silenced.setdefault(route.withheld, []).append(kept)
                 continue
             key = route.held_until or now, route.held_by
             alike.setdefault(key, []).append((kept, route))
+        for why, several in silenced.items():
+            connection.execute(_members_of(each, several).values(reason=why))
         for found in alike.values():
             _send(connection, each, [kept for kept, _ in found], found[0][1], now, domain)
             many += len(found)
