@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +34,7 @@ from dashboard.store.engine.disk import (
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"
+_BEGIN: Final = "BEGIN IMMEDIATE"
 _IS_EXCLUSIVE: Final = "is exclusive"
 
 _RETRY_AFTER: Final = 0.001
@@ -139,7 +140,8 @@ def _leave_where_alone(_connection: object, record: Any) -> None:  # noqa: ANN40
 def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
     # Transactions begin where we say so and not where sqlite3 guesses.
     connection.isolation_level = None
-    connection.execute("PRAGMA journal_mode = WAL")
+    # In a new file two processes can block each other here, and SQLite then fails without a wait.
+    _wait_to_run("PRAGMA journal_mode = WAL", connection, _READERS_PATIENCE)
     for pragma in pragmas:
         connection.execute(pragma)
 
@@ -150,24 +152,27 @@ def begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
     def begin(connection: Connection) -> None:
         driver: Any = connection.connection.driver_connection
         own = patience_of(connection)
-        deadline = time.monotonic() + (seconds if own is None else own.total_seconds())
-        while _is_locked_out(driver):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(_RETRY_AFTER)
+        with suppress(sqlite3.OperationalError):  # which is raised below as SQLAlchemy's own
+            _wait_to_run(_BEGIN, driver, seconds if own is None else own.total_seconds())
         if not driver.in_transaction:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql(_BEGIN)
 
     return begin
 
 
-def _is_locked_out(driver: sqlite3.Connection) -> bool:
-    """Try to begin; return whether another process writes now. Other errors show again later."""
-    try:
-        driver.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-    return False
+def _wait_to_run(statement: str, driver: sqlite3.Connection, seconds: float) -> None:
+    """Run a statement once no other process keeps us out; SQLITE_BUSY if one does for `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            driver.execute(statement)
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & PRIMARY == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_AFTER)
+        else:
+            return
 
 
 def prepare_exclusive(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection

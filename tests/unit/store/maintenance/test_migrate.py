@@ -47,16 +47,17 @@ def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:
         assert installation_id(connection) == before
 
 
-def test_processes_that_migrate_at_once_agree(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    together = threading.Barrier(4)
+@pytest.mark.parametrize("name", ["first", "second", "third", "fourth"])
+def test_processes_that_migrate_at_once_agree(tmp_path: Path, name: str) -> None:
+    url = f"sqlite:///{tmp_path}/{name}.db"
+    together = threading.Barrier(8)
 
     def race(_: int) -> str:
         together.wait()
         return migrate(url)
 
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(race, range(4))) == [REVISION] * 4
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(race, range(8))) == [REVISION] * 8
 
 
 def test_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
