@@ -38,7 +38,7 @@ from dashboard.domain.rejections.reasons import (
     explain,
     overrun,
 )
-from dashboard.domain.rejections.search import RejectionFilter, parse_search
+from dashboard.domain.rejections.search import RejectionFilter, label_in, parse_search
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import sentences_among
 from dashboard.store.monitoring.coverage import watched_time
@@ -73,7 +73,6 @@ LATEST_SORTED: Final = 1_000
 EndpointsSay: TypeAlias = Mapping[tuple[TxHash, NetworkId], str]
 """Sentences about what exclusion endpoints say of transactions, if records do not say it all."""
 
-_LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
 _HALF: Final = 0.5
 _GROUPINGS: Final = {
@@ -121,9 +120,8 @@ def rejection_filter(
 
     It may be hashes, an address, a network, a whole label, or words that the page shows.
     """
-    text = text.strip()
-    if text.startswith(_LABEL):
-        return RejectionFilter(network_id, label=text.removeprefix(_LABEL).strip())
+    if label := label_in(text):
+        return RejectionFilter(network_id, label=label)
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, found.words)
     return RejectionFilter(

@@ -21,7 +21,7 @@ from dashboard.application.transaction_summary import (
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.search import HashRange, parse_search
+from dashboard.domain.rejections.search import HashRange, label_in, parse_search
 from dashboard.domain.tracking.remarks import written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
@@ -131,6 +131,8 @@ def tracked_filter(
     context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> TrackedFilter:
     """Parse what a person types to find tracked transactions, of one network or all."""
+    if label := label_in(text):
+        return TrackedFilter(network_id, label=label)
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text)
     return TrackedFilter(network_id, tx_hashes=found.named, search=words)

@@ -192,6 +192,12 @@ def parse_search(text: str) -> Search:
     return Search(words=text)
 
 
+def label_in(text: str) -> str:
+    """Return the whole label that a text asks for, as in "label:Payouts"; empty if it does not."""
+    before, named, label = text.strip().partition(_LABEL)
+    return label.strip() if named and not before else ""
+
+
 def bare_beginning(text: str) -> HashRange | None:
     """Return the range for digits without 0x, which may also be a number or a word."""
     with suppress(InputError):
@@ -199,6 +205,7 @@ def bare_beginning(text: str) -> HashRange | None:
     return None
 
 
+_LABEL: Final = "label:"
 _MOST_WORDS: Final = 40
 _AROUND: Final = ".,;:()[]“”\"'…×?!"
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+", re.ASCII)

@@ -208,7 +208,7 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
         _STATUSES.get(value_of(RECORD)),
         found.tx_hashes,
         found.search,
-        label=value_of(FIELDS[GroupedBy.LABEL][0]),
+        label=value_of(FIELDS[GroupedBy.LABEL][0]) or found.label,
         case_id=value_of(FIELDS[GroupedBy.CASE_ID][0]),
         owner=value_of(FIELDS[GroupedBy.OWNER][0]),
         tag=_tag(value_of(FIELDS[GroupedBy.TAG][0])),

@@ -137,17 +137,18 @@ def tracked(asked: Asked) -> Reply:
     query: TrackedQuery = asked.query
     if query.cursor and not (query.cursor.isascii() and query.cursor.isdecimal()):
         raise bad_cursor()
+    found = tracked_filter(asked.context, asked.network_id, query.search)
     wanted = replace(
-        tracked_filter(asked.context, asked.network_id, query.search),
-        label=query.label,
+        found,
+        label=query.label or found.label,
         case_id=query.case_id,
         owner=query.owner,
         tag=query.tag,
     )
     before = int(query.cursor) if query.cursor else None
-    found = asked.application.tracked.page(wanted, query.limit + 1, before)
-    shown = found[: query.limit]
-    cursor = str(shown[-1].transaction.tracked_id) if len(found) > query.limit else None
+    entries = asked.application.tracked.page(wanted, query.limit + 1, before)
+    shown = entries[: query.limit]
+    cursor = str(shown[-1].transaction.tracked_id) if len(entries) > query.limit else None
     return Reply({"transactions": [tracked_form(each) for each in shown], "cursor": cursor})
 
 

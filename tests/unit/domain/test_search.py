@@ -16,6 +16,7 @@ from dashboard.domain.rejections.search import (
     Search,
     bare_beginning,
     forms_shown_with,
+    label_in,
     parse_search,
     words_of_search,
 )
@@ -35,6 +36,21 @@ from tests.builders import (
 DIGITS = "348e063007d4a029b4c3845c4e78a3f3fd82284b692556d5dfc5209fb0d4a388"
 SENDER = "0x79900286d34f6453c226c8894b1aaf6b74fb2d63"
 WHOLE = Search(HashRange.of(TxHash.parse(DIGITS)))
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("label:Payouts", "Payouts"),
+        (" label: Case 1742 ", "Case 1742"),
+        ("label:a label:b", "a label:b"),
+        ("label:", ""),
+        ("a label:b", ""),
+        ("Payouts", ""),
+    ],
+)
+def test_label_is_asked_for_by_its_name(text: str, label: str) -> None:
+    assert label_in(text) == label
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,4 @@ def test_searches_find_what_the_pages_find(site: Site) -> None:
         assert found("rejections", "rejections", text) == [wanted] * 2, text
     assert len(found("rejections", "rejections", "devnet")) == 6
     assert found("tracked", "transactions", wanted[:14]) == [wanted]
+    assert found("tracked", "transactions", "label:Case 1742") == [str(tx_hash(9)), wanted]
