@@ -26,7 +26,7 @@ from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.people.access import LONGEST_NAME, Action
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.acting import Done, act, is_named, may, take_name
+from dashboard.show.parts.acting import Done, act, is_named, may, pressed, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge, severity_sign
 from dashboard.show.parts.frame import OPEN, card, in_line, link, popover, quiet
 from dashboard.show.parts.list_page import (
@@ -214,11 +214,11 @@ def acknowledge_button(
         ask = partial(_name_form, queries, key, ids, label)
         popover(label, f"naming-{key}", ask, "primary")
         return
-    pressed = st.session_state.pop(_pressed(key), None)
+    noted = st.session_state.pop(_pressed(key), None)
     name, told = f"acknowledge-{key}", (queries, key, ids, "")
     st.button(label, key=name, type="primary", on_click=_note_press, args=told)
-    if pressed is not None and queries.now() - pressed[0] < _HEEDED_FOR:
-        _acknowledge(queries, *pressed[1:])
+    if noted is not None and queries.now() - noted[0] < _HEEDED_FOR:
+        _acknowledge(queries, *noted[1:])
 
 
 def _name_form(queries: Application, key: str, ids: Sequence[UUID], label: str) -> None:
@@ -279,9 +279,10 @@ def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -
 
 def _unacknowledge(queries: Application, incident: Incident) -> None:
     ask, incident_id = queries.incidents, incident.incident_id
-    if st.button("Unacknowledge", key=f"unacknowledge-{incident_id}", help="Nobody owns it then"):
+    key = f"unacknowledge-{incident_id}"
+    if pressed(queries, "Unacknowledge", key, help="Nobody owns it then"):
         said = _said(queries, "is unassigned", incident.owner)
-        act(queries, lambda by: ask.unacknowledge(incident_id, by), said)
+        act(queries, lambda by: ask.unacknowledge(incident_id, by), said, button=key)
 
 
 def _more(queries: Application, incident: Incident) -> None:
@@ -294,17 +295,14 @@ def _more(queries: Application, incident: Incident) -> None:
     to = st.text_input(
         "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
     )
-    if st.button("Hand over", key=f"hand-over-{key}"):
+    button = f"hand-over-{key}"
+    if pressed(queries, "Hand over", button):
         said = _said(queries, "is handed over to {owner}", owner)
-        act(queries, lambda by: ask.hand_over(incident_id, to or "", by, note), said)
-    if st.button(
-        "Resolve", key=f"resolve-{key}", help="Permanently: what follows is a new incident"
-    ):
-        act(
-            queries,
-            lambda by: ask.resolve(incident_id, by, note),
-            _said(queries, "is resolved", None),
-        )
+        act(queries, lambda by: ask.hand_over(incident_id, to or "", by, note), said, button=button)
+    button, hint = f"resolve-{key}", "Permanently: what follows is a new incident"
+    if pressed(queries, "Resolve", button, help=hint):
+        said = _said(queries, "is resolved", None)
+        act(queries, lambda by: ask.resolve(incident_id, by, note), said, button=button)
 
 
 def _said(queries: Application, what: str, owner: str | None) -> Callable[[IncidentResponse], Done]:

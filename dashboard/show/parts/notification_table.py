@@ -36,7 +36,7 @@ from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
-from dashboard.show.parts.acting import Done, act, may
+from dashboard.show.parts.acting import Done, act, may, pressed
 from dashboard.show.parts.badges import badge, network_badges
 from dashboard.show.parts.frame import card, quiet
 from dashboard.show.parts.incident_list import INCIDENT
@@ -289,16 +289,18 @@ def _outcome(notification: Notification) -> str:
 
 def _dead_row(queries: Application, which: DeadNotifications, said: Markup, label: str) -> None:
     with entry(f"dead-{which}", said):
-        if may(queries, Action.RESEND) and st.button(label, key=f"again-{which}"):
-            _send_again(queries, [which])
+        key = f"again-{which}"
+        if may(queries, Action.RESEND) and pressed(queries, label, key):
+            _send_again(queries, [which], key)
 
 
 def send_all_again(queries: Application) -> None:
-    if may(queries, Action.RESEND) and st.button("Send again", key="again-all"):
-        _send_again(queries, list(queries.alerts.dead(0).by_address))
+    key = "again-all"
+    if may(queries, Action.RESEND) and pressed(queries, "Send again", key):
+        _send_again(queries, list(queries.alerts.dead(0).by_address), key)
 
 
-def _send_again(queries: Application, which: Sequence[DeadNotifications]) -> None:
+def _send_again(queries: Application, which: Sequence[DeadNotifications], button: str) -> None:
     ask = queries.alerts
 
     def done(sent: Sequence[UUID]) -> Done:
@@ -311,4 +313,4 @@ def _send_again(queries: Application, which: Sequence[DeadNotifications]) -> Non
     def change(by: Actor) -> list[UUID]:
         return [sent for each in which for sent in ask.send_again(each, by)]
 
-    act(queries, change, done, failed="Nothing is sent again.")
+    act(queries, change, done, failed="Nothing is sent again.", button=button)

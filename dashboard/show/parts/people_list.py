@@ -15,7 +15,7 @@ from dashboard.application.text import age
 from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
-from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may
+from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may, pressed
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import card, popover
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
@@ -166,11 +166,12 @@ def _role(queries: Application, each: Account) -> None:
     chosen = Role(st.selectbox("Role", _ROLES, _ROLES.index(person.role.value), key=key))
     if chosen is person.role:
         return
-    if st.button(f"Make them {chosen.with_article}", key=f"give-{key}", type="primary"):
+    label, button = f"Make them {chosen.with_article}", f"give-{key}"
+    if pressed(queries, label, button, type="primary"):
         people = queries.people
         back = partial(people.change_role, person.name, person.role)
         done = Done(f"{person.name} is {chosen.with_article} now", back)
-        act(queries, partial(people.change_role, person.name, chosen), done)
+        act(queries, partial(people.change_role, person.name, chosen), done, button=button)
 
 
 def _signed_out(name: str, ended: int) -> Done:

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.silence import (
 from dashboard.domain.markup import plain_label
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.show.parts.acting import Done, act, act_button, first_name, may, undone
+from dashboard.show.parts.acting import Done, act, act_button, first_name, may, pressed, undone
 from dashboard.show.parts.fee_summary import zone_named
 from dashboard.show.parts.frame import OPEN, link, popover
 
@@ -158,13 +158,15 @@ def _watch_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> 
     if said := _silenced(queries, subject):
         st.caption(f"It is{said}.")
     link("alerts", f"{OPEN} its rule", {"section": "Rules", "rule": rule.name})
-    if st.button("Stop watching", key=f"watch-{key}-stop"):
+    button = f"watch-{key}-stop"
+    if pressed(queries, "Stop watching", button):
         act(
             queries,
             partial(queries.watches.end, matchers),
             lambda found: replace(
                 undone(queries, found), said=f"“{subject.title}” is no longer watched"
             ),
+            button=button,
         )
 
 

@@ -30,7 +30,7 @@ from dashboard.domain.tracking.remarks import (
 )
 from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
 from dashboard.domain.tracking.verdict import Need, VerdictKind
-from dashboard.show.parts.acting import Done, act, trouble_shown
+from dashboard.show.parts.acting import Done, act, pressed, trouble_shown
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
@@ -345,11 +345,13 @@ def _stop(queries: Application, chosen: Chosen, whom: str) -> None:
         f"Stop tracking {whom}? They are asked about no more, and nobody is notified of them. "
         "Rejections that were seen stay stored."
     )
-    if st.button("Stop tracking", key="stop-tracking", type="primary"):
+    key = "stop-tracking"
+    if pressed(queries, "Stop tracking", key, type="primary"):
         act(
             queries,
             partial(queries.tracked.stop, chosen),
             lambda many: _done("no longer tracked", many),
+            button=key,
         )
 
 

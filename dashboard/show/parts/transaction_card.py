@@ -33,7 +33,15 @@ from dashboard.domain.rejections.answer_template import (
     AnswerFileState,
     Voice,
 )
-from dashboard.show.parts.acting import Done, act, known_actor, may, name_input, trouble_shown
+from dashboard.show.parts.acting import (
+    Done,
+    act,
+    known_actor,
+    may,
+    name_input,
+    pressed,
+    trouble_shown,
+)
 from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.frame import in_line, quiet, section
 from dashboard.show.parts.list_page import choice_filter
@@ -173,10 +181,11 @@ def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
     said = f"By {visible(link.created_by, 80)}, until {moment(link.ends_at)}"
     with st.container(horizontal=True, vertical_alignment="center", key=f"share-{link.link_id}"):
         quiet(said)
-        if may(queries, Action.END_SHARE) and st.button("Revoke", key=f"unshare-{link.link_id}"):
+        key = f"unshare-{link.link_id}"
+        if may(queries, Action.END_SHARE) and pressed(queries, "Revoke", key):
             st.session_state.pop(_MADE, None)
             revoke = partial(sharing.revoke, link.link_id)
-            act(queries, revoke, failed="The link still works.", needs_name=False)
+            act(queries, revoke, failed="The link still works.", needs_name=False, button=key)
 
 
 _FILE: Final = "answer_file"

@@ -28,6 +28,7 @@ from dashboard.show.parts.acting import (
     known_actor,
     may,
     name_input,
+    pressed,
     trouble_shown,
 )
 from dashboard.show.parts.frame import (
@@ -331,11 +332,12 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
 
 def _row(queries: Application, each: WatchedSender) -> None:
     with entry(f"sender-{each.sender}", _sender_markup(queries, each)):
-        if may(queries, Action.UNWATCH_SENDER) and st.button(
-            "Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"
+        key = f"unwatch-{each.sender}"
+        if may(queries, Action.UNWATCH_SENDER) and pressed(
+            queries, "Remove", key, help="What is tracked stays tracked"
         ):
             unwatch = partial(queries.senders.unwatch, each.sender)
-            act(queries, unwatch, needs_name=False)
+            act(queries, unwatch, needs_name=False, button=key)
 
 
 def _sender_markup(queries: Application, each: WatchedSender) -> Markup:
