@@ -352,7 +352,7 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
     said = "record changed" if change.is_changed_record else transition.after.word
     attempted = None if change.attempted_at is None else change.attempted_at.isoformat()
     about = (
-        *(transition.began_at.isoformat(), transition.subject.network_id, network.title, said),
+        *(transition.at.isoformat(), transition.subject.network_id, network.title, said),
         *(str(tx_hash or transition.subject.kind), change.label, attempted),
     )
     said_by = statements_in_words(change.statements)

@@ -195,6 +195,14 @@ def test_only_the_first_changes_of_networks_are_named() -> None:
     ]
 
 
+def test_table_says_when_a_change_was_noticed_not_since_when_it_was_so() -> None:
+    since = replace(BUSY.transition, since=A_MOMENT - seconds(600))
+
+    [row] = rows_of(written([replace(BUSY, transition=since)]))
+
+    assert row["noticed_at"] == A_MOMENT.isoformat()
+
+
 def test_table_is_named_after_the_message() -> None:
     [table] = written([rejected(1), rejected(2)]).attachments
 
