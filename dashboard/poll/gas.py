@@ -239,7 +239,7 @@ _LONGEST_LOAD: Final = timedelta(seconds=8)
 
 
 class ChainReader(Protocol):
-    """Reads a chain's fees; `upstream.failover.FailoverFollower` implements it."""
+    """Reads a chain's fees; `upstream.node_failover.FailoverFollower` implements it."""
 
     @property
     def is_complete(self) -> bool: ...

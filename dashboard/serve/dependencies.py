@@ -21,12 +21,12 @@ from dashboard.serve.subscriptions import Feed, OpenSessions
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.known_hashes import KnownHashes, RejectionReader
 from dashboard.transport.connection_limits import ConnectionLimits
-from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.gas_oracle import ChainFees
+from dashboard.upstream.node_failover import NodeStatus
 
 
 class Follower(Protocol):
-    """Follows a chain through its nodes; `upstream.failover.FailoverFollower` implements it.
+    """Follows a chain through its nodes; `upstream.node_failover.FailoverFollower` implements it.
 
     `requests` counts the requests to the nodes, `changes` how often it switched to another node. Of
     the `window_blocks` from which the numbers are computed, `blocks_held` are read; until the

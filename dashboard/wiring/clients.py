@@ -40,11 +40,11 @@ from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets, Taken
 from dashboard.upstream.endpoint import Asker, Endpoint, Meter
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
-from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
+from dashboard.upstream.node_failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, budgets_of, is_own_serve, networks_of, tariff_of

@@ -14,10 +14,10 @@ from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node_failover import FailoverFollower
 from dashboard.wiring.clock import elapsed
 from tests.integration.faulty_upstreams import (
     PATIENCE,

@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServedNetwork
-from dashboard.upstream.failover import FailoverFollower
+from dashboard.upstream.node_failover import FailoverFollower
 from tests.integration.faulty_nodes import OddNode, following
 from tests.integration.running_server import KEY, a_store, services_of, serving_here
 from tests.unit.upstream.chain_followers import a_chain

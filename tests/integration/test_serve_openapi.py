@@ -13,8 +13,8 @@ from jsonschema_rs import validator_for
 from dashboard.domain.health.observation import FEE_OPERATIONS
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node_failover import NodeStatus
 from tests.integration.running_server import (
     KEY,
     NETWORK,

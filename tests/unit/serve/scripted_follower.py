@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
-from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.gas_oracle import ChainFees
+from dashboard.upstream.node_failover import NodeStatus
 from dashboard.wire.node import BlockHeader
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ from typing import Any
 
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
-from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node_failover import FailoverFollower
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.documents.openapi import openapi
-from dashboard.upstream.failover import NodeState
+from dashboard.upstream.node_failover import NodeState
 from dashboard.wire.gas import (
     decode_base_fee_history,
     decode_base_fee_percentile,

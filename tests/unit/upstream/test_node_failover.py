@@ -15,9 +15,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.failover import FailoverFollower, NodeState
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node_failover import FailoverFollower, NodeState
 from tests.fake_clock import FakeClock
 from tests.unit.upstream.chain_followers import TickingClock, a_chain, assert_holds
 from tests.unit.upstream.fake_chain import FakeChain
