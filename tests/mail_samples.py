@@ -41,7 +41,7 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.verification import Verification, request_mail
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
+from dashboard.domain.rejections.line_limits import LineLimits, ModuleLimits
 from tests.builders import (
     A_MOMENT,
     ANOTHER_NETWORK,

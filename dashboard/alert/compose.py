@@ -48,7 +48,7 @@ from dashboard.domain.formatting import (
 from dashboard.domain.health.coverage import seen_rejections
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
+from dashboard.domain.rejections.line_limits import NO_TABLES, LineLimits
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines with hexadecimal values."""

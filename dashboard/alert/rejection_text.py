@@ -21,14 +21,8 @@ from dashboard.domain.rejections.exclusion import (
     StoredRejection,
     or_unknown,
 )
-from dashboard.domain.rejections.reasons import (
-    LineLimits,
-    Reason,
-    explain,
-    in_brief,
-    overrun,
-    parse_reason,
-)
+from dashboard.domain.rejections.line_limits import LineLimits
+from dashboard.domain.rejections.reasons import Reason, explain, in_brief, overrun, parse_reason
 from dashboard.domain.tracking.statements import statements_in_words
 
 _LONGEST_REASON: Final = 1100

@@ -29,7 +29,8 @@ from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.rejections.answer_template import AnswerFile
 from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.rejections.reasons import NO_TABLES, ModuleLimits, Reason, parse_reason
+from dashboard.domain.rejections.line_limits import NO_TABLES, ModuleLimits
+from dashboard.domain.rejections.reasons import Reason, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.transaction_cost import read_coin_price
 from dashboard.errors import InputError, SettingsError

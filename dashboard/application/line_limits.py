@@ -13,7 +13,7 @@ from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.network_status import NetworkFigures, NetworkProfile
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LineLimits
+from dashboard.domain.rejections.line_limits import LineLimits
 from dashboard.store.rejections.limits_end import known_limits
 
 _SHARED_FOR: Final = timedelta(seconds=5)

@@ -30,7 +30,7 @@ from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.formatting import fee, period
 from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rejections.reasons import NO_TABLES, LineLimits
+from dashboard.domain.rejections.line_limits import NO_TABLES, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.store.alerts.conditions import current_conditions

@@ -29,15 +29,8 @@ from dashboard.domain.formatting import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import StoredRejection, or_unknown
-from dashboard.domain.rejections.reasons import (
-    LineLimits,
-    ModuleLimits,
-    Named,
-    Reason,
-    ReasonKind,
-    explain,
-    overrun,
-)
+from dashboard.domain.rejections.line_limits import LineLimits, ModuleLimits
+from dashboard.domain.rejections.reasons import Named, Reason, ReasonKind, explain, overrun
 from dashboard.domain.rejections.search import RejectionFilter, label_in, parse_search
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import sentences_among

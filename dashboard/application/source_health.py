@@ -25,7 +25,7 @@ from dashboard.domain.health.observation import (
 )
 from dashboard.domain.health.transports import TransportState
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LineLimits
+from dashboard.domain.rejections.line_limits import LineLimits
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.latest import LatestGas, latest_gas_of
 from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of, transports_of

@@ -16,7 +16,7 @@ from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 
 STALE_AFTER_PERIODS: Final = 2
 """A figure is stale when it is older than this many of its own poll periods."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.errors import UpstreamError
 from dashboard.logs import get_logger

@@ -17,7 +17,7 @@ from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger

@@ -43,7 +43,7 @@ from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.poll.lease import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
     current_conditions,

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits, ModuleLimits
+from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits, ModuleLimits
 from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, SettingPath, Table, read_file, read_text
 from dashboard.settings.schema import NetworkSettings

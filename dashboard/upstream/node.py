@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import (
     UpstreamError,

@@ -21,7 +21,7 @@ from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.budgets import FREE, USUAL, Budget
 from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation, Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
+from dashboard.domain.rejections.line_limits import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_transaction
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.rejections.reasons import LimitsEnd, ReasonKind, parse_reason
+from dashboard.domain.rejections.line_limits import LimitsEnd
+from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
 from dashboard.settings.presets import line_limits_of, table_names
 from tests.house.sources import ROOT
 from tests.unit.settings.configuration_files import loaded

@@ -19,8 +19,8 @@ from dashboard.domain.rejections.exclusion import (
     StoredRejection,
     or_unknown,
 )
+from dashboard.domain.rejections.line_limits import ModuleLimits
 from dashboard.domain.rejections.reasons import (
-    ModuleLimits,
     Reason,
     ReasonKind,
     explain,

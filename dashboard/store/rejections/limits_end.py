@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
+from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import limits_end_blocks
 from dashboard.store.schema.columns import columns_of

@@ -15,7 +15,7 @@ from dashboard.application.context import LONGEST_SETTINGS, SettingChange
 from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import NetworkStatus
 from dashboard.domain.people.access import READS_ACCESS, Action, Role, least_role
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.errors import NotFound
 from dashboard.web.api.endpoint import (
     LARGEST_TEXT,

@@ -20,12 +20,7 @@ from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import (
-    NO_TABLES,
-    LimitsEnd,
-    LineLimits,
-    ModuleLimits,
-)
+from dashboard.domain.rejections.line_limits import NO_TABLES, LimitsEnd, LineLimits, ModuleLimits
 from dashboard.domain.tracking.statements import Statement
 from tests.builders import (
     A_MOMENT,

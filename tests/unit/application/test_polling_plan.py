@@ -14,7 +14,7 @@ from dashboard.application.polling_plan import PlannedPolling, planned_polling
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.budgets import Budget, BudgetState
 from dashboard.domain.health.observation import Cost, Spent
-from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
+from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits
 from dashboard.domain.tracking.cadence import CadencePolicy, calls_between
 from dashboard.store.tracking.search import AgeGroup
 from tests.browser.seeded_store import SIMULATED

@@ -22,7 +22,7 @@ from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from tests.builders import A_MOMENT, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.rejections.reasons import (
-    ModuleLimits,
-    ReasonKind,
-    explain,
-    overrun,
-    parse_reason,
-)
+from dashboard.domain.rejections.line_limits import ModuleLimits
+from dashboard.domain.rejections.reasons import ReasonKind, explain, overrun, parse_reason
 from tests.golden_texts import GoldenTexts
 from tests.recorded import recorded
 

@@ -19,11 +19,9 @@ from dashboard.domain.rejections.exclusion import (
     SaveStatus,
     SignedTransaction,
 )
+from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits, ModuleLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
 from dashboard.domain.rejections.reasons import (
-    LimitsEnd,
-    LineLimits,
-    ModuleLimits,
     ReasonKind,
     explain,
     in_brief,

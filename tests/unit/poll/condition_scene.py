@@ -10,7 +10,7 @@ from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPoll
 from dashboard.poll.lease import Lease, NetworkStore, Term

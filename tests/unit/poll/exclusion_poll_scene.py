@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest

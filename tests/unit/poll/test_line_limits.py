@@ -11,7 +11,7 @@ from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.health.coverage import GapCause, Watched
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.end_block import EndBlockPoll
 from dashboard.poll.lease import NetworkStore

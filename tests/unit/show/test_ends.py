@@ -13,7 +13,7 @@ from dashboard.application.application import Application
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.answer_template import Voice
-from dashboard.domain.rejections.reasons import LineLimits, ModuleLimits
+from dashboard.domain.rejections.line_limits import LineLimits, ModuleLimits
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store

@@ -10,7 +10,7 @@ import pytest
 from dashboard.application.application import Application
 from dashboard.application.source_health import OperationState
 from dashboard.domain.health.observation import Cost, Failure, FailureKind, Operation, Spent
-from dashboard.domain.rejections.reasons import LimitsEnd, LineLimits
+from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Need, VerdictKind
 from dashboard.store.engine.engine import Store

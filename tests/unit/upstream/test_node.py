@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.reasons import LimitsEnd
+from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,

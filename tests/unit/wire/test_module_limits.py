@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.rejections.line_limits import ModuleLimits
 from dashboard.errors import WireError
 from dashboard.settings.presets import decode_module_limits
 
