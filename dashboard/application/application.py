@@ -51,7 +51,7 @@ from dashboard.application.watches import Watches
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Clock, NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks
-from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
+from dashboard.domain.tracking.track_csv import ListedTransaction, TrackResult
 from dashboard.store.alerts.incidents import count_changes
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import tracked_among

@@ -53,7 +53,7 @@ from dashboard.domain.tracking.remarks import (
     LONGEST_OWNER,
     Remarks,
 )
-from dashboard.domain.tracking.track_list import ListedTransaction
+from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.wire.decoding import in_plain_words, read_toml

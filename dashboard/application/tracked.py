@@ -23,8 +23,8 @@ from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange, label_in, parse_search
 from dashboard.domain.tracking.remarks import written_tags
+from dashboard.domain.tracking.track_csv import ListedTransaction, TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import ListedTransaction, TrackResult
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action

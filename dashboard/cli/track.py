@@ -38,8 +38,8 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.remarks import TAGS_LEFT_OUT, Remarks
+from dashboard.domain.tracking.track_csv import ListedTransaction, TrackList, TrackResult, in_words
 from dashboard.domain.tracking.track_file import track_files
-from dashboard.domain.tracking.track_list import ListedTransaction, TrackList, TrackResult, in_words
 from dashboard.errors import InputError
 from dashboard.wiring.clock import utc_now
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks
+from dashboard.domain.tracking.track_csv import TrackResult as Became
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult as Became
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures

@@ -20,7 +20,7 @@ from dashboard.domain.tracking.hashes_in_text import (
     too_many_pieces,
 )
 from dashboard.domain.tracking.remarks import NO_REMARKS, Remarks
-from dashboard.domain.tracking.track_list import (
+from dashboard.domain.tracking.track_csv import (
     ListedTransaction,
     TrackList,
     in_parts,

@@ -29,14 +29,14 @@ from dashboard.domain.tracking.remarks import (
     typed_tags,
     written_tags,
 )
-from dashboard.domain.tracking.track_file import read_track_file
-from dashboard.domain.tracking.track_list import (
+from dashboard.domain.tracking.track_csv import (
     KNOWN_COLUMNS,
     ListedTransaction,
     TrackList,
     TrackResult,
     in_words,
 )
+from dashboard.domain.tracking.track_file import read_track_file
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor, trouble_shown
 from dashboard.show.parts.frame import section

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, tags_in, written_tags
+from dashboard.domain.tracking.track_csv import TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions, rows_among

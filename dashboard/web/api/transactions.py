@@ -26,7 +26,7 @@ from dashboard.domain.tracking.remarks import (
     LONGEST_OWNER,
     Remarks,
 )
-from dashboard.domain.tracking.track_list import ListedTransaction
+from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError, NotFound
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.web.api.endpoint import (

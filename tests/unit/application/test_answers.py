@@ -20,7 +20,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
 from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
 from dashboard.domain.tracking.remarks import Remarks
-from dashboard.domain.tracking.track_list import ListedTransaction
+from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store

@@ -8,7 +8,7 @@ from dashboard.application.application import RECENT, Application
 from dashboard.application.network_status import Activity
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.remarks import Remarks
-from dashboard.domain.tracking.track_list import TrackResult
+from dashboard.domain.tracking.track_csv import TrackResult
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash

@@ -32,7 +32,7 @@ from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.domain.secret import MASK
 from dashboard.domain.tracking.remarks import Remarks
-from dashboard.domain.tracking.track_list import ListedTransaction
+from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import NotAllowed
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import open_store

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.hashes_in_text import MOST_PIECES, read_lookup, read_paste
 from dashboard.domain.tracking.remarks import Remarks, written_tags
+from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.domain.tracking.track_file import (
     TrackRequest,
     read_track_file,
     write_track_csv,
     write_track_json,
 )
-from dashboard.domain.tracking.track_list import ListedTransaction
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 

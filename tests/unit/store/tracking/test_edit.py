@@ -10,8 +10,8 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.remarks import Remarks
+from dashboard.domain.tracking.track_csv import TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.schema import tracked_labels, tracked_tags

@@ -12,8 +12,8 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.remarks import MOST_TAGS, Remarks, written_tags
+from dashboard.domain.tracking.track_csv import TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import ENDS_WITHIN, UNANSWERED_AFTER, WATCHED_FOR, Need
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store

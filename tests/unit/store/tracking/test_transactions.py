@@ -7,8 +7,8 @@ from typing import Any
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.remarks import Remarks
+from dashboard.domain.tracking.track_csv import TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackedTransaction, track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds

@@ -1,4 +1,4 @@
-"""Lists of transactions to track: any pasted text, or CSV with the time of each attempt."""
+"""CSV of transactions to track, with the time of each attempt; or any pasted text."""
 
 from __future__ import annotations
 

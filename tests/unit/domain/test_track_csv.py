@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.tracking.remarks import MOST_TAGS, TAGS_LEFT_OUT, Remarks
-from dashboard.domain.tracking.track_list import ListedTransaction, TrackList, in_words, track_lists
+from dashboard.domain.tracking.track_csv import ListedTransaction, TrackList, in_words, track_lists
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
