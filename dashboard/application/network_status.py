@@ -13,15 +13,15 @@ from msgspec.structs import replace
 
 from dashboard.application.listing import Json
 from dashboard.application.text import age, moment_near, sentence, since_when
-from dashboard.detect.conclusions import (
+from dashboard.detect.busyness import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
-    ConditionRules,
     PriorityFeeReadings,
     measure_busyness,
 )
+from dashboard.detect.conclusions import ConditionRules
 from dashboard.detect.outage import STALE_AFTER_PERIODS
 from dashboard.domain.alerts.condition import Condition, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds

@@ -12,17 +12,16 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.conclusions import (
+from dashboard.detect.busyness import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
-    Conclusions,
-    ConditionRules,
     PriorityFeeReadings,
     conclude_busyness,
     is_flat,
     measure_busyness,
 )
+from dashboard.detect.conclusions import Conclusions, ConditionRules
 from dashboard.detect.outage import (
     STALE_AFTER_PERIODS,
     Answered,

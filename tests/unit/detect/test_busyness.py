@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from dashboard.detect.conclusions import (
+from dashboard.detect.busyness import (
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,
