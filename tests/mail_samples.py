@@ -36,7 +36,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
-from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.fees.busy_spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.verification import Verification, request_mail
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei

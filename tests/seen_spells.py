@@ -7,8 +7,8 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from dashboard.detect.conclusions import ConditionRules
+from dashboard.domain.fees.busy_spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.fees.gas import FeeSeries
-from dashboard.domain.fees.spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.series import FeePercentiles, integers

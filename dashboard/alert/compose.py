@@ -35,7 +35,7 @@ from dashboard.domain.alerts.signed_link import (
     SignedLink,
     sign,
 )
-from dashboard.domain.fees.spells import BusyContext
+from dashboard.domain.fees.busy_spells import BusyContext
 from dashboard.domain.formatting import (
     capitalized,
     counted,

@@ -15,8 +15,8 @@ from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText
 from dashboard.domain.alerts.kinds.table import JUDGED, KINDS, kind_of
 from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.fees.busy_spells import USUAL_WINDOW, BusyContext, UsualSpells
 from dashboard.domain.fees.gas import FeeSuggestion
-from dashboard.domain.fees.spells import USUAL_WINDOW, BusyContext, UsualSpells
 from dashboard.domain.formatting import capitalized, compared, fee, moment, moment_in, span
 from dashboard.domain.markup import unlinked
 

@@ -37,7 +37,7 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.alerts.route import SOURCES, SourceOutage, inhibited_rules
-from dashboard.domain.fees.spells import BusyContext
+from dashboard.domain.fees.busy_spells import BusyContext
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, StoreError

@@ -19,7 +19,7 @@ from dashboard.domain.alerts.hourly_cap import LARGEST_HOURLY, HourlyCap
 from dashboard.domain.alerts.notification import NO_DOMAIN, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
-from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.troubles import FailingRole

@@ -20,8 +20,8 @@ from dashboard.application.network_status import (
     PolledValue,
 )
 from dashboard.application.text import age, exact_fee
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.fees.gas import FeeSuggestion
-from dashboard.domain.fees.spells import Spell
 from dashboard.domain.formatting import fee, share
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import NetworkId, Wei

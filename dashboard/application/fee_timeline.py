@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.fees.spells import BusyTime
+from dashboard.domain.fees.busy_spells import BusyTime
 from dashboard.domain.formatting import counted, share
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.quantity import Wei

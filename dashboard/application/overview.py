@@ -26,7 +26,7 @@ from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.rule import URGENCY
-from dashboard.domain.fees.spells import UsualFee, UsualSpells
+from dashboard.domain.fees.busy_spells import UsualFee, UsualSpells
 from dashboard.domain.formatting import capitalized, counted, name_order, span
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.markup import visible

@@ -27,8 +27,8 @@ from dashboard.domain.alerts.rule_preview import (
     rate_spells,
 )
 from dashboard.domain.alerts.rule_text import group_in_words
+from dashboard.domain.fees.busy_spells import longest_pause
 from dashboard.domain.fees.gas import RollupLevel
-from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import InputError

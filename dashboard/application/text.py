@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.alerts.condition import Condition, State
-from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.formatting import span
 from dashboard.domain.quantity import Wei, format_gwei
 

@@ -10,8 +10,8 @@ from msgspec import Struct, field
 from dashboard.detect.conclusions import Conclusions, condition_of, spell_state
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.fees.busy_spells import JudgedValue, SpellState, follow
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.fees.spells import JudgedValue, SpellState, follow
 from dashboard.domain.quantity import Wei
 
 SMALLEST_FLAT_WINDOW: Final = 20

@@ -20,7 +20,7 @@ from dashboard.domain.alerts.condition import (
     Transition,
 )
 from dashboard.domain.alerts.kinds.table import JUDGED
-from dashboard.domain.fees.spells import HoldPeriods, SpellState
+from dashboard.domain.fees.busy_spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))

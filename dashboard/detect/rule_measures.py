@@ -23,7 +23,7 @@ from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.fees.spells import HoldPeriods, SpellState
+from dashboard.domain.fees.busy_spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]

@@ -24,9 +24,15 @@ from dashboard.devnet.chain import (
 )
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET, Genesis, SimulatedNetwork
 from dashboard.devnet.traffic import REJECTION_SECONDS, SubmitReport, Traffic
+from dashboard.domain.fees.busy_spells import (
+    HoldPeriods,
+    JudgedValue,
+    Spell,
+    longest_pause,
+    spells_of,
+)
 from dashboard.domain.fees.gas import BlockFees, FeeSeries, GasObservation, GasSource
 from dashboard.domain.fees.percentiles import FeeWindow
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.fees.suggestion import FeePolicy, suggest
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei

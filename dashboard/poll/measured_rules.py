@@ -40,7 +40,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure, read_rates
 from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_pause, states_of
+from dashboard.domain.fees.busy_spells import HoldPeriods, SpellState, longest_pause, states_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.lease import Clocks, SetClock, Term
 from dashboard.poll.network_conditions import StoredConditions

@@ -36,9 +36,9 @@ from dashboard.detect.outage import (
 )
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.fees.busy_spells import longest_pause
 from dashboard.domain.fees.gas import GasObservation, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId

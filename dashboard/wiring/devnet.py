@@ -20,7 +20,7 @@ from dashboard.devnet.demo import DemoFeeHistory, DemoReports
 from dashboard.devnet.genesis import DEVNET, DEVNET_ID, SIMULATED, SimulatedNetwork, open_genesis
 from dashboard.devnet.methods import build_app
 from dashboard.devnet.traffic import TrackTransaction, TrafficRunner
-from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasPeriods
-from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.budgets import FREE, USUAL, Budget
 from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation, Spent

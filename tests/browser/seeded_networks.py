@@ -14,8 +14,8 @@ import numpy as np
 from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.fees.busy_spells import JudgedValue, Spell, spells_of
 from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, GasObservation, SuggestedGasFees
-from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei

@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.poll.gas import GasArchive

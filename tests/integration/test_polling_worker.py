@@ -17,8 +17,8 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
 from dashboard.detect.conclusions import ConditionRules
 from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasPeriods
-from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.track_file import TrackRequest

@@ -16,7 +16,7 @@ from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
+from dashboard.domain.fees.busy_spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import NetworkId, Wei
 
 _NIGHT_BEGINS: Final = 22

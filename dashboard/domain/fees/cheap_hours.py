@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.formatting import fee as printed
 from dashboard.domain.formatting import span
 from dashboard.domain.quantity import Wei

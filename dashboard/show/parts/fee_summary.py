@@ -22,9 +22,9 @@ from dashboard.application.network_status import (
 )
 from dashboard.application.overview import UsualNow
 from dashboard.application.text import age
+from dashboard.domain.fees.busy_spells import USUAL_DAYS
 from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.fees.spells import USUAL_DAYS
 from dashboard.domain.formatting import capitalized, counted, fee, share, span
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.markup import Markup, element, join, visible

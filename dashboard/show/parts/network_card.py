@@ -16,8 +16,8 @@ from dashboard.application.network_status import (
 )
 from dashboard.application.overview import UsualNow, above_usual, verdict_in_words
 from dashboard.application.text import age, exact_fee, moment_near, sentence
+from dashboard.domain.fees.busy_spells import USUAL_DAYS, UsualFee, difference_in_words
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.fees.spells import USUAL_DAYS, UsualFee, difference_in_words
 from dashboard.domain.formatting import capitalized, fee, moment, period, share
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei

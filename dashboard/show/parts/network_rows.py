@@ -21,8 +21,8 @@ from dashboard.application.overview import (
 )
 from dashboard.application.text import age, exact_fee
 from dashboard.domain.alerts.condition import Signal
+from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.fees.cheap_hours import UsualWeek
-from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.formatting import fee, moment, name_order, share
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money

@@ -17,7 +17,7 @@ from dashboard.application.attention import Attention
 from dashboard.application.network_status import Activity
 from dashboard.application.overview import above_usual, lasting
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId

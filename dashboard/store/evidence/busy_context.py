@@ -12,9 +12,7 @@ from sqlalchemy import Connection
 
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
-from dashboard.domain.fees.cheap_hours import HourFee
-from dashboard.domain.fees.gas import FeeSeries, RollupLevel
-from dashboard.domain.fees.spells import (
+from dashboard.domain.fees.busy_spells import (
     USUAL_DAYS,
     USUAL_WINDOW,
     BusyContext,
@@ -25,6 +23,8 @@ from dashboard.domain.fees.spells import (
     usual_fee,
     usual_spells,
 )
+from dashboard.domain.fees.cheap_hours import HourFee
+from dashboard.domain.fees.gas import FeeSeries, RollupLevel
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.busy_window import spells_between

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, update
 
 from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.fees.gas import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees
-from dashboard.domain.fees.spells import Spell
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new

@@ -13,6 +13,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, select
 
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.fees.busy_spells import JudgedValue
 from dashboard.domain.fees.gas import (
     FeeSeries,
     FeeSuggestion,
@@ -21,7 +22,6 @@ from dashboard.domain.fees.gas import (
     TimedFee,
 )
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.fees.spells import JudgedValue
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows

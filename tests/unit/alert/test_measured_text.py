@@ -29,7 +29,7 @@ from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
 from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
-from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.fees.busy_spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import (

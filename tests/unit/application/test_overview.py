@@ -36,7 +36,7 @@ from dashboard.domain.alerts.condition import (
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
-from dashboard.domain.fees.spells import UsualSpells
+from dashboard.domain.fees.busy_spells import UsualSpells
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash

@@ -21,7 +21,7 @@ from dashboard.domain.alerts.condition import (
     Transition,
 )
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
-from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from

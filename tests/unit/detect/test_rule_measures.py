@@ -46,7 +46,7 @@ from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds, FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure, read_rates
 from dashboard.domain.alerts.rule import Rule, RuleScope
-from dashboard.domain.fees.spells import SpellState
+from dashboard.domain.fees.busy_spells import SpellState
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, an_id, seconds

@@ -13,9 +13,9 @@ import pytest
 from dashboard.devnet.chain import Int64Array
 from dashboard.devnet.demo import DemoFeeHistory, FeesOfDays
 from dashboard.devnet.genesis import CALM, DEVNET, DEVNET_ID, FLAT, SIMULATED, SimulatedNetwork
+from dashboard.domain.fees.busy_spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.fees.gas import FeeSeries, GasSource
 from dashboard.domain.fees.percentiles import FeeWindow
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, seconds

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from dashboard.domain.fees.cheap_hours import CheapHours, HourFee, UsualWeek, WeekChange, usual_week
-from dashboard.domain.fees.spells import (
+from dashboard.domain.fees.busy_spells import (
     Spell,
     UsualFee,
     UsualSpells,
@@ -18,6 +17,7 @@ from dashboard.domain.fees.spells import (
     usual_fee,
     usual_spells,
 )
+from dashboard.domain.fees.cheap_hours import CheapHours, HourFee, UsualWeek, WeekChange, usual_week
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.transaction_cost import (
     CoinPrice,

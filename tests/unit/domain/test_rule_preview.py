@@ -38,7 +38,7 @@ from dashboard.domain.alerts.rule_preview import (
     rate_spells,
 )
 from dashboard.domain.alerts.rule_text import group_in_words, preview_in_words
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue
+from dashboard.domain.fees.busy_spells import HoldPeriods, JudgedValue
 from dashboard.domain.quantity import Wei
 from tests.builders import (
     A_MOMENT,

@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.fees.spells import Spell
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import current_condition

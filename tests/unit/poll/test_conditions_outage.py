@@ -10,7 +10,7 @@ from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
-from dashboard.domain.fees.spells import Spell
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from dashboard.application.fee_timeline import FeeTimeline
+from dashboard.domain.fees.busy_spells import BusyTime, Spell
 from dashboard.domain.fees.percentiles import nearest_rank
-from dashboard.domain.fees.spells import BusyTime, Spell
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import Wei
 from dashboard.store.fees.series import FeeStep, FeeSteps

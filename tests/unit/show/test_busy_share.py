@@ -13,8 +13,8 @@ from dashboard.application.fee_timeline import busy_in_words
 from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
 from dashboard.application.time_ranges import TIME_RANGES
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.fees.gas import FeeSeries
-from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.busy_window import save_spells

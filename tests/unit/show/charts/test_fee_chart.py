@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.application.fee_timeline import FeeMarks, FeeTimeline
 from dashboard.application.time_ranges import TIME_RANGES, TimeRange
-from dashboard.domain.fees.spells import BusyTime, Spell
+from dashboard.domain.fees.busy_spells import BusyTime, Spell
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
 from dashboard.store.schema.columns import moment_of

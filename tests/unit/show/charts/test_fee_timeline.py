@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.application.fee_timeline import FeeMarks, busy_in_words, longest_usual_pause
 from dashboard.application.time_ranges import TIME_RANGES
-from dashboard.domain.fees.spells import BusyTime
+from dashboard.domain.fees.busy_spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.parts.fee_summary import timeline_in_words
 from tests.builders import A_MOMENT, seconds

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.fees.busy_spells import Spell, UsualSpells
 from dashboard.domain.fees.gas import FeeSeries, GasObservation
-from dashboard.domain.fees.spells import Spell, UsualSpells
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store

@@ -14,7 +14,7 @@ from dashboard.alert.message import always
 from dashboard.alert.side_tasks import Digests
 from dashboard.domain.alerts.condition import DigestGrounds
 from dashboard.domain.alerts.notification import DigestTime, NotificationKind
-from dashboard.domain.fees.spells import Spell
+from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.people.recipients import (
     AddressOff,

@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.fees.busy_spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.fees.gas import FeeSeries, GasObservation
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history

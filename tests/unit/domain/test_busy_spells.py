@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.domain.fees.spells import (
+from dashboard.domain.fees.busy_spells import (
     BusyTime,
     HoldPeriods,
     JudgedValue,
