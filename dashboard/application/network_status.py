@@ -21,7 +21,7 @@ from dashboard.detect.busyness import (
     PriorityFeeReadings,
     measure_busyness,
 )
-from dashboard.detect.conclusions import ConditionRules
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.detect.outage import STALE_AFTER_PERIODS
 from dashboard.domain.alerts.condition import Condition, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds

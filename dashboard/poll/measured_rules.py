@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.conclusions import Conclusion, ConditionRules, spell_state
+from dashboard.detect.condition_start_end import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
     HeldConditions,
     conclude_fees,

@@ -21,7 +21,7 @@ from dashboard.detect.busyness import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.conclusions import Conclusions, ConditionRules
+from dashboard.detect.condition_start_end import Conclusions, ConditionRules
 from dashboard.detect.outage import (
     STALE_AFTER_PERIODS,
     Answered,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dashboard.detect.conclusions import Conclusion
+from dashboard.detect.condition_start_end import Conclusion
 from dashboard.detect.rule_measures import (
     conclude_fees,
     conclude_measured,
