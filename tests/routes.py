@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientDirectory
 from dashboard.store.alerts.closings import open_notifications

@@ -22,11 +22,11 @@ from dashboard.domain.alerts.condition import (
     NetworkDigest,
     SubjectKind,
 )
+from dashboard.domain.alerts.holding import inhibited_in_words
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, describe_own_failure
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Rows
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
-from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
 from dashboard.domain.alerts.signed_link import (
     ACTION_VALID_FOR,

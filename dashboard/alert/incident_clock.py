@@ -19,6 +19,14 @@ from dashboard.detect.routing import (
     withhold,
 )
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.holding import (
+    BY_QUIET_HOURS,
+    RuleRoute,
+    SourceOutage,
+    outage_behind,
+    route_for,
+    window_key,
+)
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
@@ -40,14 +48,6 @@ from dashboard.domain.alerts.incident_timers import (
 )
 from dashboard.domain.alerts.matcher import ChangeLabels, MatchedProperty, labels_of
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.route import (
-    BY_QUIET_HOURS,
-    RuleRoute,
-    SourceOutage,
-    outage_behind,
-    route_for,
-    window_key,
-)
 from dashboard.domain.alerts.rule import ObservedChange, Rule
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory

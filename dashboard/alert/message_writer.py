@@ -28,6 +28,7 @@ from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.holding import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import (
@@ -36,7 +37,6 @@ from dashboard.domain.alerts.notification import (
     NotificationKind,
     Recipient,
 )
-from dashboard.domain.alerts.route import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.fees.busy_spells import BusyContext
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId

@@ -13,9 +13,9 @@ from msgspec.structs import astuple, replace
 from dashboard.application.context import ApplicationContext
 from dashboard.application.recipients import recipients_called
 from dashboard.detect.routing import hold_all, route_of_incident
+from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.incident import Incident, IncidentResponse
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_text import incident_title

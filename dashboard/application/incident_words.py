@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dashboard.application.listing import Column, Json, Listing, instant
 from dashboard.application.text import moment_near
+from dashboard.domain.alerts.holding import inhibited_in_words
 from dashboard.domain.alerts.incident import (
     LONGEST_NOTE,
     Incident,
@@ -21,7 +22,6 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
-from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import visible

@@ -17,6 +17,7 @@ from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.detect.routing import timers_of
+from dashboard.domain.alerts.holding import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
@@ -31,7 +32,6 @@ from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.matcher import labels_of_group
 from dashboard.domain.alerts.notification import Precedence, Recipient
-from dashboard.domain.alerts.route import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, likely_silences, silenced_all_by

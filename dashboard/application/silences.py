@@ -21,6 +21,7 @@ from dashboard.application.listing import (
     time_for_programs,
 )
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
@@ -33,7 +34,6 @@ from dashboard.domain.alerts.matcher import (
     labels_of,
     parse_matcher,
 )
-from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import fits as takes
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.domain.formatting import counted, moment

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from dashboard.domain.alerts.holding import RuleRoute, hold
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.alerts.matcher import ChangeLabels, labels_of
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute, hold
 from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
 from dashboard.domain.alerts.silence import (
     SILENCED,

@@ -19,12 +19,12 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
     Transition,
 )
+from dashboard.domain.alerts.holding import SOURCES, SourceOutage
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Delay, DeliveryResult, NotificationState, Recipient
-from dashboard.domain.alerts.route import SOURCES, SourceOutage
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.fees.gas import GasSource

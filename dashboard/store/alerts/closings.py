@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.alerts.holding import RuleRoute, window_key
 from dashboard.domain.alerts.hourly_cap import (
     HOUR,
     Closing,
@@ -37,7 +38,6 @@ from dashboard.domain.alerts.notification import (
     Precedence,
     Recipient,
 )
-from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.incidents import incident_of
 from dashboard.store.alerts.notifications import IS_PENDING, select_notifications

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, and_, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS, precedence_of
 from dashboard.domain.alerts.incident import (
     Incident,
@@ -24,7 +25,6 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import timed
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.formatting import span
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of
 from dashboard.store.alerts.alert_status import needless

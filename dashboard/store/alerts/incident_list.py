@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, func, select, true
 
+from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
@@ -21,7 +22,6 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming
 from dashboard.domain.alerts.matcher import ChangeLabels, Matcher, labels_of, labels_of_group
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import URGENCY
 from dashboard.domain.alerts.silence import Silence
 from dashboard.domain.quantity import NetworkId, TxHash

@@ -11,10 +11,10 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, Update, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import NO_DOMAIN, Precedence, Recipient
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
 from dashboard.store.alerts.grouping import IncidentGrouping

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true, update
 
+from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.hourly_cap import precedence_of_kind
 from dashboard.domain.alerts.incident import (
     Incident,
@@ -24,7 +25,6 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from dashboard.application.context import ApplicationContext
 from dashboard.application.rules import AlertRules, RuleSituation
 from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
+from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
-from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import DEFAULT_RULES, MOST_RULES, Rule, RuleScope
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import replaced_by

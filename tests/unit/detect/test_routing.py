@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from dashboard.detect.routing import hold_all, route_of_incident, routes_of, timers_of
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, Severity
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan

@@ -7,8 +7,8 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from dashboard.detect.routing import withhold
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan

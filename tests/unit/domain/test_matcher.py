@@ -8,6 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.holding import (
+    SourceOutage,
+    inhibited_in_words,
+    inhibited_rules,
+    outage_behind,
+)
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import (
     MatchedProperty,
@@ -19,12 +25,6 @@ from dashboard.domain.alerts.matcher import (
     labels_of_group,
     parse_matcher,
     split_matchers,
-)
-from dashboard.domain.alerts.route import (
-    SourceOutage,
-    inhibited_in_words,
-    inhibited_rules,
-    outage_behind,
 )
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, RuleScope
 from dashboard.errors import InputError

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.incident import Incident, resolve
 from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,

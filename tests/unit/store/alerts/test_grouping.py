@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from dashboard.detect.routing import routes_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.hourly_cap import Closing
 from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState
 from dashboard.domain.alerts.notification import Notification, NotificationState
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import update
 
 from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.store.alerts.closings import close
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.notification_claims import (

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
-from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange, Rule, Severity
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan

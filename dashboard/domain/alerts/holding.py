@@ -1,4 +1,4 @@
-"""Routes: how one rule sends a transition, and which rules cannot be judged now."""
+"""Holding: until when quiet hours and windows hold what a rule sends; and rules not judged now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes: until when the hours of a rule, those of a recipient and maintenance hold a change."""
+"""Holding: until when the hours of a rule, those of a recipient and maintenance hold a change."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.route import RuleRoute, route_for
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.people.recipients import (
