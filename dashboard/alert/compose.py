@@ -22,8 +22,8 @@ from dashboard.domain.alerts.condition import (
     NetworkDigest,
     SubjectKind,
 )
-from dashboard.domain.alerts.holding import inhibited_in_words
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.inhibition import inhibited_in_words
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, describe_own_failure
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Rows
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient

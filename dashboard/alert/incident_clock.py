@@ -19,14 +19,7 @@ from dashboard.detect.routing import (
     withhold,
 )
 from dashboard.domain.alerts.condition import Transition
-from dashboard.domain.alerts.holding import (
-    BY_QUIET_HOURS,
-    RuleRoute,
-    SourceOutage,
-    outage_behind,
-    route_for,
-    window_key,
-)
+from dashboard.domain.alerts.holding import BY_QUIET_HOURS, RuleRoute, route_for, window_key
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
@@ -46,6 +39,7 @@ from dashboard.domain.alerts.incident_timers import (
     silence,
     timed,
 )
+from dashboard.domain.alerts.inhibition import SourceOutage, outage_behind
 from dashboard.domain.alerts.matcher import ChangeLabels, MatchedProperty, labels_of
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.rule import ObservedChange, Rule

@@ -28,8 +28,8 @@ from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.alerts.holding import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
+from dashboard.domain.alerts.inhibition import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,

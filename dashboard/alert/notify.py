@@ -18,7 +18,8 @@ from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
 from dashboard.alert.side_tasks import SideTasks
 from dashboard.detect.routing import routes_of, withhold
-from dashboard.domain.alerts.holding import SOURCES, RuleRoute
+from dashboard.domain.alerts.holding import RuleRoute
+from dashboard.domain.alerts.inhibition import SOURCES
 from dashboard.domain.alerts.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import SilenceState

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from dashboard.application.listing import Column, Json, Listing, instant
 from dashboard.application.text import moment_near
-from dashboard.domain.alerts.holding import inhibited_in_words
 from dashboard.domain.alerts.incident import (
     LONGEST_NOTE,
     Incident,
@@ -19,6 +18,7 @@ from dashboard.domain.alerts.incident import (
     IncidentResponse,
     IncidentState,
 )
+from dashboard.domain.alerts.inhibition import inhibited_in_words
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState

@@ -17,7 +17,6 @@ from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.detect.routing import timers_of
-from dashboard.domain.alerts.holding import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
@@ -29,6 +28,7 @@ from dashboard.domain.alerts.incident import (
     unacknowledge,
 )
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
+from dashboard.domain.alerts.inhibition import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.matcher import labels_of_group
 from dashboard.domain.alerts.notification import Precedence, Recipient

@@ -16,8 +16,8 @@ from dashboard.application.listing import Column, Json, Listing, for_programs, i
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
-from dashboard.domain.alerts.holding import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
+from dashboard.domain.alerts.inhibition import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.rule import MOST_RULES, Rule
 from dashboard.domain.alerts.rule_preview import RulePreview

@@ -21,8 +21,8 @@ from dashboard.application.listing import (
     time_for_programs,
 )
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
-from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.inhibition import SourceOutage
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import (

@@ -19,8 +19,8 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.holding import SOURCES, SourceOutage
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.inhibition import SOURCES, SourceOutage
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, func, select, true
 
-from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
@@ -20,6 +19,7 @@ from dashboard.domain.alerts.incident import (
     IncidentState,
 )
 from dashboard.domain.alerts.incident_timers import Upcoming
+from dashboard.domain.alerts.inhibition import SourceOutage
 from dashboard.domain.alerts.matcher import ChangeLabels, Matcher, labels_of, labels_of_group
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.alerts.rule import URGENCY

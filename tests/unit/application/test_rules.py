@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dashboard.application.context import ApplicationContext
 from dashboard.application.rules import AlertRules, RuleSituation
 from dashboard.domain.alerts.condition import INSTALLATION, Signal, State, Subject, SubjectKind
-from dashboard.domain.alerts.holding import SourceOutage
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.inhibition import SourceOutage
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
-from dashboard.domain.alerts.holding import (
+from dashboard.domain.alerts.inhibition import (
     SourceOutage,
     inhibited_in_words,
     inhibited_rules,

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.holding import SourceOutage
+from dashboard.domain.alerts.inhibition import SourceOutage
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
 from dashboard.store.alerts.alert_status import source_outages
