@@ -9,6 +9,7 @@ from dashboard.domain.alerts.notification import DeliveryAttempt, Notification
 from dashboard.domain.fees.gas import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    LocatedReport,
     RejectionReport,
     RejectionSource,
     SaveStatus,
@@ -24,7 +25,6 @@ from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.record_answers import save_reports
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.rejections.archive import versions_among
-from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.rejections.search import search
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.tracking.follow_ups import follow_ups_among

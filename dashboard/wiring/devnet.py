@@ -23,7 +23,7 @@ from dashboard.devnet.traffic import TrackTransaction, TrafficRunner
 from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
+from dashboard.domain.rejections.exclusion import LocatedReport, RejectionSource, SaveStatus
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError, SettingsError
@@ -39,7 +39,6 @@ from dashboard.store.fees.import_history import (
     other_networks,
 )
 from dashboard.store.monitoring.coverage import watch_earlier
-from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track
 from dashboard.transport.connection_limits import ConnectionLimiter
 from dashboard.transport.host_check import HostCheck

@@ -12,6 +12,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import TxHash, Wei
+from dashboard.domain.rejections.exclusion import LocatedReport
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
@@ -22,7 +23,6 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_reports
 from dashboard.store.fees.save import save_gas
-from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track_all, untrack
 from tests.builders import (
     A_MOMENT,

@@ -14,6 +14,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     QUERYABLE_WINDOW,
     ArchivedRejection,
+    LocatedReport,
     RejectedTransaction,
     RejectionReport,
     RejectionSource,
@@ -31,7 +32,6 @@ from dashboard.store.rejections.archive import (
     queryable_record,
 )
 from dashboard.store.rejections.known_hashes import RejectionReader
-from dashboard.store.rejections.save import LocatedReport
 from tests.model.world import HASHES, NETWORKS
 from tests.one_by_one import versions
 

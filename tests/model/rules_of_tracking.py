@@ -14,13 +14,12 @@ from hypothesis.stateful import rule
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.rejections.exclusion import LocatedReport, RejectedTransaction
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.exclusion import save_rejections
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_reports
-from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import KnownHashes, read_cohorts, watched_after
 from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
 from tests.model.machine import Memory, StoreMachine, same

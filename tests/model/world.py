@@ -11,12 +11,12 @@ from dashboard.domain.health.observation import ExclusionAnswer, Failure, Failur
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import (
     WIRE_STAGES,
+    LocatedReport,
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
     SignedTransaction,
 )
-from dashboard.store.rejections.save import LocatedReport
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_report, an_address
 
 NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)

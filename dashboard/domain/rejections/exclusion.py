@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -240,6 +240,14 @@ class RejectionReport(Struct, frozen=True):
             timestamp=self.timestamp,
             block_number=self.block_number,
         )
+
+
+class LocatedReport(NamedTuple):
+    """A report, its network, and when it came, unless that is now."""
+
+    report: RejectionReport
+    network_id: NetworkId
+    came_at: datetime | None = None
 
 
 class SaveStatus(StrEnum):

@@ -14,9 +14,7 @@ from anyio import CapacityLimiter, to_thread
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.exclusion import SaveStatus
-from dashboard.domain.tracking.remarks import Remarks
-from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.rejections.exclusion import LocatedReport, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
@@ -26,9 +24,8 @@ from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_inclusions, save_reports
 from dashboard.store.rejections.archive import versions_among
-from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
-from dashboard.store.tracking.senders import labels_of_watched
-from dashboard.store.tracking.transactions import track_all
+from dashboard.store.rejections.save import HashOnNetwork, watched_among
+from dashboard.store.tracking.senders import track_watched_senders
 from dashboard.wire.exclusion import encode_saved
 from dashboard.wire.jsonrpc import RpcError, store_rpc_error
 from dashboard.wire.rejection_report import decode_report
@@ -38,8 +35,6 @@ _TOO_MANY: Final = (
 )
 
 _log = get_logger(__name__)
-
-_UNNAMED: Final = "watched sender"
 
 
 class _SubmittedReport(NamedTuple):
@@ -150,25 +145,6 @@ class ReportSaver:
             msg = f"Unsupported network: the transaction's chain id {network_id} is not served here"
             raise WireError(msg)
         return network_id
-
-
-def track_watched_senders(
-    connection: Connection, saved: Sequence[LocatedReport], now: datetime
-) -> None:
-    """Track those saved reports whose sender is watched, each with the sender's label."""
-    accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
-    labels = labels_of_watched(connection, accounts) if saved else {}
-    requests = [
-        TrackRequest(
-            each.report.transaction.tx_hash,
-            (each.network_id,),
-            Remarks(label=labels[account] or _UNNAMED),
-        )
-        for each, account in zip(saved, accounts, strict=True)
-        if account in labels
-    ]
-    if requests:
-        track_all(connection, requests, now)
 
 
 def update_watched_conditions(

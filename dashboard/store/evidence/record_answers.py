@@ -17,13 +17,12 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Trans
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
+from dashboard.domain.rejections.exclusion import LocatedReport, RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.batching import grouped, rows_among
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
 from dashboard.store.rejections import save
-from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected
 from dashboard.store.tracking.follow_ups import follow_ups_among

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Connection, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
+    LocatedReport,
     RejectedTransaction,
-    RejectionReport,
     RejectionSource,
     RejectionStage,
     SaveStatus,
@@ -119,14 +119,6 @@ def digest(text: str) -> bytes:
 
 HashOnNetwork: TypeAlias = tuple[TxHash, NetworkId]
 """A hash on a network."""
-
-
-class LocatedReport(NamedTuple):
-    """A report, its network, and when it came, unless that is now."""
-
-    report: RejectionReport
-    network_id: NetworkId
-    came_at: datetime | None = None
 
 
 class SavedReports(NamedTuple):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from sqlalchemy import Connection, delete, select, update
 
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rejections.exclusion import LocatedReport
+from dashboard.domain.tracking.remarks import Remarks
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.batching import grouped
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import watched_senders
+from dashboard.store.tracking.transactions import track_all
 
 Account: TypeAlias = tuple[Address, NetworkId]
 """An address on a network."""
+
+_UNNAMED: Final = "watched sender"
 
 
 class WatchedSender(Struct, frozen=True):
@@ -62,6 +68,25 @@ def senders_watched(connection: Connection) -> list[WatchedSender]:
         for sender, own in rows.items()
     ]
     return sorted(found, key=lambda each: each.watched_at, reverse=True)
+
+
+def track_watched_senders(
+    connection: Connection, saved: Sequence[LocatedReport], now: datetime
+) -> None:
+    """Track those saved reports whose sender is watched, each with the sender's label."""
+    accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
+    labels = labels_of_watched(connection, accounts) if saved else {}
+    requests = [
+        TrackRequest(
+            each.report.transaction.tx_hash,
+            (each.network_id,),
+            Remarks(label=labels[account] or _UNNAMED),
+        )
+        for each, account in zip(saved, accounts, strict=True)
+        if account in labels
+    ]
+    if requests:
+        track_all(connection, requests, now)
 
 
 def labels_of_watched(connection: Connection, accounts: Iterable[Account]) -> dict[Account, str]:
