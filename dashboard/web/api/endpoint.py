@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -47,6 +48,17 @@ Hashes: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1, max_length=M
 
 class Changed(InputError):
     """Somebody else changed it since it was read, as the text says."""
+
+
+class Problem(Exception):
+    """A request that is refused, with its status and the remedy."""
+
+    mistakes: Sequence[str] = ()
+
+    def __init__(self, status: HTTPStatus, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

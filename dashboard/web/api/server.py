@@ -1,10 +1,10 @@
-"""The management API over HTTP: tokens in the header, problem details, repeated requests."""
+"""The management API over HTTP: problem details, repeated requests."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
@@ -14,27 +14,23 @@ from typing import Any, Final
 import msgspec
 from anyio import CapacityLimiter, to_thread
 from msgspec.structs import replace
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
-from dashboard.application.application import Application
 from dashboard.application.configuration_import import WrongConfiguration
 from dashboard.application.idempotency import KeyReused, act_once
 from dashboard.application.text import sentence
-from dashboard.application.tokens import Tokens, actor_of
+from dashboard.application.tokens import Tokens
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
-from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
-from dashboard.store.access.tokens import Token
 from dashboard.tracing import tracing
 from dashboard.web.api import access, alerts, commands, installation, transactions
-from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Reply, require_subject
+from dashboard.web.api.authentication import admitted, no_token, token_of
+from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Problem, Reply
 from dashboard.web.api.openapi import openapi
 from dashboard.wire.decoding import in_plain_words
 
@@ -53,7 +49,6 @@ _MOST_AT_ONCE: Final = 8
 """
 
 _SECONDS_TO_SEND: Final = 30
-_BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
 _JSON: Final = "application/json"
 _HALF_PAIR: Final = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
@@ -72,17 +67,6 @@ _STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
     KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 _log = get_logger("management-api")
-
-
-class Problem(Exception):
-    """A request that is refused, with its status and the remedy."""
-
-    mistakes: Sequence[str] = ()
-
-    def __init__(self, status: HTTPStatus, detail: str, **headers: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 class ManagementApi:
@@ -124,12 +108,12 @@ class ManagementApi:
         if not application.is_registered():
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Linewatch is starting: try again")
         own = application.current()
-        token = await _token(own, request)
+        token = await token_of(own, request)
         if request.scope["path"] == f"{PREFIX}/openapi.json":
             return Response(openapi(ENDPOINTS, version("linewatch")), media_type=_JSON)
         endpoint, path = self._found(request)
         address = "" if request.client is None else request.client.host
-        by = _admitted(endpoint, token, own, address)
+        by = admitted(endpoint, token, own, address)
         body = await _body(request, endpoint.largest)
         asked = Asked(
             own,
@@ -198,41 +182,12 @@ class ManagementApi:
         return Response(text if is_old else shown[0], status, headers, _JSON)
 
 
-async def _token(own: Application, request: Request) -> Token:
-    """Return the token of a request; a token in the query is refused."""
-    match = _BEARER.fullmatch(request.headers.get("authorization", ""))
-    found = None
-    if match is not None:
-        tokens = Tokens(own.context)
-        found = await run_in_threadpool(tokens.presented, Secret(match[1]))
-    if found is None:
-        raise _no_token()
-    return found
-
-
-def _no_token() -> Problem:
-    said = "send a valid token in the header Authorization, after the word Bearer"
-    return Problem(HTTPStatus.UNAUTHORIZED, said, WWW_Authenticate="Bearer")
-
-
-def _admitted(endpoint: Endpoint, token: Token, own: Application, address: str) -> Actor:
-    """Return the actor of a token; NotAllowed or Problem if it may not call an endpoint."""
-    if endpoint.is_limited:
-        require_subject(token, endpoint.subject)
-    by = actor_of(token, own.now(), address)
-    if endpoint.action is not None:
-        by.require(endpoint.action)
-    elif not token.role.includes(endpoint.role):
-        raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
-    return by
-
-
 def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
     """Answer with the present rights: the token may have ended while the body came, or waited."""
     token = Tokens(asked.context).as_now(asked.token)
     if token is None:
-        raise _no_token()
-    by = _admitted(endpoint, token, asked.application, asked.by.origin)
+        raise no_token()
+    by = admitted(endpoint, token, asked.application, asked.by.origin)
     return endpoint.answer(replace(asked, token=token, by=by))
 
 
