@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from dashboard.application.answers import AnswerTexts
-from dashboard.application.attention import Attention, absent_worker, health_troubles
+from dashboard.application.attention import Attention
 from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import (
     NO_SETTINGS,
@@ -26,6 +26,7 @@ from dashboard.application.context import (
 from dashboard.application.deliveries import Notifications
 from dashboard.application.fees import Fees
 from dashboard.application.health import InstallationHealth
+from dashboard.application.health_troubles import absent_worker, health_troubles
 from dashboard.application.incidents import Incidents
 from dashboard.application.line_limits import LineLimitEnds, without_expected_outage
 from dashboard.application.lookup import LookUp, Lookups, ask_in_portions

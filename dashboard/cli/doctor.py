@@ -10,15 +10,9 @@ from importlib.metadata import version
 
 import click
 
-from dashboard.application.attention import (
-    Attention,
-    Remedy,
-    attention_form,
-    health_troubles,
-    most_urgent_first,
-    unwritable_store,
-)
+from dashboard.application.attention import Attention, Remedy, attention_form, most_urgent_first
 from dashboard.application.health import Health, InstallationHealth, WorkerHealth
+from dashboard.application.health_troubles import health_troubles, unwritable_store
 from dashboard.application.listing import Json, instant
 from dashboard.application.text import age, sentence
 from dashboard.cli import options

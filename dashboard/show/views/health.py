@@ -11,8 +11,9 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.attention import Attention, health_troubles
+from dashboard.application.attention import Attention
 from dashboard.application.health import Health, SourceRecords
+from dashboard.application.health_troubles import health_troubles
 from dashboard.application.source_health import NetworkHealth, Spending
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element, join

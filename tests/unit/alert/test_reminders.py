@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
-from dashboard.application.attention import health_troubles
 from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.health import Health, NotificationHealth
+from dashboard.application.health_troubles import health_troubles
 from dashboard.application.incident_words import upcoming_words
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State

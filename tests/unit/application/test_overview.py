@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from sqlalchemy import Engine, event
 
 from dashboard.application.application import Application
-from dashboard.application.attention import Attention, Remedy, health_troubles
+from dashboard.application.attention import Attention, Remedy
 from dashboard.application.health import WorkerHealth
+from dashboard.application.health_troubles import health_troubles
 from dashboard.application.incidents import MOST_UNATTENDED
 from dashboard.application.network_status import NetworkStatus
 from dashboard.application.overview import (

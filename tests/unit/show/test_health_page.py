@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.application.application import Application
-from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.application.health_troubles import health_troubles
 from dashboard.application.source_health import (
     OPERATION_NAMES,
     REMEDIES,

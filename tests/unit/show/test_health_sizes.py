@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
 from dashboard.application.health import (
     Health,
@@ -17,6 +16,7 @@ from dashboard.application.health import (
     growth,
     until_full,
 )
+from dashboard.application.health_troubles import health_troubles
 from dashboard.domain.health.clock_jump import ClockJump
 from dashboard.domain.health.retention import StoreSize
 from dashboard.show.parts.health_cards import store_part, worker_part

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.attention import health_troubles
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.application.health_troubles import health_troubles
 from dashboard.application.network_status import Activity
 from dashboard.application.source_health import NetworkHealth, OperationHealth, OperationState
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
-from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
+from dashboard.application.health_troubles import health_troubles
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import (
