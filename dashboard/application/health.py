@@ -19,9 +19,9 @@ from dashboard.application.source_health import NetworkHealth, Spending, read_ne
 from dashboard.domain.formatting import size, span
 from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, Watched
+from dashboard.domain.health.failing_mail_and_roles import FailingRole
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
-from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError

@@ -19,8 +19,8 @@ from dashboard.application.health import (
 from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.formatting import counted, size, span
+from dashboard.domain.health.failing_mail_and_roles import MailTrouble
 from dashboard.domain.health.retention import StoreSize
-from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.show.parts.badges import badge

@@ -18,6 +18,7 @@ from dashboard.domain.health.coverage import (
     Watched,
     WatchedTime,
 )
+from dashboard.domain.health.failing_mail_and_roles import MailTrouble
 from dashboard.domain.health.observation import (
     LIMITS,
     AnswerCounts,
@@ -29,7 +30,6 @@ from dashboard.domain.health.observation import (
     times_of,
 )
 from dashboard.domain.health.retention import StoreSize, growth_of
-from dashboard.domain.health.troubles import MailTrouble
 from tests.builders import A_MOMENT, A_NETWORK, seconds
 
 

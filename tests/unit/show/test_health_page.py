@@ -24,6 +24,7 @@ from dashboard.application.source_health import (
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.failing_mail_and_roles import FailingRole, MailOutage, MailTrouble
 from dashboard.domain.health.observation import (
     AnswerCounts,
     Failure,
@@ -31,7 +32,6 @@ from dashboard.domain.health.observation import (
     Operation,
     times_of,
 )
-from dashboard.domain.health.troubles import FailingRole, MailOutage, MailTrouble
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.parts.health_cards import mail_part, worker_part

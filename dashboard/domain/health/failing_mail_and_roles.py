@@ -1,4 +1,4 @@
-"""Troubles of the installation: mail that is not accepted, and roles that keep crashing."""
+"""Failing mail and roles: a mail server that accepts nothing, and roles that keep crashing."""
 
 from __future__ import annotations
 
