@@ -25,7 +25,8 @@ from dashboard.poll.block_follower import BlockReader, InclusionAsker
 from dashboard.poll.end_block import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
-from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
+from dashboard.poll.gas import GasArchive, GasPoll
+from dashboard.poll.gas_api_or_node import GasAsker
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader

@@ -20,7 +20,7 @@ from dashboard.domain.health.observation import (
 )
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
-from dashboard.poll.gas import GasAsker
+from dashboard.poll.gas_api_or_node import GasAsker
 from dashboard.poll.lease import Clocks
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient

@@ -33,7 +33,7 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.gas import GasFromNode
+from dashboard.poll.gas_from_node import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
 from dashboard.poll.measured_rules import PeerCertificates

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.gas import GasFromNode
+from dashboard.poll.gas_from_node import GasFromNode
 from tests.builders import seconds
 from tests.fake_clock import FakeClock
 from tests.unit.upstream.chain_followers import a_chain, follow

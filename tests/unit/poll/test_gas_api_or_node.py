@@ -12,7 +12,8 @@ from dashboard.domain.fees.gas import GasPeriods, GasSource
 from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
+from dashboard.poll.gas import GasArchive, GasPoll
+from dashboard.poll.gas_api_or_node import GasAsker
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import source_records
