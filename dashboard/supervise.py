@@ -14,16 +14,15 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 from msgspec import Struct, field
 
-from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
-from dashboard.wiring.reloads import Reload
+from dashboard.wiring.reloads import Reload, replace_when_asked
 from dashboard.wiring.roles import Role, RoleDeaths
 
 _PAUSES: Final = (0.05, 1.0)
@@ -79,7 +78,11 @@ async def supervise(
         for keeper in keepers.values()
     ]
     if reload is not None:
-        tasks.append(asyncio.create_task(_replace_when_asked(keepers, reload)))
+
+        async def replace(role: Role) -> bool:
+            return await keepers[role.name].replace(role)
+
+        tasks.append(asyncio.create_task(replace_when_asked(reload, replace)))
     stopped = asyncio.create_task(stop.wait())
     try:
         done, _ = await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -94,31 +97,6 @@ async def supervise(
         os.close(held)
     for task in done - {stopped}:
         task.result()
-
-
-async def _replace_when_asked(keepers: Mapping[str, _Keeper], reload: Reload) -> None:
-    """Replace the processes one after the other, as long as each comes up with the settings."""
-    while True:
-        waiting = await reload.next()
-        why = await _replace(keepers, reload)
-        for each in waiting:
-            if not each.done():  # who asked may be gone
-                each.set_result(why)
-
-
-async def _replace(keepers: Mapping[str, _Keeper], reload: Reload) -> str:
-    """Return why not all have the settings; empty if they have."""
-    try:
-        roles = reload.roles()
-    except LinewatchError as error:
-        _log.error("settings are not reloaded: the former ones stay in force", why=str(error))
-        return f"nothing is reloaded: {error}"
-    for role in roles:
-        if not await keepers[role.name].replace(role):
-            _log.error("reload ends early: a role does not come up", supervised=role.name)
-            return f"{role.name} does not come up: only roles before it have the new settings"
-    _log.info("settings are reloaded")
-    return ""
 
 
 class _Keeper(Struct):

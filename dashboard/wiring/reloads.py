@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
-from dashboard.errors import RoleError
+from dashboard.errors import LinewatchError, RoleError
 from dashboard.logs import get_logger
 from dashboard.wiring.roles import Role
 
@@ -19,6 +19,10 @@ _SOCKET: Final = "reload"
 """Its name in the state folder, where `linewatch reload` asks."""
 
 _log = get_logger(__name__)
+_supervise_log = get_logger("supervise")
+
+Replace: TypeAlias = Callable[[Role], Awaitable[bool]]
+"""Ends the process of a role and starts another; says whether that one came up."""
 
 
 class Reload(Struct):
@@ -45,6 +49,33 @@ class Reload(Struct):
         self.asked.clear()
         waiting, self.waiting = self.waiting, []
         return waiting
+
+
+async def replace_when_asked(reload: Reload, replace: Replace) -> None:
+    """Replace the processes one after the other, as long as each comes up with the settings."""
+    while True:
+        waiting = await reload.next()
+        why = await _replace_all(reload, replace)
+        for each in waiting:
+            if not each.done():  # who asked may be gone
+                each.set_result(why)
+
+
+async def _replace_all(reload: Reload, replace: Replace) -> str:
+    """Return why not all have the settings; empty if they have."""
+    try:
+        roles = reload.roles()
+    except LinewatchError as error:
+        _supervise_log.error(
+            "settings are not reloaded: the former ones stay in force", why=str(error)
+        )
+        return f"nothing is reloaded: {error}"
+    for role in roles:
+        if not await replace(role):
+            _supervise_log.error("reload ends early: a role does not come up", supervised=role.name)
+            return f"{role.name} does not come up: only roles before it have the new settings"
+    _supervise_log.info("settings are reloaded")
+    return ""
 
 
 @asynccontextmanager
