@@ -45,7 +45,7 @@ from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages
 from dashboard.web.api.server import ManagementApi
 from dashboard.web.files import PageFiles, SiteMap
-from dashboard.web.gate import StrictHeaders, UploadBound, UploadLimits
+from dashboard.web.headers_and_uploads import StrictHeaders, UploadBound, UploadLimits
 from dashboard.web.issuers import Issuers
 from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import SignInGate

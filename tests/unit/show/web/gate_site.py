@@ -19,7 +19,7 @@ from dashboard.application.people import People
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import SignInPolicy, Site
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.web.gate import StrictHeaders
+from dashboard.web.headers_and_uploads import StrictHeaders
 from dashboard.web.sign_in import IDENTITY, SignInGate
 from tests.canaries import canary
 from tests.databases import new_sqlite_store
