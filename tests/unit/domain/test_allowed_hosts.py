@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.addresses import AllowedHosts, is_public, origin_authority
+from dashboard.domain.hosts_and_ip_addresses import AllowedHosts, is_public, origin_authority
 
 OURS = AllowedHosts(
     frozenset({"watch.example", "localhost", "192.0.2.7"}),

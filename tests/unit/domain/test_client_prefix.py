@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.addresses import client_prefix
+from dashboard.domain.hosts_and_ip_addresses import client_prefix
 
 
 @pytest.mark.parametrize(
