@@ -29,12 +29,12 @@ from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedCh
 from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
+from dashboard.domain.csv_and_toml import write_csv
 from dashboard.domain.formatting import counted, moment, moment_in, short_hash, span
 from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import in_brief, overrun, parse_reason
-from dashboard.domain.tables import write_csv
 from dashboard.domain.tracking.statements import are_in_dispute, statements_in_words
 
 _HEADER: Final = (

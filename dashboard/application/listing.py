@@ -9,9 +9,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from dashboard.domain.csv_and_toml import write_csv
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tables import write_csv
 from dashboard.wire.decoding import format_timestamp
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None

@@ -26,9 +26,9 @@ from dashboard.cli.place import (
     read_by_command,
     subjects_of,
 )
+from dashboard.domain.csv_and_toml import read_spreadsheet
 from dashboard.domain.people.access import Actor, Way
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.hashes_in_text import LONGEST_PASTE
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs

@@ -33,10 +33,10 @@ from dashboard.cli.output import (
     write,
 )
 from dashboard.cli.place import read_by_command, waits_for_input
+from dashboard.domain.csv_and_toml import read_spreadsheet
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.remarks import TAGS_LEFT_OUT, Remarks
 from dashboard.domain.tracking.track_csv import ListedTransaction, TrackList, TrackResult, in_words
 from dashboard.domain.tracking.track_file import track_files

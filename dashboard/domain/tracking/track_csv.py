@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dashboard.domain.csv_and_toml import without_mark
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tables import without_mark
 from dashboard.domain.tracking.hashes_in_text import Paste, WrongText, read_paste
 from dashboard.domain.tracking.remarks import (
     LONGEST_CASE_ID,

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from dashboard.application.fees import FeeLines, NetworkLine
+from dashboard.domain.csv_and_toml import write_csv
 from dashboard.domain.formatting import span, unit_of
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
-from dashboard.domain.tables import write_csv
 from dashboard.show.charts.fee_chart import hatched
 from dashboard.show.charts.figure import (
     HEADROOM,
