@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from dashboard.application.answers import AnswerTexts
 from dashboard.application.attention import Attention
 from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import (
@@ -23,6 +22,7 @@ from dashboard.application.context import (
     TtlCache,
     shared_for,
 )
+from dashboard.application.customer_answers import AnswerTexts
 from dashboard.application.deliveries import Notifications
 from dashboard.application.fees import Fees
 from dashboard.application.health import InstallationHealth

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from dashboard.application.answers import AnswerTexts
 from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.context import ApplicationContext
+from dashboard.application.customer_answers import AnswerTexts
 from dashboard.application.listing import instant
 from dashboard.application.people import People
 from dashboard.application.recipients import ListedRecipient, Recipients

@@ -14,7 +14,6 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct, field
 
-from dashboard.application.answers import AnswerTexts
 from dashboard.application.chosen_settings import ChosenSettings
 from dashboard.application.configuration import (
     TEMPLATES,
@@ -29,6 +28,7 @@ from dashboard.application.configuration import (
     without_empty,
 )
 from dashboard.application.context import ApplicationContext, ApplicationSubject
+from dashboard.application.customer_answers import AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.application.people import People
 from dashboard.application.recipients import Recipients

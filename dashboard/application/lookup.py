@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.application.answers import (
+from dashboard.application.context import ApplicationSubject
+from dashboard.application.customer_answers import (
     AnswerContext,
     FindingGroup,
     answer_text,
     finding_groups,
     leading_verdict,
 )
-from dashboard.application.context import ApplicationSubject
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Cell, Column, Listing, instant
 from dashboard.application.network_status import NetworkProfile

@@ -9,8 +9,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, finding_groups
 from dashboard.application.context import ApplicationSubject
+from dashboard.application.customer_answers import (
+    AnswerContext,
+    AnswerTexts,
+    answer_text,
+    finding_groups,
+)
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Column, Listing, time_column
 from dashboard.application.transaction_summary import read_transaction_summaries

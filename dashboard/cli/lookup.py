@@ -9,7 +9,12 @@ from pathlib import Path
 
 import click
 
-from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, leading_verdict
+from dashboard.application.customer_answers import (
+    AnswerContext,
+    AnswerTexts,
+    answer_text,
+    leading_verdict,
+)
 from dashboard.application.listing import Json
 from dashboard.application.lookup import LookupAnswer, Lookups, lookup_csv, lookup_form
 from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS, Sharing

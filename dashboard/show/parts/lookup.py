@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.application import application
-from dashboard.application.answers import FindingGroup
 from dashboard.application.application import Application
+from dashboard.application.customer_answers import FindingGroup
 from dashboard.application.listing import Column, Listing
 from dashboard.application.lookup import AT_ONCE, LookedUp
 from dashboard.application.text import moment_near, sentence

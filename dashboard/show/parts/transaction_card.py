@@ -10,7 +10,8 @@ from typing import Final
 import streamlit as st
 from msgspec.structs import replace
 
-from dashboard.application.answers import (
+from dashboard.application.application import Application
+from dashboard.application.customer_answers import (
     NOBODY_TO_ASK,
     AnswerContext,
     FindingGroup,
@@ -18,7 +19,6 @@ from dashboard.application.answers import (
     finding_groups,
     next_steps,
 )
-from dashboard.application.application import Application
 from dashboard.application.sharing import Sharing
 from dashboard.application.text import sentence
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary

@@ -13,8 +13,8 @@ import streamlit as st
 from msgspec.structs import replace
 
 from dashboard.application import application
-from dashboard.application.answers import NOBODY_TO_ASK, AnswerContext, leading_verdict
 from dashboard.application.application import Application
+from dashboard.application.customer_answers import NOBODY_TO_ASK, AnswerContext, leading_verdict
 from dashboard.application.lookup import asking_cost, lookup_csv, lookup_json
 from dashboard.application.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.domain.formatting import counted

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from dashboard.application.answers import AnswerContext, AnswerTexts
+from dashboard.application.customer_answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.application.lookup import lookup_form
 from dashboard.application.rejections import rejection_filter

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dashboard.application.accounts import PEOPLE, SESSIONS
-from dashboard.application.answers import AnswerContext
 from dashboard.application.audit import AUDIT
 from dashboard.application.context import ApplicationContext
+from dashboard.application.customer_answers import AnswerContext
 from dashboard.application.delivery_listing import notification_listing
 from dashboard.application.fee_listing import FIGURES_OF_ALL, STEPS, STEPS_FILE
 from dashboard.application.incident_words import incident_listing

@@ -19,7 +19,7 @@ _EDITOR = f"""
 from dashboard.domain.quantity import TxHash
 from dashboard.show.parts.transaction_card import answer_editor
 from dashboard.application import application
-from dashboard.application.answers import AnswerContext
+from dashboard.application.customer_answers import AnswerContext
 
 queries = application.current()
 answer_editor(queries, TxHash.parse("{tx_hash(2)}"), AnswerContext(queries.now()))

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from dashboard.application.answers import AnswerContext, answer_text
 from dashboard.application.application import Application
+from dashboard.application.customer_answers import AnswerContext, answer_text
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.answer_template import Voice

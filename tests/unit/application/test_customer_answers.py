@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.application.answers import AnswerContext, answer_text, finding_groups
 from dashboard.application.application import Application
+from dashboard.application.customer_answers import AnswerContext, answer_text, finding_groups
 from dashboard.application.lookup import lookup_csv, lookup_json
 from dashboard.application.transaction_summary import with_unsaved
 from dashboard.domain.health.observation import ExclusionAnswer
