@@ -43,7 +43,7 @@ from dashboard.application.recipients import Recipients
 from dashboard.application.rejections import Rejections
 from dashboard.application.rules import AlertRules
 from dashboard.application.senders import WatchedSenders
-from dashboard.application.sharing import Sharing
+from dashboard.application.share_links import Sharing
 from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import Silences
 from dashboard.application.tracked import TrackedTransactions

@@ -17,7 +17,7 @@ from dashboard.application.customer_answers import (
 )
 from dashboard.application.listing import Json
 from dashboard.application.lookup import LookupAnswer, Lookups, lookup_csv, lookup_form
-from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS, Sharing
+from dashboard.application.share_links import LONGEST_SHARE, SHARE_LINKS, Sharing
 from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input, text_of

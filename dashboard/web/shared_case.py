@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from dashboard.application import application
-from dashboard.application.sharing import CASE, SharedCase
+from dashboard.application.share_links import CASE, SharedCase
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import element, visible
 from dashboard.domain.secret import Secret

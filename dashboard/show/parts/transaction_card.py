@@ -19,7 +19,7 @@ from dashboard.application.customer_answers import (
     finding_groups,
     next_steps,
 )
-from dashboard.application.sharing import Sharing
+from dashboard.application.share_links import Sharing
 from dashboard.application.text import sentence
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.alerts.matcher import MatchedProperty

@@ -13,7 +13,7 @@ from dashboard.application.customer_answers import AnswerContext, AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.application.lookup import lookup_form
 from dashboard.application.rejections import rejection_filter
-from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS
+from dashboard.application.share_links import LONGEST_SHARE, SHARE_LINKS
 from dashboard.application.tracked import TrackedEntry, tracked_filter, tracked_form
 from dashboard.domain.people.access import Action, Role
 from dashboard.domain.quantity import Address, NetworkId, TxHash

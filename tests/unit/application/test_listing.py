@@ -23,7 +23,7 @@ from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rule_preview import firing_listing
 from dashboard.application.rules import rule_listing
 from dashboard.application.senders import RANKED, WatchedSenders
-from dashboard.application.sharing import SHARE_LINKS
+from dashboard.application.share_links import SHARE_LINKS
 from dashboard.application.silences import Silences
 from dashboard.application.tokens import TOKENS
 from dashboard.domain.alerts.silence import SilenceKind

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from dashboard.application.accounts import INVITATION
 from dashboard.application.application import Application
-from dashboard.application.sharing import CASE
+from dashboard.application.share_links import CASE
 from dashboard.application.text import PAGES
 from dashboard.domain.people.access import Role
 from dashboard.web.api.endpoint import PREFIX

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
-from dashboard.application.sharing import CASE, Sharing
+from dashboard.application.share_links import CASE, Sharing
 from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.verdict import VerdictKind
