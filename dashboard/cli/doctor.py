@@ -25,7 +25,7 @@ from dashboard.logs import configure_logs
 from dashboard.settings.chosen import with_chosen
 from dashboard.settings.layers import Mistake
 from dashboard.settings.load import read_configuration
-from dashboard.wiring.machine import database_product, machine_troubles
+from dashboard.wiring.machine_troubles import database_product, machine_troubles
 from dashboard.wiring.store import chosen_here, use_replica
 
 
