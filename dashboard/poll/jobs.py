@@ -22,7 +22,7 @@ from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.block_follower import BlockReader, InclusionAsker
-from dashboard.poll.end_block import BlockAsker, EndBlockPoll
+from dashboard.poll.end_of_line_limits import BlockAsker, EndBlockPoll
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasPoll

@@ -13,7 +13,7 @@ from dashboard.domain.health.coverage import GapCause, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.line_limits import LimitsEnd
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.end_block import EndBlockPoll
+from dashboard.poll.end_of_line_limits import EndBlockPoll
 from dashboard.poll.lease import NetworkStore
 from dashboard.poll.network_conditions import Conditions, CoverageWatch
 from dashboard.store.engine.engine import Store
