@@ -51,7 +51,7 @@ from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
-from dashboard.store.alerts.repeats import (
+from dashboard.store.alerts.reminders_and_escalations import (
     Repetition,
     forget_silenced,
     is_awaited,

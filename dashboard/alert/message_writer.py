@@ -50,7 +50,7 @@ from dashboard.store.alerts.notifications import (
     sent_changes,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import events_behind, last_changes
+from dashboard.store.alerts.reminders_and_escalations import events_behind, last_changes
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

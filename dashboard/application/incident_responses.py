@@ -27,7 +27,12 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incident_list import incidents_within, labels_of_incident, respond
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
+from dashboard.store.alerts.reminders_and_escalations import (
+    Repetition,
+    notified_of,
+    repeat,
+    withdraw,
+)
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection

@@ -66,7 +66,7 @@ from dashboard.store.alerts.incidents import (
     unattended_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import last_changes_of
+from dashboard.store.alerts.reminders_and_escalations import last_changes_of
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection

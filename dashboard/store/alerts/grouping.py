@@ -41,7 +41,7 @@ from dashboard.store.alerts.notifications import (
     waiting_row,
 )
 from dashboard.store.alerts.recipients import is_to
-from dashboard.store.alerts.repeats import notified_of, withdraw
+from dashboard.store.alerts.reminders_and_escalations import notified_of, withdraw
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,

@@ -33,7 +33,12 @@ from dashboard.store.alerts.incidents import (
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, release_claims
 from dashboard.store.alerts.notifications import incidents_of
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
+from dashboard.store.alerts.reminders_and_escalations import (
+    Repetition,
+    notified_of,
+    repeat,
+    withdraw,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds

@@ -19,7 +19,7 @@ from dashboard.store.alerts.notification_claims import (
     reschedule,
 )
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.repeats import Repetition, repeat
+from dashboard.store.alerts.reminders_and_escalations import Repetition, repeat
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.schema import notifications
