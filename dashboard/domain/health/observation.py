@@ -26,6 +26,10 @@ class FailureKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+OF_ONE_HASH: Final = frozenset({FailureKind.UNAVAILABLE, FailureKind.UNREADABLE})
+"""Failures that may concern one hash alone, and that another try may end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why there is no answer; `message` is safe to show and holds no secret.
