@@ -14,9 +14,15 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
+from anyio.to_thread import run_sync
 from msgspec.structs import replace
 
-from dashboard.domain.health.observation import ExclusionAnswer, Operation, not_null
+from dashboard.domain.health.observation import (
+    OF_ONE_HASH,
+    ExclusionAnswer,
+    Operation,
+    not_null,
+)
 from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, RejectedTransaction
 from dashboard.domain.tracking.cadence import SOONEST
@@ -50,6 +56,7 @@ from dashboard.store.tracking.cohorts import (
     watched_after,
 )
 from dashboard.store.tracking.poll_groups import join_groups, read_groups, record_nulls
+from dashboard.store.tracking.poll_results import answered_hash
 from dashboard.upstream.budget import NetworkBudgets
 
 _RULES: Final = PollRules(
@@ -207,8 +214,23 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         return all(each.operation is not self.operation for each in failures)
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[ExclusionAnswer]:
-        """Ask about all their hashes at once."""
-        return await self._asker.ask(_hashes(questions))
+        """Ask about all their hashes at once; if none is answered, about one that lately was.
+
+        So hashes at which the API always fails are no outage of it.
+        """
+        hashes = _hashes(questions)
+        answers = await self._asker.ask(hashes)
+        failures = [each.failure for each in not_null(answers) if each.failure is not None]
+        if len(failures) < len(hashes) or OF_ONE_HASH.isdisjoint(each.kind for each in failures):
+            return answers
+        answered = await run_sync(self._answered_hash)
+        if answered is None or answered in hashes:
+            return answers
+        return [*answers, *await self._asker.ask([answered])]
+
+    def _answered_hash(self) -> TxHash | None:
+        with self.store.read() as connection:
+            return answered_hash(connection, self.store.network_id)
 
     def record(
         self, asked_at: datetime, questions: Sequence[Question], answers: Sequence[ExclusionAnswer]
@@ -282,7 +304,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     ) -> None:
         """Schedule what was asked by its result; what is no longer tracked is dropped."""
         for each, result in recorded.results:
-            self._schedule.reschedule(each, result, now, now)
+            self._schedule.reschedule(each, result, now, now, is_outage=self._has_outage)
         self._put(recorded.left)
 
     def _save(

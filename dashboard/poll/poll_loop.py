@@ -169,7 +169,10 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
 
     @abstractmethod
     async def ask(self, questions: Sequence[QuestionT]) -> Sequence[AnswerT]:
-        """Return one answer for each hash that is asked about; a failure is part of it."""
+        """Return one answer for each hash that is asked about; a failure is part of it.
+
+        If there is none but failures, the API has an outage.
+        """
 
     @abstractmethod
     def record(

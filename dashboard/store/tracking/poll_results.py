@@ -91,6 +91,19 @@ def record_poll_results(
     return results
 
 
+def answered_hash(connection: Connection, network_id: NetworkId) -> TxHash | None:
+    """Return a hash that was answered when it was last asked about, of the newest such cohort."""
+    watched, column = watched_cohorts.c, tracked_hashes.c
+    newest = select(watched.cohort_id).where(
+        watched.network_id == network_id,
+        watched.last_answered_at.is_not(None),
+        watched.failing_since.is_(None),
+    )
+    newest = newest.order_by(watched.cohort_id.desc()).limit(1)
+    of_cohort = column.cohort_id == newest.scalar_subquery()
+    return connection.scalars(select(column.tx_hash).where(of_cohort).limit(1)).first()
+
+
 def record_untracked_results(
     connection: Connection,
     network_id: NetworkId,

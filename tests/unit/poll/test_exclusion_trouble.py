@@ -287,3 +287,68 @@ async def test_silence_is_told_within_a_quarter_of_a_minute_after_the_pending_ti
         fake_clock.wait(seconds(1))
 
     assert [each.after for each in told(store)] == [State.SILENT]
+
+
+async def tick_for(poll: ExclusionPoll, fake_clock: FakeClock, duration: timedelta) -> None:
+    """Tick four times a minute."""
+    for _ in range(duration // seconds(15)):
+        fake_clock.wait(seconds(15))
+        await poll.tick()
+
+
+@pytest.mark.parametrize("kind", [FailureKind.UNAVAILABLE, FailureKind.UNREADABLE])
+async def test_hash_that_the_api_always_fails_at_is_no_outage_and_is_asked_less_and_less(
+    store: Store,
+    new_poll: NewPoll,
+    upstream: ScriptedExclusion,
+    fake_clock: FakeClock,
+    kind: FailureKind,
+) -> None:
+    upstream.silence = Failure(kind, "the server failed")
+    upstream.failing = {a_hash(1)}
+    watch(store, fake_clock, *range(2, 41))
+    await let_pass(new_poll(), fake_clock, timedelta(hours=6))
+    watch(store, fake_clock, 1)
+
+    await tick_for(new_poll(), fake_clock, timedelta(hours=2))
+    asked = upstream.questions[a_hash(1)]
+    await tick_for(new_poll(), fake_clock, timedelta(minutes=10))
+
+    assert told(store) == []
+    assert evidence_of(store).last_answered_at is None
+    assert evidence_of(store).failure == upstream.silence
+    assert 7 <= asked <= 12
+
+
+async def test_outage_is_told_though_only_a_hash_is_due_that_always_fails(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    upstream.failing = {a_hash(1)}
+    watch(store, fake_clock, 2, attempted_at=fake_clock.now() - timedelta(days=6))
+    watch(store, fake_clock, 1)
+    await tick_for(poll, fake_clock, timedelta(minutes=10))
+    before, asked = told(store), upstream.questions[a_hash(2)]
+    upstream.is_down = True
+    await tick_for(poll, fake_clock, timedelta(minutes=10))
+    upstream.is_down = False
+    await tick_for(poll, fake_clock, timedelta(minutes=30))
+
+    assert before == []
+    assert [each.after for each in told(store)] == [State.SILENT, State.ANSWERING]
+    assert asked > 1  # beside the other one, not because it was due
+    assert evidence_of(store).last_answered_at is None
+
+
+async def test_rejection_counts_though_it_was_asked_to_see_whether_the_api_answers(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    upstream.failing = {a_hash(1)}
+    watch(store, fake_clock, 2, attempted_at=fake_clock.now() - timedelta(days=6))
+    await poll.tick()
+    upstream.reject(a_record(tx_hash=a_hash(2)))
+    watch(store, fake_clock, 1)
+    await tick_for(poll, fake_clock, seconds(15))
+
+    assert news(store) == [(a_hash(2), State.REJECTED)]
+    with store.read() as connection:
+        assert list(wrong_derived(connection)) == []
