@@ -38,6 +38,7 @@ from dashboard.store.evidence.record_answers import (
     cohorts_among,
     leave_changed,
     record_inclusions,
+    record_lookup,
     record_poll,
 )
 from dashboard.store.monitoring.answer_counts import read_standing_failures
@@ -252,6 +253,9 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             leaving = leave_changed(connection, network_id, groups, answers)
             polled = [*cohorts, *leaving]
             results = record_poll(connection, network_id, asked_at, polled, answers)
+            count = sum(len(each.cohort.hashes) for each in questions)
+            if len(answers) > count:  # of one that was not due
+                record_lookup(connection, network_id, asked_at, answers[count:], is_polled=False)
             recorded = self._regroup(connection, asked_at, questions, leaving, results)
             self._conditions.update_exclusion_outage(connection, asked_at)
             save(connection, last)
