@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,6 +37,10 @@ from tests.processes import Process, ProcessOptions, launching
 from tests.waiting import eventually
 
 _MINUTES: Final = 45
+_USED: Final = 10
+"""Minutes after which the worker starts anew, so that its housekeeping, at the start and then once
+an hour, meets a store that is in use: with an empty one it takes 3 MB less."""
+
 _WARM: Final = 25
 """Minutes after which nothing may grow any more. Each page was drawn by each session after 15; the
 caches of SQLite, which add up to 12 MB in the worker, were at 5 MB then and at 8 MB after 20."""
@@ -110,8 +114,9 @@ class _Soak:
     hosted: HostedApis
     store: Store
     load: _Load
-    roles: dict[str, Process]
+    start: Callable[[str], Process]
     portal: BlockingPortal
+    roles: dict[str, Process] = field(default_factory=dict)
     figures: dict[str, list[_Figures]] = field(default_factory=lambda: defaultdict(list))
     nonces: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -126,6 +131,13 @@ class _Soak:
             self.portal.call(asyncio.sleep, max(0.0, due - monotonic()))
         being_read.result()
         self._check()
+        if len(self.figures["worker"]) == _USED:
+            self.stop("worker")
+            self.roles["worker"] = self.start("worker")
+
+    def stop(self, name: str) -> None:
+        process = self.roles[name]
+        assert process.terminate() == 0, process.last_lines()
 
     def _track(self, chance: Chance) -> None:
         hashes = [TxHash(chance.randbytes(TxHash.LENGTH)) for _ in range(self.load.tracked)]
@@ -208,15 +220,18 @@ def _soaking(home: Path, load: _Load) -> Iterator[_Soak]:
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
         installation = new_installation(home)
         environment = installation.environment()
-        roles = {
-            name: launcher.program(command(name), ProcessOptions(environment, home / f"{name}.log"))
-            for name in ("worker", "serve", "pages")
-        }
+
+        def start(name: str) -> Process:
+            options = ProcessOptions(environment, home / f"{name}.log")
+            return launcher.program(command(name), options)
+
+        soak = _Soak(installation, hosted, store, load, start, portal)
+        soak.roles.update((name, start(name)) for name in ("worker", "serve", "pages"))
         for address in (f"{installation.pages}/_stcore/health", f"{installation.serve}/ready"):
             eventually(partial(answers, address), what=f"an answer of {address}")
-        yield _Soak(installation, hosted, store, load, roles, portal)
-        for each in roles.values():
-            assert each.terminate() == 0, each.last_lines()
+        yield soak
+        for name in soak.roles:
+            soak.stop(name)
 
 
 def _networks(port: int) -> str:
