@@ -17,7 +17,7 @@ from dashboard.alert.channels.alertmanager import (
     PushedAlert,
     labels_of,
 )
-from dashboard.alert.channels.http_exchange import (
+from dashboard.alert.channels.http_to_public_addresses import (
     HttpRequest,
     HttpRules,
     HttpTarget,

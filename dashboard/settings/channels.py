@@ -10,7 +10,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from dashboard.alert.channels.apprise_service import service_scheme
-from dashboard.alert.channels.http_exchange import HttpTarget, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpTarget, parse_target
 from dashboard.alert.channels.webhook import parse_signing_secret
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret

@@ -9,7 +9,7 @@ from typing import Final
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.channels.smtp import SmtpChannel, SmtpServer
 from dashboard.alert.channels.webhook import WebhookChannel

@@ -18,7 +18,7 @@ from dashboard.alert.bounces import (
     ImapServer,
     MaildirMailbox,
 )
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.side_tasks import (

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message import Message, always

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.channels.webhook import (
     LARGEST_PART,
     WebhookChannel,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.alert.channels.http_exchange import (
+from dashboard.alert.channels.http_to_public_addresses import (
     HttpRequest,
     HttpRules,
     HttpTarget,

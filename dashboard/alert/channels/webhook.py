@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from dashboard.alert.channels.http_exchange import (
+from dashboard.alert.channels.http_to_public_addresses import (
     HttpRequest,
     HttpRules,
     HttpTarget,

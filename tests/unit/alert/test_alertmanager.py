@@ -14,7 +14,7 @@ from dashboard.alert.channels.alertmanager import (
     PushedAlert,
     alerts_of,
 )
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
 from dashboard.alert.message import MaySend, always
 from dashboard.alert.side_tasks import Heartbeat, SideTask, SideTasks
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched

@@ -9,7 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.alert.channels.apprise_service import inert
-from dashboard.alert.channels.http_exchange import HttpAnswer, HttpRules, judge, parse_target
+from dashboard.alert.channels.http_to_public_addresses import (
+    HttpAnswer,
+    HttpRules,
+    judge,
+    parse_target,
+)
 from dashboard.alert.channels.webhook import (
     LARGEST_PART,
     WebhookChannel,

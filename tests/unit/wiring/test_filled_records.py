@@ -13,7 +13,7 @@ from msgspec.structs import fields
 
 from dashboard.alert.bounces import ImapServer
 from dashboard.alert.channels.apprise_service import AppriseChannel
-from dashboard.alert.channels.http_exchange import HttpRules
+from dashboard.alert.channels.http_to_public_addresses import HttpRules
 from dashboard.alert.channels.smtp import SmtpServer
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy

@@ -1,4 +1,4 @@
-"""One HTTP request under one deadline, to an address that was checked: no redirect, no proxy."""
+"""One HTTP request to a public address, resolved once: one deadline, no redirect, no proxy."""
 
 from __future__ import annotations
 
