@@ -23,7 +23,7 @@ from dashboard.domain.health.observation import (
     Operation,
     Spent,
 )
-from dashboard.domain.health.transports import TransportState
+from dashboard.domain.health.transport_state import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.line_limits import LineLimits
 from dashboard.store.engine.connection import Connection

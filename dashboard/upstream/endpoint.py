@@ -19,7 +19,7 @@ from msgspec import Struct
 from dashboard.domain.formatting import span
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation, Spent
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transport_state import Transport, TransportState
 from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
     UpstreamError,

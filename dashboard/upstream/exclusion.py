@@ -15,7 +15,7 @@ from dashboard.domain.health.observation import (
     ExclusionAnswers,
     FailureKind,
 )
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transport_state import Transport, TransportState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import (

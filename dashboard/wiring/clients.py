@@ -22,7 +22,7 @@ from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.health.transports import TransportState
+from dashboard.domain.health.transport_state import TransportState
 from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.block_follower import InclusionAsker

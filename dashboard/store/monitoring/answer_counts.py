@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.health.observation import AnswerCounts, Failure, FailureKind, Operation
-from dashboard.domain.health.transports import TransportState
+from dashboard.domain.health.transport_state import TransportState
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert, upsert_sums
 from dashboard.store.schema import (

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.budgets import Budget, BudgetState, factor, stretch_for
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transport_state import Transport, TransportState
 from tests.builders import A_MOMENT
 
 DAY = BudgetPeriod.DAY

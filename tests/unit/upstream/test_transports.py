@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transport_state import Transport, TransportState
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 from dashboard.upstream.exclusion import ExclusionClient
 from tests.builders import seconds

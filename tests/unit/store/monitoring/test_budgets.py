@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.health.transports import Transport, TransportState
+from dashboard.domain.health.transport_state import Transport, TransportState
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_transports, transports_of
 from dashboard.store.monitoring.upkeep import note_stretch, spent_of, stretch_of, take_credits
