@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from dashboard.devnet.blockspace import Blockspace, Payment, gas_weighted
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
 from dashboard.devnet.genesis import BLOCK_SECONDS
+from dashboard.devnet.own_transactions import Blockspace, Payment, gas_weighted
 from dashboard.devnet.rejection_scripts import LONGEST_SECONDS
 from dashboard.devnet.traffic import SimulatedInclusion, Traffic
 from dashboard.domain.quantity import Address, Clock, TxHash, Wei

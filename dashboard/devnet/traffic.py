@@ -11,8 +11,13 @@ from typing import Final, Never, Protocol, TypeAlias
 import anyio.to_thread
 from msgspec import Struct
 
-from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, Payment, SimulatedAccount
 from dashboard.devnet.chain import Chain, between
+from dashboard.devnet.own_transactions import (
+    PLAIN_TRANSFER_GAS,
+    Blockspace,
+    Payment,
+    SimulatedAccount,
+)
 from dashboard.devnet.rejection_scripts import (
     LABELS,
     LIMITS,

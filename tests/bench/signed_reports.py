@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from dashboard.devnet.blockspace import Payment, SimulatedAccount
 from dashboard.devnet.chain import SeededRandom
+from dashboard.devnet.own_transactions import Payment, SimulatedAccount
 from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectionReport, RejectionStage, SaveStatus
 from dashboard.wire.exclusion import encode_record, encode_saved

@@ -17,8 +17,8 @@ from typing import Any, Final
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from dashboard.devnet.blockspace import Payment, SimulatedAccount
 from dashboard.devnet.chain import SeededRandom
+from dashboard.devnet.own_transactions import Payment, SimulatedAccount
 from dashboard.domain.quantity import Address, Wei
 from tests.faults.serve_processes import KEY, SAVE, a_call, connected, post
 from tests.waiting import PATIENCE, eventually

@@ -11,10 +11,10 @@ from eth_account import Account as Wallet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.devnet.blockspace import Payment, SimulatedAccount
 from dashboard.devnet.chain import Chain, SeededRandom
 from dashboard.devnet.demo import DemoReports
 from dashboard.devnet.genesis import DEVNET_ID, open_genesis
+from dashboard.devnet.own_transactions import Payment, SimulatedAccount
 from dashboard.devnet.rejection_scripts import ReasonTemplate
 from dashboard.domain.quantity import Address, Wei
 from dashboard.errors import InputError, RoleError

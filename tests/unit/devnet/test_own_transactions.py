@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, gas_weighted
 from dashboard.devnet.chain import FeeDemand, SeededRandom
+from dashboard.devnet.own_transactions import PLAIN_TRANSFER_GAS, Blockspace, gas_weighted
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, Wei
 from tests.unit.devnet.small_devnet import a_chain
 
