@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.fees.busy_spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.quantity import NetworkId

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
 from dashboard.domain.alerts.hourly_cap import LARGEST_HOURLY, HourlyCap
 from dashboard.domain.alerts.notification import NO_DOMAIN, Recipient

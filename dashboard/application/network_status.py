@@ -21,8 +21,8 @@ from dashboard.detect.busyness import (
     PriorityFeeReadings,
     measure_busyness,
 )
-from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.detect.outage import STALE_AFTER_PERIODS
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.condition import Condition, Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees

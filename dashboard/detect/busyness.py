@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from dashboard.detect.condition_start_end import Conclusions, condition_of, spell_state
+from dashboard.detect.start_and_end_of_conditions import Conclusions, condition_of, spell_state
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.busy_spells import JudgedValue, SpellState, follow

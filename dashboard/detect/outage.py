@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import Conclusions
+from dashboard.detect.start_and_end_of_conditions import Conclusions
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import Conclusion, conclude, condition_of
+from dashboard.detect.start_and_end_of_conditions import Conclusion, conclude, condition_of
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,

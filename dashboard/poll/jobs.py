@@ -12,7 +12,7 @@ import anyio
 from anyio.to_thread import run_sync
 from msgspec import Struct, field
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
     HeldConditions,
     conclude_fees,
@@ -21,6 +20,7 @@ from dashboard.detect.rule_measures import (
     unmeasured,
     without_outages,
 )
+from dashboard.detect.start_and_end_of_conditions import Conclusion, ConditionRules, spell_state
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
     Condition,

@@ -21,7 +21,6 @@ from dashboard.detect.busyness import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.condition_start_end import Conclusions, ConditionRules
 from dashboard.detect.outage import (
     STALE_AFTER_PERIODS,
     Answered,
@@ -34,6 +33,7 @@ from dashboard.detect.outage import (
     conclude_line_limits,
     conclude_unasked,
 )
+from dashboard.detect.start_and_end_of_conditions import Conclusions, ConditionRules
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.busy_spells import longest_pause

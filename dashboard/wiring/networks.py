@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.busy_spells import HoldPeriods

@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.fees.busy_spells import JudgedValue, Spell, spells_of
 from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, GasObservation, SuggestedGasFees

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasObservation

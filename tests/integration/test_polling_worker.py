@@ -15,7 +15,7 @@ from structlog.typing import EventDict
 
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasPeriods

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import anyio
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.health.observation import ExclusionAnswer, ExclusionAnswers, not_null
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 
-from dashboard.detect.condition_start_end import Conclusions, ConditionRules
+from dashboard.detect.start_and_end_of_conditions import Conclusions, ConditionRules
 from dashboard.domain.alerts.condition import Condition, SubjectKind
 from tests.builders import A_NETWORK, an_id
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import Conclusion
 from dashboard.detect.rule_measures import (
     conclude_fees,
     conclude_measured,
@@ -17,6 +16,7 @@ from dashboard.detect.rule_measures import (
     unmeasured,
     without_outages,
 )
+from dashboard.detect.start_and_end_of_conditions import Conclusion
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
     Condition,

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dashboard.detect.condition_start_end import conclude
+from dashboard.detect.start_and_end_of_conditions import conclude
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,

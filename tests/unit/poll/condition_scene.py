@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
 from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.health.observation import Operation

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.application.text import since_when
-from dashboard.detect.condition_start_end import ConditionRules, conclude
+from dashboard.detect.start_and_end_of_conditions import ConditionRules, conclude
 from dashboard.domain.alerts.condition import Condition, Reading, State, Subject, SubjectKind
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import Conclusion, ConditionRules, conclude
+from dashboard.detect.start_and_end_of_conditions import Conclusion, ConditionRules, conclude
 from dashboard.domain.alerts.condition import (
     Condition,
     Reading,
