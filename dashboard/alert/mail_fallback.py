@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.formatting import counted, moment, span
-from dashboard.domain.health.failing_mail_and_roles import MailOutage, MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import MailOutage, MailTrouble
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import Clock
 from dashboard.logs import get_logger

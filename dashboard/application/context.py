@@ -22,7 +22,7 @@ from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.budgets import Budget
-from dashboard.domain.health.failing_mail_and_roles import FailingRole
+from dashboard.domain.health.mail_outages_and_failing_roles import FailingRole
 from dashboard.domain.people.access import NO_KEYS, Actor, ConfiguredKeys
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.people.sign_in import SignInPolicy

@@ -19,7 +19,7 @@ from dashboard.application.source_health import NetworkHealth, Spending, read_ne
 from dashboard.domain.formatting import size, span
 from dashboard.domain.health.budgets import BudgetState
 from dashboard.domain.health.coverage import Gap, Watched
-from dashboard.domain.health.failing_mail_and_roles import FailingRole
+from dashboard.domain.health.mail_outages_and_failing_roles import FailingRole
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress

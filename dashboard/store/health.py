@@ -15,7 +15,7 @@ from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.health.clock_jump import ClockJump
-from dashboard.domain.health.failing_mail_and_roles import MailOutage, MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import MailOutage, MailTrouble
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.quantity import NetworkId

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dashboard.domain.health.failing_mail_and_roles import FailingRole
+from dashboard.domain.health.mail_outages_and_failing_roles import FailingRole
 from dashboard.domain.quantity import Clock
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger

@@ -19,7 +19,7 @@ from dashboard.application.health import (
 from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.formatting import counted, size, span
-from dashboard.domain.health.failing_mail_and_roles import MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import MailTrouble
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.recipients import RecipientStatus

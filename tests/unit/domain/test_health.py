@@ -18,7 +18,7 @@ from dashboard.domain.health.coverage import (
     Watched,
     WatchedTime,
 )
-from dashboard.domain.health.failing_mail_and_roles import MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import MailTrouble
 from dashboard.domain.health.observation import (
     LIMITS,
     AnswerCounts,

@@ -24,7 +24,11 @@ from dashboard.application.source_health import (
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.health.failing_mail_and_roles import FailingRole, MailOutage, MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import (
+    FailingRole,
+    MailOutage,
+    MailTrouble,
+)
 from dashboard.domain.health.observation import (
     AnswerCounts,
     Failure,

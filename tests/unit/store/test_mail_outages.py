@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.health.failing_mail_and_roles import MailTrouble
+from dashboard.domain.health.mail_outages_and_failing_roles import MailTrouble
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.health import accepted_after, mail_trouble

@@ -1,4 +1,4 @@
-"""Failing mail and roles: a mail server that accepts nothing, and roles that keep crashing."""
+"""Outages of mail, whose server accepts nothing, and roles that fail again and again."""
 
 from __future__ import annotations
 
