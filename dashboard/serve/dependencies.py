@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
-from dashboard.domain.hosts_and_ip_addresses import AllowedHosts
+from dashboard.domain.allowed_hosts import AllowedHosts
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.secret import Secret

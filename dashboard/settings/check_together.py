@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Final
 
 from dashboard.devnet.genesis import SIMULATED
+from dashboard.domain.allowed_hosts import HOST_NAME
 from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
-from dashboard.domain.hosts_and_ip_addresses import HOST_NAME
 from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.domain.hosts_and_ip_addresses import AllowedHosts, origin_authority
+from dashboard.domain.allowed_hosts import AllowedHosts, origin_authority
 from dashboard.logs import get_logger
 
 _REMEDY: Final = (

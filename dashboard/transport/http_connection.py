@@ -13,7 +13,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from dashboard.domain.hosts_and_ip_addresses import client_prefix
+from dashboard.domain.ip_addresses import client_prefix
 from dashboard.transport.connection_limits import (
     ConnectionLimiter,
     ConnectionPhase,

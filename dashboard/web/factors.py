@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, Response
 from dashboard.application.factors import OwnFactors, app_link, parse_app_key
 from dashboard.application.people import People
 from dashboard.application.text import sentence
+from dashboard.domain.allowed_hosts import needs_no_permission
 from dashboard.domain.formatting import capitalized, counted, moment
-from dashboard.domain.hosts_and_ip_addresses import needs_no_permission
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.domain.people.sign_in import Site

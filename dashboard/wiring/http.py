@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 
-from dashboard.domain.hosts_and_ip_addresses import AllowedHosts, needs_no_permission
+from dashboard.domain.allowed_hosts import AllowedHosts, needs_no_permission
 from dashboard.errors import RoleError
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings, fill

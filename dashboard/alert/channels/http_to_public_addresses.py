@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
 from dashboard.alert.message import MaySend, Stage, Watch, ignore
-from dashboard.domain.hosts_and_ip_addresses import is_public
+from dashboard.domain.ip_addresses import is_public
 from dashboard.domain.markup import visible
 from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 
 from dashboard.domain.formatting import counted
-from dashboard.domain.hosts_and_ip_addresses import client_prefix, peer_address
+from dashboard.domain.ip_addresses import client_prefix, peer_address
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError

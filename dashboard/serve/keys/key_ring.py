@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from starlette.types import Scope
 
-from dashboard.domain.hosts_and_ip_addresses import client_prefix
+from dashboard.domain.ip_addresses import client_prefix
 from dashboard.domain.people.access import ApiKey, digest, usual_burst
 from dashboard.errors import InputError
 from dashboard.logs import get_logger
