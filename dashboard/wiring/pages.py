@@ -45,11 +45,12 @@ from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages
 from dashboard.web.api.server import ManagementApi
 from dashboard.web.files import PageFiles, SiteMap
-from dashboard.web.headers_and_uploads import StrictHeaders, UploadBound, UploadLimits
 from dashboard.web.issuers import Issuers
 from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import SignInGate
 from dashboard.web.signed_links import SignedLinks
+from dashboard.web.strict_headers import StrictHeaders
+from dashboard.web.upload_bound import UploadBound, UploadLimits
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http

@@ -40,8 +40,8 @@ from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import measure, record_size
 from dashboard.store.tracking.transactions import track
 from dashboard.web.files import PageFiles, SiteMap
-from dashboard.web.headers_and_uploads import StrictHeaders
 from dashboard.web.signed_links import SignedLinks
+from dashboard.web.strict_headers import StrictHeaders
 from dashboard.wiring.channels import rules_of_text
 from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.networks import shown_networks

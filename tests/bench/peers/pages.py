@@ -27,7 +27,7 @@ from dashboard.store.engine.engine import open_store
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from dashboard.transport.http_connection import limited_http
 from dashboard.web.files import PageFiles, SiteMap
-from dashboard.web.headers_and_uploads import StrictHeaders
+from dashboard.web.strict_headers import StrictHeaders
 from tests.bench.pages_store import TWELVE
 from tests.bench.watched_networks import watch_once
 

@@ -31,7 +31,7 @@ from dashboard.settings.schema import (
     fill,
 )
 from dashboard.transport.connection_limits import ConnectionLimits
-from dashboard.web.headers_and_uploads import UploadLimits
+from dashboard.web.upload_bound import UploadLimits
 
 LEFT: tuple[tuple[Callable[..., object], type[Struct], str], ...] = (
     (SmtpServer, MailSettings, "trust"),

@@ -19,8 +19,8 @@ from dashboard.application.people import People
 from dashboard.domain.people.access import Actor, Role
 from dashboard.domain.people.sign_in import SignInPolicy, Site
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.web.headers_and_uploads import StrictHeaders
 from dashboard.web.sign_in import IDENTITY, SignInGate
+from dashboard.web.strict_headers import StrictHeaders
 from tests.canaries import canary
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock

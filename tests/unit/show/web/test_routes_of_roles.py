@@ -19,10 +19,11 @@ from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS, ManagementApi
 from dashboard.web.factors import PASSKEYS
 from dashboard.web.files import PageFiles, SiteMap
-from dashboard.web.headers_and_uploads import StrictHeaders, UploadBound, UploadLimits
 from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import LIVE
 from dashboard.web.signed_links import PATH, SignedLinks
+from dashboard.web.strict_headers import StrictHeaders
+from dashboard.web.upload_bound import UploadBound, UploadLimits
 from dashboard.wiring.pages import (
     MIDDLEWARE,
     pages_host_check,

@@ -31,8 +31,8 @@ from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track
-from dashboard.web.headers_and_uploads import StrictHeaders
 from dashboard.web.signed_links import SignedLinks
+from dashboard.web.strict_headers import StrictHeaders
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject

@@ -7,7 +7,7 @@ from datetime import timedelta
 import anyio
 from starlette.types import Message, Receive, Scope, Send
 
-from dashboard.web.headers_and_uploads import UploadBound, UploadLimits
+from dashboard.web.upload_bound import UploadBound, UploadLimits
 from tests.waiting import PATIENCE
 
 SIZE = 600

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from dashboard.web.headers_and_uploads import StrictHeaders, content_security_policy
+from dashboard.web.strict_headers import StrictHeaders, content_security_policy
 
 pytestmark = pytest.mark.anyio
 
