@@ -29,7 +29,7 @@ from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedCh
 from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.formatting import counted, moment, moment_in, short_hash, span
 from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId

@@ -22,10 +22,10 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_table import write_rule
 from dashboard.domain.alerts.silence import Silence
-from dashboard.domain.csv_and_toml import write_toml
 from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import MASK
+from dashboard.domain.toml_tables import write_toml
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.store.tracking.search import TrackedFilter
 

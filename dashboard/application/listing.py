@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.formatting import moment
 from dashboard.domain.quantity import NetworkId
 from dashboard.wire.decoding import format_timestamp

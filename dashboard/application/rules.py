@@ -40,10 +40,10 @@ from dashboard.domain.alerts.rule_text import (
     scope_in_words,
     written,
 )
-from dashboard.domain.csv_and_toml import write_toml
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Detail, Way
+from dashboard.domain.toml_tables import write_toml
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import PendingCondition, pending_conditions

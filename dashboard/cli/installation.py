@@ -26,7 +26,7 @@ from dashboard.cli.place import (
     read_by_command,
     subjects_of,
 )
-from dashboard.domain.csv_and_toml import read_spreadsheet
+from dashboard.domain.csv_tables import read_spreadsheet
 from dashboard.domain.people.access import Actor, Way
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.tracking.hashes_in_text import LONGEST_PASTE

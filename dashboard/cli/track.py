@@ -33,7 +33,7 @@ from dashboard.cli.output import (
     write,
 )
 from dashboard.cli.place import read_by_command, waits_for_input
-from dashboard.domain.csv_and_toml import read_spreadsheet
+from dashboard.domain.csv_tables import read_spreadsheet
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.search import RejectionFilter

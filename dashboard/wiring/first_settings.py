@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from dashboard.domain.csv_and_toml import write_nested_toml
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.health.observation import TrialOutcome, TrialResult
+from dashboard.domain.toml_tables import write_nested_toml
 from dashboard.errors import DeliveryError, UpstreamError
 from dashboard.settings import Settings
 from dashboard.settings.layers import Layer, Table

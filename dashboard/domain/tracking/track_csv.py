@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dashboard.domain.csv_and_toml import without_mark
+from dashboard.domain.csv_tables import without_mark
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.hashes_in_text import Paste, WrongText, read_paste

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.hashes_in_text import (
     MOST_PIECES,

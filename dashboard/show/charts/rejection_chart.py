@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from dashboard.application.rejection_timeline import NO_MODULE, RANGES, Overruns, SplitBy, Timeline
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.rejections.reasons import KNOWN_MODULES
 from dashboard.show.charts.figure import (
     BUTTONS,

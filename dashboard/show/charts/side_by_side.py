@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from dashboard.application.fees import FeeLines, NetworkLine
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.formatting import span, unit_of
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.markup import visible

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.csv_and_toml import write_csv
+from dashboard.domain.csv_tables import write_csv
 from dashboard.domain.fees.cheap_hours import CHEAP_LENGTH, WEEKDAYS, UsualWeek
 from dashboard.domain.formatting import fee, unit_of
 from dashboard.domain.quantity import NetworkId, Wei

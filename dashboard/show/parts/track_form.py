@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dashboard.application.application import Application
 from dashboard.application.listing import Column, Listing
-from dashboard.domain.csv_and_toml import read_spreadsheet
+from dashboard.domain.csv_tables import read_spreadsheet
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash

@@ -32,7 +32,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from dashboard.domain.csv_and_toml import cell
+from dashboard.domain.csv_tables import cell
 from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment, Unsigned, unescape
 from dashboard.store.schema.fees import Total
 

@@ -20,10 +20,10 @@ from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import KEYS, RuleNames, RuleRemark, read_rule, write_rule
-from dashboard.domain.csv_and_toml import write_toml
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.toml_tables import write_toml
 from tests.builders import A_NETWORK
 
 RATE = {"kind": "rejection-rate", "more_than": 5, "window": "5m"}

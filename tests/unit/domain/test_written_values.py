@@ -12,13 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.domain.csv_and_toml import (
-    cell,
-    read_spreadsheet,
-    without_mark,
-    write_csv,
-    write_toml,
-)
+from dashboard.domain.csv_tables import cell, read_spreadsheet, without_mark, write_csv
 from dashboard.domain.formatting import read_duration, read_fee, write_duration, write_fee
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import LARGEST_FEE, Wei
@@ -34,6 +28,7 @@ from dashboard.domain.rejections.answer_template import (
     parse_case_id,
     template_mistakes,
 )
+from dashboard.domain.toml_tables import write_toml
 from dashboard.domain.tracking.remarks import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
