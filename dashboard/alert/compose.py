@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Final, TypeAlias
@@ -12,16 +12,12 @@ from jinja2 import Template
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dashboard.alert.digest_text import describe_digest
 from dashboard.alert.incident_text import BusyText, describe, describe_busy, tone_of
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
-from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    DigestGrounds,
-    NetworkDigest,
-    SubjectKind,
-)
+from dashboard.domain.alerts.condition import INSTALLATION, DigestGrounds, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
 from dashboard.domain.alerts.inhibition import inhibited_in_words
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, describe_own_failure
@@ -36,16 +32,7 @@ from dashboard.domain.alerts.signed_link import (
     sign,
 )
 from dashboard.domain.fees.busy_spells import BusyContext
-from dashboard.domain.formatting import (
-    capitalized,
-    counted,
-    moment,
-    moment_in,
-    share,
-    span,
-    unnamed_network,
-)
-from dashboard.domain.health.coverage import seen_rejections
+from dashboard.domain.formatting import moment_in, unnamed_network
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.line_limits import NO_TABLES, LineLimits
@@ -310,69 +297,3 @@ def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)
     return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
-
-
-_NO_MORE: Final = (
-    "To end these digests, use the page Alerts, Recipients. The link to unsubscribe ends all "
-    "messages."
-)
-
-
-def describe_digest(
-    grounds: DigestGrounds, titles: Mapping[NetworkId, str], zone: tzinfo
-) -> IncidentText:
-    """Describe a digest; times are in UTC, those of labelled lines also in `zone`.
-
-    `titles` are those of networks, with invisible characters shown.
-    """
-    often = "Weekly" if grounds.is_weekly else "Daily"
-    said = f"{_in_all(grounds)}, {counted(grounds.opened, 'new incident')}"
-    networks = [
-        (titles.get(each.network_id, unnamed_network(each.network_id)), each)
-        for each in grounds.networks
-    ]
-    return IncidentText(
-        headline=capitalized(said),
-        subject=f"{often} digest: {said}",
-        opening=f"What happened from {moment(grounds.begins_at)} to {moment(grounds.ends_at)}.",
-        page="",
-        rows=(
-            ("From", moment_in(grounds.begins_at, zone)),
-            ("To", moment_in(grounds.ends_at, zone)),
-            ("Incidents", _incidents(grounds)),
-            *((title, capitalized("; ".join(_figures(each)))) for title, each in networks),
-        ),
-        remark=_NO_MORE,
-        kicker=f"{often} digest",
-    )
-
-
-def _in_all(grounds: DigestGrounds) -> str:
-    asked = [each for each in grounds.networks if each.rejections is not None]
-    many = sum(each.rejections or 0 for each in asked)
-    return seen_rejections(many, is_whole=all(each.is_whole for each in asked))
-
-
-def _incidents(grounds: DigestGrounds) -> str:
-    """Say how many incidents opened, and what state those are in that were open at the end."""
-    is_, them = ("is", "it") if grounds.open == 1 else ("are", "them")
-    if not grounds.open:
-        left = "none is open"
-    elif not grounds.unassigned:
-        left = f"{grounds.open:,} {is_} open, all acknowledged"
-    elif grounds.unassigned == grounds.open:
-        left = f"{grounds.open:,} {is_} open, nobody has acknowledged {them}"
-    else:
-        left = f"{grounds.open:,} {is_} open, {grounds.unassigned:,} of them unacknowledged"
-    return f"{grounds.opened:,} opened; {left}"
-
-
-def _figures(digest: NetworkDigest) -> Iterator[str]:
-    if digest.rejections is not None:
-        yield seen_rejections(digest.rejections, is_whole=digest.is_whole)
-    if digest.busy is not None:
-        yield f"busy for {share(digest.busy)} of the time watched"
-    if digest.gaps:
-        yield f"{counted(digest.gaps, 'gap')}, {span(digest.unwatched)} not watched"
-    else:
-        yield "no gaps"

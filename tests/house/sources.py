@@ -23,8 +23,8 @@ PURE = (
     "dashboard/wire/",
     "dashboard/detect/",
     "dashboard/alert/compose.py",
+    "dashboard/alert/digest_text.py",
     "dashboard/alert/incident_text.py",
-    "dashboard/alert/measured_text.py",
     "dashboard/alert/rejection_text.py",
     "dashboard/alert/fee_chart.py",
 )

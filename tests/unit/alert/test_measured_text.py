@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dashboard.alert.compose import NetworkName, describe_digest, text_of
+from dashboard.alert.compose import NetworkName, text_of
+from dashboard.alert.digest_text import describe_digest
 from dashboard.alert.incident_text import describe, describe_busy
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
