@@ -16,7 +16,6 @@ from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
-    Compared,
     Overruns,
     Shown,
     SplitBy,
@@ -25,6 +24,7 @@ from dashboard.application.rejection_timeline import (
     sort_overruns,
     window_of,
 )
+from dashboard.application.rejection_trend import Compared
 from dashboard.domain.formatting import moment
 from dashboard.domain.health.coverage import Watched, WatchedTime
 from dashboard.domain.quantity import NetworkId, TxHash

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.rejection_timeline import PERIODS, Shown, trend_words
+from dashboard.application.rejection_timeline import PERIODS, Shown
+from dashboard.application.rejection_trend import trend_words
 from dashboard.application.rejections import MOST_EXPORTED, RejectionSummary, rejection_filter
 from dashboard.application.time_ranges import Zoom
 from dashboard.domain.alerts.matcher import MatchedProperty

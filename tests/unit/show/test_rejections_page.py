@@ -14,13 +14,8 @@ import pytest
 
 from dashboard.application.application import Application
 from dashboard.application.context import ApplicationContext, PageSettings
-from dashboard.application.rejection_timeline import (
-    PERIODS,
-    Period,
-    SplitBy,
-    trend_words,
-    window_of,
-)
+from dashboard.application.rejection_timeline import PERIODS, Period, SplitBy, window_of
+from dashboard.application.rejection_trend import trend_words
 from dashboard.application.rejections import Rejections
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.people.access import Actor

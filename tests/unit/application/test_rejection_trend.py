@@ -6,14 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.rejection_timeline import (
-    PERIODS,
-    Compared,
-    Trend,
-    trend_of,
-    trend_words,
-    window_of,
-)
+from dashboard.application.rejection_timeline import PERIODS, window_of
+from dashboard.application.rejection_trend import Compared, Trend, trend_of, trend_words
 from dashboard.domain.health.coverage import WatchedTime
 from tests.builders import A_MOMENT
 
