@@ -31,15 +31,15 @@ from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.badges import badge, operation_badge, simulated_badge
-from dashboard.show.parts.list_page import open_button
-from dashboard.show.parts.pictures import (
+from dashboard.show.parts.answer_strips import (
     CellState,
     answer_strip,
     cell_state,
     gap_strip,
     strip_legend,
 )
+from dashboard.show.parts.badges import badge, operation_badge, simulated_badge
+from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.table import NUMBER, list_table, row_cells, row_head, table, time_ago
 from dashboard.store.monitoring.answer_counts import SourceRecord
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -28,13 +28,13 @@ from dashboard.domain.formatting import capitalized, moment, size, span
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of
+from dashboard.show.parts.answer_strips import answer_strip, cell_state, strip_legend
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.fee_summary import fee_file
 from dashboard.show.parts.frame import card, heading, in_line, link, quiet, section
 from dashboard.show.parts.health_sources import share_words
 from dashboard.show.parts.incident_list import incident_acts
-from dashboard.show.parts.pictures import answer_strip, bars, cell_state, strip_legend
 from dashboard.show.parts.table import table
 from dashboard.store.alerts.incident_list import IncidentStory
 
@@ -163,7 +163,7 @@ def _disk(queries: Application, until: datetime) -> None:
     st.html(element("p", element("b", words)))
     if len(measured) > 1:
         drawn = [(f"{when:%d %b %H:%M}", amount) for when, amount in measured]
-        st.html(bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
+        st.html(_bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
 
 
 def change_bars(times: Sequence[datetime], incident: Incident, until: datetime) -> Markup:
@@ -184,7 +184,49 @@ def change_bars(times: Sequence[datetime], incident: Incident, until: datetime) 
     style = "%d %b %H:%M:%S" if step < timedelta(minutes=1) else "%d %b %H:%M"
     drawn = [(f"{since + number * step:{style}}", count) for number, count in enumerate(counts)]
     words = f"{len(times):,} {of} from {moment(since)} on, each bar {span(step)}"
-    return bars(drawn, of, words)
+    return _bars(drawn, of, words)
+
+
+def _bars(
+    counted: Sequence[tuple[str, int]],
+    of: str,
+    words: str,
+    amount_words: Callable[[int], str] | None = None,
+) -> Markup:
+    """Draw amounts from left to right, each by the name of its time; a table says the same.
+
+    `of` is what they are; `words` say what they show to someone who cannot see them. Counts have a
+    total; an amount that `amount_words` format, such as bytes, has its last one.
+    """
+    said = amount_words or _plain
+    highest = max((count for _, count in counted), default=0)
+    drawn = (_bar(name, count, f"{said(count)} {of}", highest or 1) for name, count in counted)
+    plot = element("div", *drawn, class_="lw-plot")
+    top = element("span", said(highest), class_="lw-top", aria_hidden="true")
+    names = [counted[place][0] for place in (0, len(counted) // 2, -1)] if counted else []
+    axis = element("div", *(element("span", name) for name in names), class_="lw-axis")
+    figure = element("div", top, plot, axis, class_="lw-bars", role="img", aria_label=words)
+    sign = element("i", class_="a", aria_hidden="true")
+    total = sum(count for _, count in counted) if amount_words is None else counted[-1][1]
+    last = element("span", sign, f"{of} ", element("b", said(total)))
+    rows = [(name, said(count)) for name, count in counted if count]
+    return join(figure, element("p", last, class_="lw-legend"), _as_table(rows, of))
+
+
+def _bar(name: str, count: int, words: str, highest: int) -> Markup:
+    drawn = element("i", class_="a", style=f"height: {count / highest:.2%}") if count else Markup()
+    return element("div", drawn, title=f"{name}: {words if count else 'none'}")
+
+
+def _as_table(said: Sequence[tuple[str, str]], of: str) -> Markup:
+    if not said:
+        return Markup()
+    numbers = table(("Time (UTC)", of), said[::-1], "Amounts over time", {of})
+    return element("details", element("summary", "The same as a table"), numbers, class_="lw-more")
+
+
+def _plain(amount: int) -> str:
+    return f"{amount:,}"
 
 
 def _links(queries: Application, incident: Incident) -> None:

@@ -29,7 +29,7 @@ from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_mone
 from dashboard.show.parts.badges import network_badges, severity_sign
 from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
-from dashboard.show.parts.pictures import sparkline
+from dashboard.show.parts.sparklines import sparkline
 from dashboard.show.parts.table import list_head, list_row
 
 _LONGEST_NAME: Final = 60

@@ -35,10 +35,10 @@ from dashboard.show.charts.rejection_chart import (
     timeline_rows,
 )
 from dashboard.show.parts.chart import Dragging, chart, dragging, zoom_to
+from dashboard.show.parts.count_lists import CountRow, count_list
 from dashboard.show.parts.frame import card, expander, section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
-from dashboard.show.parts.pictures import CountRow, count_list
 from dashboard.show.parts.table import wide_table
 from dashboard.store.rejections.counts import LATEST_RANKED, GroupCounts, Grouping
 

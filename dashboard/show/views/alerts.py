@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.application import application
@@ -20,7 +21,7 @@ from dashboard.application.incident_words import withheld_words
 from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.formatting import capitalized, counted, moment
-from dashboard.domain.markup import join, visible
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
@@ -50,7 +51,6 @@ from dashboard.show.parts.notification_table import (
     notification_table,
     verification_table,
 )
-from dashboard.show.parts.pictures import Tile, tiles
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE, leave_form
 from dashboard.show.parts.rule_list import rules_part
@@ -229,16 +229,36 @@ def headline(counts: NotificationCounts, now: datetime) -> str:
     return f"last notification {age(counts.last_sent, now)}"
 
 
+class _Tile(Struct, frozen=True):
+    """One count; `is_wrong` if it needs attention."""
+
+    name: str
+    number: int
+    note: str
+    is_wrong: bool = False
+
+
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "none" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
     held = "since a backup was restored: `linewatch release` decides"
-    tiles(
-        Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
-        Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
-        *([Tile("Held", counts.held, held, is_wrong=True)] if counts.held else []),
-        Tile("Sent", counts.sent, sent),
+    tiles = (
+        _Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
+        _Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
+        *([_Tile("Held", counts.held, held, is_wrong=True)] if counts.held else []),
+        _Tile("Sent", counts.sent, sent),
+    )
+    st.html(element("dl", *map(_tile, tiles), class_="lw-figures lw-tiles"))
+
+
+def _tile(tile: _Tile) -> Markup:
+    return element(
+        "div",
+        element("dt", tile.name),
+        element("dd", f"{tile.number:,}"),
+        element("dd", tile.note, class_="lw-note"),
+        class_="is-wrong" if tile.is_wrong else None,
     )
 
 
