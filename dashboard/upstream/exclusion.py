@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -15,7 +15,7 @@ from dashboard.domain.health.observation import (
     ExclusionAnswers,
     FailureKind,
 )
-from dashboard.domain.health.transport_state import Transport, TransportState
+from dashboard.domain.health.transport_state import TransportState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import (
@@ -27,7 +27,7 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
-from dashboard.upstream.batches import Batch, BatchSize, Places, Round
+from dashboard.upstream.batches import Batch, Places, Round
 from dashboard.upstream.endpoint import (
     Asker,
     Charge,
@@ -36,17 +36,12 @@ from dashboard.upstream.endpoint import (
     rpc_error,
     unreadable,
 )
+from dashboard.upstream.exclusion_transports import ExclusionTransports, Keep, Line, keep_nothing
 from dashboard.wire.exclusion import LARGEST_BATCH, decode_saved, method_name
 from dashboard.wire.jsonrpc import RpcReply, decode_reply, encode_call
 from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_report import encode_report
 
-_BATCHES_IN_FLIGHT: Final = {Transport.WEBSOCKET: 8, Transport.HTTP: 4}
-_IN_FLIGHT: Final = {Transport.WEBSOCKET: 64, Transport.HTTP: 4}
-"""Concurrent requests; with HTTP/1.1, more of them soon slow the client down."""
-
-_SHORTEST_REST: Final = timedelta(seconds=10)
-_LONGEST_REST: Final = timedelta(minutes=5)
 _TRIES: Final = 2
 """How many times a request is sent if its answer cannot be read."""
 
@@ -56,58 +51,9 @@ _LONGEST_SEARCH: Final = timedelta(seconds=45)
 _MOST_APART: Final = 1000
 """How many hashes are remembered that the server fails at."""
 
-Keep: TypeAlias = Callable[[TransportState], None]
-
-
-def keep_nothing(_state: TransportState) -> None:
-    """Ignore the state of a transport."""
-
 
 def loop_time() -> timedelta:
     return timedelta(seconds=asyncio.get_running_loop().time())
-
-
-class _Line(Struct):
-    """One transport to the endpoint, and what was learnt about it.
-
-    It is proven while it answers; otherwise one request tries it before others follow, and the same
-    goes for a larger batch. `limit` says why it accepts no larger batches, `trouble` why it is not
-    used.
-    """
-
-    asker: Asker
-    transport: Transport
-    size: BatchSize
-    is_proven: bool = False
-    unread: int = 0
-    rest: timedelta = timedelta()
-    rests_until: timedelta = timedelta.min
-    limit: str = ""
-    trouble: str = ""
-
-    @property
-    def in_flight(self) -> int:
-        """The number of concurrent requests."""
-        if not self.is_proven or self.size.now > self.size.accepted:
-            return 1
-        most = (_BATCHES_IN_FLIGHT if self.size.now > 1 else _IN_FLIGHT)[self.transport]
-        budget = self.asker.endpoint.budget
-        return most if budget is None else budget.in_flight(most)
-
-    def answer(self) -> None:
-        self.is_proven, self.unread, self.rest, self.trouble = True, 0, timedelta(), ""
-
-    def leave(self, now: timedelta) -> None:
-        """Do not use it for a while, which doubles each time."""
-        if self.rests_until <= now:
-            self.rest = min(max(self.rest * 2, _SHORTEST_REST), _LONGEST_REST)
-            self.rests_until = now + self.rest
-
-    def state(self, used: _Line | None) -> TransportState:
-        """Return the state to remember after a restart."""
-        size, is_used = self.size, self is used
-        why = self.trouble or (self.limit if size.refused else "")
-        return TransportState(self.transport, size.accepted, size.refused, is_used, why)
 
 
 class _Outcome(Struct):
@@ -147,20 +93,19 @@ class ExclusionClient:
         self._apart: dict[TxHash, None] = {}
         self._turns = itertools.count()
         self.endpoint = asker.endpoint
+        self._reporter = asker if second is None else second
         self._get_status = method_name(method_prefix, GET_STATUS)
         self._save_rejected = method_name(method_prefix, SAVE_REJECTED)
-        self._kept = {each.transport: each for each in known}
-        self._keep_state = keep
         self._elapsed = elapsed
         self._next_id = LARGEST_BATCH
         largest = min(batch_size, LARGEST_BATCH)
-        self._lines = [self._line(each, largest) for each in (asker, second) if each is not None]
-        self._used: _Line | None = None
+        askers = (asker,) if second is None else (asker, second)
+        self._transports = ExclusionTransports(askers, largest, known, keep, elapsed)
 
     @property
     def batch_size(self) -> int:
         """The number of hashes in one request now; one if batches are refused."""
-        return self._best().size.now
+        return self._transports.best().size.now
 
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]:
         """Return one answer for each hash, in order; any trouble is a failure in its answer.
@@ -170,18 +115,17 @@ class ExclusionClient:
         time-out, and shows nothing of the endpoint.
         """
         work = Round(hashes, self._apart)
-        while parts := work.take((line := self._best()).size.now, line.in_flight):
+        while parts := work.take((line := self._transports.best()).size.now, line.in_flight):
             outcomes = await asyncio.gather(*(self._request(line, work, each) for each in parts))
             self._judge(line, work, list(zip(parts, outcomes, strict=True)))
-        for line in self._lines:
-            self._note(line)
+        self._transports.keep_states()
         return ExclusionAnswers(hashes, work.not_null)
 
     async def report(self, report: RejectionReport) -> SaveStatus:
         """Send a report; UpstreamError unless the endpoint says whether it was saved."""
         request_id = self._take_ids()
         body = encode_call(self._save_rejected, [encode_report(report)], request_id)
-        answer = await self._lines[-1].asker.post_json(body, body_limit(1))
+        answer = await self._reporter.post_json(body, body_limit(1))
         try:
             return self._saved(decode_reply(answer), request_id, report.transaction.tx_hash)
         except WireError as error:
@@ -195,21 +139,7 @@ class ExclusionClient:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another report")
         return status
 
-    def _line(self, asker: Asker, largest: int) -> _Line:
-        is_websocket = asker.endpoint.url.reveal().startswith(("ws://", "wss://"))
-        transport = Transport.WEBSOCKET if is_websocket else Transport.HTTP
-        known = self._kept.get(transport, TransportState(transport))
-        size = BatchSize(largest, known.accepted, known.refused)
-        return _Line(asker, transport, size, limit=known.trouble)
-
-    def _best(self) -> _Line:
-        """Return the transport to use now: one that accepts batches, if there is one."""
-        now = self._elapsed() if len(self._lines) > 1 else timedelta()
-        ready = [each for each in self._lines if each.rests_until <= now] or self._lines[-1:]
-        may_batch = (each for each in ready if each.size.now > 1 or not each.size.accepted)
-        return next(may_batch, ready[0])
-
-    async def _request(self, line: _Line, work: Round, places: Places) -> _Outcome:
+    async def _request(self, line: Line, work: Round, places: Places) -> _Outcome:
         hashes = work.hashes
         batch = Batch(
             line.asker.endpoint,
@@ -235,18 +165,18 @@ class ExclusionClient:
     def _is_apart(self, work: Round, places: Places) -> bool:
         return len(places) == 1 and work.hashes[places[0]] in self._apart
 
-    def _judge(self, line: _Line, work: Round, outcomes: Sequence[tuple[Places, _Outcome]]) -> None:
+    def _judge(self, line: Line, work: Round, outcomes: Sequence[tuple[Places, _Outcome]]) -> None:
         """Record the answers of concurrent requests, and learn from what went wrong."""
         is_answered = any(outcome.error is None for _, outcome in outcomes)
         if is_answered:
-            self._used = line
+            self._transports.used = line
         for places, outcome in reversed(outcomes):  # what is put back last is asked first
             if outcome.error is None:
                 self._take(line, work, places, outcome)
             else:
                 self._recover(line, work, places, outcome, is_answered=is_answered)
 
-    def _take(self, line: _Line, work: Round, places: Places, outcome: _Outcome) -> None:
+    def _take(self, line: Line, work: Round, places: Places, outcome: _Outcome) -> None:
         count, throttled = len(places), outcome.throttled
         line.answer()
         if count == 1:
@@ -263,7 +193,7 @@ class ExclusionClient:
             work.end(failure)
 
     def _recover(
-        self, line: _Line, work: Round, places: Places, outcome: _Outcome, *, is_answered: bool
+        self, line: Line, work: Round, places: Places, outcome: _Outcome, *, is_answered: bool
     ) -> None:
         """Try a smaller batch or another transport, or retry; otherwise end the round."""
         error, count = outcome.error, len(places)
@@ -286,7 +216,7 @@ class ExclusionClient:
 
     def _narrow(
         self,
-        line: _Line,
+        line: Line,
         work: Round,
         places: Places,
         error: UpstreamFailed,
@@ -313,7 +243,7 @@ class ExclusionClient:
             work.try_one(next(self._turns), places)
 
     def _give_up(
-        self, line: _Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError
+        self, line: Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError
     ) -> None:
         """Use the other transport if there is one that may answer; otherwise end the round."""
         count, is_throttled = len(places), isinstance(error, UpstreamThrottled)
@@ -325,21 +255,8 @@ class ExclusionClient:
         line.size.restore()
         line.is_proven, line.unread, line.trouble = False, 0, str(error)
         work.put_back(places)
-        if self._other_than(line) is None or is_throttled:
+        if is_throttled or not self._transports.leave(line):
             work.end(failure_of(error))
-        else:
-            line.leave(self._elapsed())
-
-    def _other_than(self, line: _Line) -> _Line | None:
-        now = self._elapsed()
-        others = (each for each in self._lines if each is not line)
-        return next((each for each in others if each.rests_until <= now), None)
-
-    def _note(self, line: _Line) -> None:
-        state = line.state(self._used)
-        if self._kept.get(line.transport) != state:
-            self._kept[line.transport] = state
-            self._keep_state(state)
 
     def _take_ids(self) -> int:
         first, self._next_id = self._next_id, self._next_id + LARGEST_BATCH
