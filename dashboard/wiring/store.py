@@ -24,7 +24,7 @@ from dashboard.store.engine.disk import put_file
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.migrate import copy_before_upgrade, migrate
 from dashboard.store.schema import REVISION
 from dashboard.wiring.clock import utc_now
 
@@ -148,8 +148,6 @@ def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Mi
 
 
 def _upgrade(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
-    from dashboard.store.maintenance.backup import copy_before_upgrade  # noqa: PLC0415 - NumPy takes 20 MB, which only an upgrade needs here
-
     url = store_url(settings)
     copy = copy_before_upgrade(url) if copies_first else None
     schema = migrate(url, own, Actor(os_user(), utc_now()))

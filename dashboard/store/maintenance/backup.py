@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -15,14 +14,14 @@ from sqlalchemy import URL, Connection, create_engine
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE, Database
-from dashboard.store.engine.database import address_of, database_at, store_errors, translated
-from dashboard.store.engine.disk import force_to_disk, is_of_database, make_file, unfinished_beside
+from dashboard.store.engine.database import address_of, database_at, store_errors
 from dashboard.store.engine.engine import Store, database_of, stored_revision
-from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
+from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.sqlite_copy import copy_pages, finished_as
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.schema import REVISION, REVISIONS, refuse_unknown_schema
+from dashboard.store.schema import refuse_unknown_schema
 
 _NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
 _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
@@ -49,7 +48,7 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
             if not isinstance(database, SqliteFile):
                 _copy_rows(connection, unfinished)
         if isinstance(database, SqliteFile):
-            _copy_pages(database, unfinished)
+            copy_pages(database, unfinished)
         _refuse_a_broken_one(unfinished)
     return Backup(path, path.stat().st_size)
 
@@ -75,67 +74,6 @@ def delete_oldest(folder: Path, keep: int, made: Path) -> tuple[Path, ...]:
 def _refuse_its_own_place(database: Database, path: Path) -> None:
     if isinstance(database, SqliteFile) and path.exists() and path.samefile(database.path):
         raise InputError(f"{path} is the store itself: name another file for the backup")
-
-
-@contextmanager
-def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
-    """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no plain file: name another one")
-    if is_of_database(path):
-        raise InputError(f"{path} belongs to the database beside it: name another file")
-    if not overwrites and path.exists():
-        raise InputError(f"{path} exists already: name another file, or overwrite with --force")
-    try:
-        with unfinished_beside(path) as unfinished:
-            make_file(unfinished)
-            yield unfinished
-            force_to_disk(unfinished)
-            unfinished.replace(path)
-            force_to_disk(path.parent)
-    except OSError as error:
-        raise StoreUnavailable(
-            f"{path} cannot be written ({error.strerror}): check that its folder exists, has room "
-            "and belongs to this user"
-        ) from error
-
-
-def copy_before_upgrade(url: str) -> Path | None:
-    """Copy a SQLite file of an older schema beside it; None if there is nothing to copy."""
-    database = database_at(url)
-    if not isinstance(database, SqliteFile) or not database.exists():
-        return None
-    with store_errors(database), database.reading_engine().connect() as connection:
-        found = stored_revision(connection)
-    if found == REVISION or found not in REVISIONS:
-        return None
-    copy = database.path.with_name(f"{database.path.name}.schema-{found}")
-    with finished_as(copy, overwrites=True) as unfinished:
-        _copy_pages(database, unfinished)
-    return copy
-
-
-def _copy_pages(database: SqliteFile, path: Path) -> None:
-    """Let SQLite write every row into the file, which proves that each can be read.
-
-    It reads one moment for as long as that takes, waits for no writer, and keeps none waiting.
-    """
-    try:
-        own, _ = connect_to_read(lambda: sqlite3.connect(database.path), database.path.parent)
-        with closing(own):
-            own.execute("VACUUM INTO ?", [str(path)])
-    except sqlite3.Error as error:
-        raise _named(error, database, path) from error
-
-
-def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
-    """Report damage as that of the store, every other error as that of the copy."""
-    found = translated(database, error)
-    if isinstance(found, StoreUnavailable):
-        return StoreUnavailable(
-            f"The backup in {path.parent} cannot be written ({error}): check that its disk has room"
-        )
-    return found
 
 
 def _copy_rows(connection: Connection, path: Path) -> None:

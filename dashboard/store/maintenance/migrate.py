@@ -1,4 +1,4 @@
-"""Create a store, or upgrade its schema to this version, in one transaction."""
+"""Create a store, or upgrade its schema in one transaction; copy a SQLite file before that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import PATIENCE
 from dashboard.store.engine.database import database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.schema import REVISION, installation, leases, metadata, refuse_unknown_schema
+from dashboard.store.engine.sqlite import SqliteFile
+from dashboard.store.maintenance.sqlite_copy import copy_pages, finished_as
+from dashboard.store.schema import (
+    REVISION,
+    REVISIONS,
+    installation,
+    leases,
+    metadata,
+    refuse_unknown_schema,
+)
 from dashboard.store.schema.access import TRIGGERS
 
 
@@ -33,6 +42,21 @@ def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> st
     finally:
         engine.dispose()
     return REVISION
+
+
+def copy_before_upgrade(url: str) -> Path | None:
+    """Copy a SQLite file of an older schema beside it; None if there is nothing to copy."""
+    database = database_at(url)
+    if not isinstance(database, SqliteFile) or not database.exists():
+        return None
+    with store_errors(database), database.reading_engine().connect() as connection:
+        found = stored_revision(connection)
+    if found == REVISION or found not in REVISIONS:
+        return None
+    copy = database.path.with_name(f"{database.path.name}.schema-{found}")
+    with finished_as(copy, overwrites=True) as unfinished:
+        copy_pages(database, unfinished)
+    return copy
 
 
 def bring_up(

@@ -24,10 +24,11 @@ from dashboard.store.engine.engine import (
     stored_revision,
 )
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup import finished_as, open_backup
+from dashboard.store.maintenance.backup import open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.restore import own_functions
+from dashboard.store.maintenance.sqlite_copy import finished_as
 from dashboard.store.maintenance.verify import count_rows
 from dashboard.store.schema import REVISION, refuse_unknown_schema
 
