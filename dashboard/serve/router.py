@@ -23,7 +23,7 @@ from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import GasApi, status_error
 from dashboard.serve.keys.key_ring import Authenticator, Unauthenticated
 from dashboard.serve.monitoring import health
-from dashboard.serve.monitoring.metrics import MetricsPage
+from dashboard.serve.monitoring.metrics_page import MetricsPage
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher, HttpEndpoint, rpc_error

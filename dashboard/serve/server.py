@@ -20,7 +20,7 @@ from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.documents.openapi import openapi, try_it_page
 from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.monitoring.health import AccessLog, Readiness
-from dashboard.serve.monitoring.metrics import MetricsPage
+from dashboard.serve.monitoring.metrics_page import MetricsPage
 from dashboard.serve.router import Router
 from dashboard.serve.rpc.exclusion_status import load_known_hashes
 from dashboard.serve.rpc.methods import document_of

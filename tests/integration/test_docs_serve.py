@@ -12,8 +12,9 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.domain_metrics import DomainFigures, DomainMetrics
-from dashboard.serve.monitoring.metrics import MetricsCollector
+from dashboard.serve.monitoring.network_metrics import NetworkFigures, NetworkMetrics
+from dashboard.serve.monitoring.serve_metrics import ServeMetrics
+from dashboard.serve.monitoring.worker_metrics import WorkerMetrics
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.health import WorkState
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
@@ -42,9 +43,9 @@ def test_page_names_every_metric_and_no_other() -> None:
     counters = Counters()
     counters.connection_limiter = ConnectionLimiter(ConnectionLimits())
     registry = CollectorRegistry()
-    collector = MetricsCollector(counters, [], {}, lambda: datetime.now(UTC))
+    worker = WorkerMetrics({}, lambda: datetime.now(UTC))
     nothing = NotificationCounts(0, None, 0, None, 0)
-    collector.work = WorkState(
+    worker.work = WorkState(
         has_worker=True,
         answered_at={},
         failing=(),
@@ -52,10 +53,10 @@ def test_page_names_every_metric_and_no_other() -> None:
         notifications=nothing,
         free_on_disk=0,
     )
-    registry.register(collector)
-    domain = DomainMetrics({})
-    domain.figures = DomainFigures({}, {}, {}, {}, {})
-    registry.register(domain)
+    networks = NetworkMetrics({})
+    networks.figures = NetworkFigures({}, {}, {}, {}, {})
+    for each in (ServeMetrics(counters, [], lambda: datetime.now(UTC)), worker, networks):
+        registry.register(each)
 
     told = set(re.findall(r"^# TYPE (\w+)", generate_latest(registry).decode(), re.MULTILINE))
     table = PAGE.partition("| metric |")[2].partition("\n\n")[0]

@@ -11,7 +11,7 @@ from websockets.sync.client import connect
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.secret import Secret
-from dashboard.serve.monitoring.metrics import MetricsPage
+from dashboard.serve.monitoring.metrics_page import MetricsPage
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire, renew
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure

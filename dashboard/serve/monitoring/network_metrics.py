@@ -1,20 +1,21 @@
-"""Metrics of what is watched, and how a family of metrics is made."""
+"""Metrics of what is watched: fees, busy networks, rejections, tracked transactions, credits."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.serve.monitoring.serve_metrics import counter, gauge
 from dashboard.store.alerts.alert_status import count_by_channel
 from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
@@ -23,24 +24,6 @@ from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.rejections.counts import counted_on
 from dashboard.store.tracking.follow_ups import count_ends
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter, count_tracked
-
-Values: TypeAlias = float | Mapping[Any, float]
-"""One value, or one for each label: a text, or several of them as a tuple."""
-
-
-def gauge(name: str, about: str, values: Values, *labels: str) -> Metric:
-    return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
-
-
-def counter(name: str, about: str, values: Values, *labels: str) -> Metric:
-    return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
-
-
-def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Values) -> Metric:
-    for at, value in values.items() if isinstance(values, Mapping) else (((), values),):
-        family.add_metric((at,) if isinstance(at, str) else at, value)
-    return family
-
 
 _MOST_SERIES: Final = 500
 """How many series of rejections a day may have: nodes could name any number of modules."""
@@ -51,7 +34,7 @@ _TRACKED_AGAIN: Final = timedelta(minutes=1)
 _ENDED: Final = (NotificationState.SENT, NotificationState.DEAD)
 
 
-class DomainFigures(Struct, frozen=True):
+class NetworkFigures(Struct, frozen=True):
     """What the store says of the networks now, and how many there are of this day in UTC.
 
     `busy` lacks a network whose state is unknown, `base_fees` one that never answered.
@@ -64,12 +47,12 @@ class DomainFigures(Struct, frozen=True):
     credits: Mapping[NetworkId, int]
 
 
-class DomainMetrics(Collector):
+class NetworkMetrics(Collector):
     """Reports what was last read; nothing if the store could not be read."""
 
     def __init__(self, names: Mapping[NetworkId, str]) -> None:
         """Report on the networks with these names."""
-        self.figures: DomainFigures | None = None
+        self.figures: NetworkFigures | None = None
         self._names = names
         self._tracked: dict[str, int] = {}
         self._tracked_at: datetime | None = None
@@ -81,7 +64,7 @@ class DomainMetrics(Collector):
         for line in spent_since(connection, midnight):
             credits_[line.network_id] += line.spent.credits
         fees = {each: latest_fees(connection, each, now) for each in self._names}
-        self.figures = DomainFigures(
+        self.figures = NetworkFigures(
             base_fees={
                 each: found.value.estimated_base_fee for each, found in fees.items() if found
             },

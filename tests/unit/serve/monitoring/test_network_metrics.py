@@ -1,4 +1,4 @@
-"""Domain metrics tell what the store says of fees, rejections, tracked transactions and credits."""
+"""Metrics of networks say what the store has: fees, rejections, tracked transactions, credits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Spent
-from dashboard.serve.monitoring.domain_metrics import DomainMetrics
+from dashboard.serve.monitoring.network_metrics import NetworkMetrics
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
@@ -19,7 +19,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_transition, suggested_gas_fees
 from tests.delivery_checks import reject
 
 
-def told(store: Store, metrics: DomainMetrics) -> str:
+def told(store: Store, metrics: NetworkMetrics) -> str:
     """Read the store at a moment, and return the text for Prometheus."""
     with store.read() as connection:
         metrics.read(connection, A_MOMENT)
@@ -40,7 +40,7 @@ def test_metrics_tell_what_happened_on_a_network_today(store: Store) -> None:
         yesterday = A_MOMENT - timedelta(days=1)
         record_credits(connection, A_NETWORK, yesterday, {"suggestedGasFees": Spent(9, 720)})
 
-    text = told(store, DomainMetrics({A_NETWORK: "devnet"}))
+    text = told(store, NetworkMetrics({A_NETWORK: "devnet"}))
 
     assert 'linewatch_base_fee_wei{network="devnet"} 1e+10' in text
     assert 'linewatch_network_busy{network="devnet"} 1.0' in text
@@ -51,7 +51,7 @@ def test_metrics_tell_what_happened_on_a_network_today(store: Store) -> None:
 
 
 def test_nothing_is_told_of_a_network_before_anything_is_known(store: Store) -> None:
-    text = told(store, DomainMetrics({A_NETWORK: "devnet"}))
+    text = told(store, NetworkMetrics({A_NETWORK: "devnet"}))
 
     assert "linewatch_base_fee_wei{" not in text
     assert "linewatch_network_busy{" not in text
