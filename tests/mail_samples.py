@@ -16,7 +16,7 @@ from dashboard.alert.compose import Links, MessageContext, NetworkName, compose
 from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.message_writer import load_templates
-from dashboard.alert.own_messages import message_of_verification
+from dashboard.alert.verification_mails import message_of_verification
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
     DigestGrounds,

@@ -1,20 +1,21 @@
-"""Ask for the verification of addresses that rules name, and send the mails for it."""
+"""Ask for the verification of addresses that rules name: write the mails for it and send them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from html import escape
 from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
 from dashboard.alert.compose import Links
-from dashboard.alert.message import Channel, MaySend, MessageHeaders
-from dashboard.alert.own_messages import message_of_verification
+from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.markup import visible
+from dashboard.domain.formatting import moment
+from dashboard.domain.markup import unlinked_name, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import (
     ConfiguredRecipients,
@@ -25,6 +26,7 @@ from dashboard.domain.people.recipients import (
 from dashboard.domain.people.verification import (
     Verification,
     attempted,
+    code_of,
     delivered,
     expires_at,
     mail_id_of,
@@ -47,6 +49,9 @@ from dashboard.store.engine.engine import Store
 PERIOD: Final = timedelta(seconds=5)
 _BY: Final = "worker"
 """Who asks for the verification of an address that a rule names, in the audit log."""
+
+_LONGEST_ADDRESS: Final = 400
+_SUBJECT: Final = "Confirm that alerts may be sent to this address"
 
 _log = get_logger("recipients")
 
@@ -161,3 +166,46 @@ def _is_due_alone(verification: Verification, now: datetime) -> bool:
     next_at, ends = verification.next_attempt_at, expires_at(verification)
     is_open = verification.verified_at is None and ends is not None and now < ends
     return is_open and next_at is not None and next_at <= now
+
+
+def message_of_verification(verification: Verification, links: Links, at: datetime) -> Message:
+    """Compose it with the code, and with a link if the pages have an address.
+
+    The same request gives the same message at every attempt.
+    """
+    address = unlinked_name(verification.recipient.address, _LONGEST_ADDRESS)
+    code = code_of(verification, links.key)
+    until = moment(expires_at(verification) or at)
+    link = links.verify(verification.recipient, expires_at(verification) or at)
+    unsubscribe = links.unsubscribe(verification.recipient, at)
+    where = f" at {links.public_url}" if links.public_url else ""
+    parts = [
+        (
+            f"Somebody wants Linewatch{where} to send alerts to {address}. "
+            "Nothing is sent until you confirm it."
+        ),
+        *([f"Confirm it here, until {until}:\n{link}"] if link else []),
+        (
+            f"{'Or confirm' if link else 'Confirm'} it with the code {code}, until {until}: enter "
+            f"it on the page Alerts, or run\nlinewatch recipients verify {address} {code}"
+        ),
+        "If you did not expect this, do nothing: you will get no alerts.",
+        *([f"To get no more such requests:\n{unsubscribe}"] if unsubscribe else []),
+    ]
+    paragraphs = "".join(f"<p>{_html(part, (link, unsubscribe))}</p>\n" for part in parts)
+    html = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{_SUBJECT}</title></head><body>\n{paragraphs}</body></html>\n"
+    )
+    return Message(_SUBJECT, "\n\n".join(parts) + "\n", html, unsubscribe=unsubscribe)
+
+
+def _html(part: str, links: tuple[str, ...]) -> str:
+    """Return a paragraph with its second line on its own, as a link if it is one of ours."""
+    said, _, last = part.partition("\n")
+    if not last:
+        return escape(said)
+    shown = escape(last)
+    if last in links:
+        return f'{escape(said)}</p>\n<p><a href="{shown}">{shown}</a>'
+    return f"{escape(said)}</p>\n<p><code>{shown}</code>"

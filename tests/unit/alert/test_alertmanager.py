@@ -18,8 +18,8 @@ from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_t
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
-from dashboard.alert.own_messages import message_of_trial
 from dashboard.alert.payload import payload_of
+from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.secret import Secret

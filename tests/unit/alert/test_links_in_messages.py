@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
 from dashboard.alert.message_writer import load_templates
-from dashboard.alert.own_messages import message_of_trial, message_of_verification
+from dashboard.alert.trial_message import message_of_trial
+from dashboard.alert.verification_mails import message_of_verification
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_link
