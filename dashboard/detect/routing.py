@@ -1,4 +1,7 @@
-"""Routing: which rules take a change, to which incident it belongs, and what holds it back."""
+"""Routing: which rules take a change, to which incident it belongs, and what holds it back.
+
+Each rule gives a route of its own; `store/alerts/grouping.py` notifies a recipient of several once.
+"""
 
 from __future__ import annotations
 

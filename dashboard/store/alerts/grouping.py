@@ -1,4 +1,4 @@
-"""Grouping: transitions open or join incidents, and become notifications for each recipient."""
+"""Grouping: transitions open or join incidents, and each notifies a recipient once."""
 
 from __future__ import annotations
 
