@@ -1,4 +1,7 @@
-"""Why a message comes now: a reminder, an action, a hold that ended; and who owns the incident."""
+"""Why a message comes now, as its subject and first sentences say: a reminder, an action, a delay.
+
+If somebody owns the incident, they say who.
+"""
 
 from __future__ import annotations
 
