@@ -84,7 +84,7 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
         _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
-    since = element("p", "Sent and dead: last 30 days.", class_="lw-quiet")
+    since = _paragraph("Sent and dead: last 30 days.")
     pending = pending_changes_words(counts)
     waiting = [_paragraph(pending)] if pending else []
     said = (since, *waiting, *_recipients(health), *_mail_advice(mail, now))
@@ -218,7 +218,9 @@ def _facts(facts: list[tuple[str, str]]) -> Markup:
 
 
 def _figure(name: str, count: int, at: datetime | None, which: str, now: datetime) -> Markup:
-    note = Markup() if at is None else element("dd", f"{which} {age(at, now)}", class_="lw-note")
+    note = (
+        Markup() if at is None else element("dd", f"{which} ", time_ago(at, now), class_="lw-note")
+    )
     return element("div", element("dt", name), element("dd", f"{count:,}"), note)
 
 
