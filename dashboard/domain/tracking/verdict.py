@@ -66,6 +66,7 @@ class VerdictKind(StrEnum):
         return self in _UNKNOWN
 
 
+UNANSWERED_KINDS: Final = frozenset({VerdictKind.CANNOT_CHECK, VerdictKind.NOT_CHECKED_YET})
 _UNKNOWN: Final = {
     VerdictKind.CANNOT_CHECK,
     VerdictKind.NOT_CHECKED_YET,

@@ -29,7 +29,7 @@ from dashboard.domain.tracking.remarks import (
     written_tags,
 )
 from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
-from dashboard.domain.tracking.verdict import Need, VerdictKind
+from dashboard.domain.tracking.verdict import UNANSWERED_AFTER, UNANSWERED_KINDS, Need, VerdictKind
 from dashboard.show.parts.acting import Done, act, pressed, trouble_shown
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line, link
@@ -104,12 +104,14 @@ def _listing(
 
 
 def _is_needed(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> bool:
-    """Whether it needs attention: it is listed first, or it is rejected and still asked about."""
+    """Whether it needs attention: it is listed first, or as those are, rejected or unanswered."""
     if not needs or entry.transaction.tx_hash in needs:
         return bool(needs)
     finding, ends_at = _first(entry), entry.transaction.ends_at
-    is_rejected = finding is not None and finding.verdict.kind is VerdictKind.REJECTED
-    return is_rejected and ends_at is not None and ends_at > now
+    if finding is None or ends_at is None or ends_at <= now:
+        return False
+    kind, is_old = finding.verdict.kind, entry.since(finding) <= now - UNANSWERED_AFTER
+    return kind is VerdictKind.REJECTED or (kind in UNANSWERED_KINDS and is_old)
 
 
 def _verdict(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> Markup:

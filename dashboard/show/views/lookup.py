@@ -20,7 +20,7 @@ from dashboard.application.transaction_summary import TransactionSummary, with_u
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.verdict import VerdictKind
+from dashboard.domain.tracking.verdict import UNANSWERED_KINDS, VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown, may
 from dashboard.show.parts.frame import heading, live, quiet
@@ -59,7 +59,6 @@ _PAGE: Final = "rows"
 _ALL: Final = "All"
 _ASKED_BY_ITSELF: Final = "asked_by_itself"
 _Form: TypeAlias = Callable[[Sequence[TransactionSummary], AnswerContext], str]
-_UNANSWERED: Final = {VerdictKind.CANNOT_CHECK, VerdictKind.NOT_CHECKED_YET}
 
 
 def page() -> None:
@@ -124,7 +123,7 @@ def _readable(queries: Application, asked: LookupQuestion) -> Sequence[Transacti
 
 
 def _unanswered(known: Sequence[TransactionSummary]) -> Sequence[TxHash]:
-    return [each.tx_hash for each in known if leading_verdict(each) in _UNANSWERED]
+    return [each.tx_hash for each in known if leading_verdict(each) in UNANSWERED_KINDS]
 
 
 def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:

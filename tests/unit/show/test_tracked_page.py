@@ -272,6 +272,20 @@ def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: Applicatio
     assert len(listed(page)) == 2
 
 
+def test_all_without_an_answer_for_ten_minutes_are_marked(
+    store: Store, queries: Application
+) -> None:
+    with store.write() as connection:
+        for number in range(60, 68):
+            age = timedelta(minutes=11 if number < 67 else 9)
+            track(connection, TrackRequest(tx_hash(number), (SIMULATED.network_id,)), NOW - age)
+
+    words = words_of(visit("tracked", queries))
+
+    assert queries.tracked.needs(None)[Need.UNANSWERED] == 7
+    assert words.count("is-needed") == 8  # seven, and the rejected one
+
+
 def test_chosen_transactions_are_changed_at_once(store: Store, queries: Application) -> None:
     page = with_name(visit("tracked", queries))
     press(page, "choose-all")
