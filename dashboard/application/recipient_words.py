@@ -43,7 +43,9 @@ def _verified_words(each: ListedRecipient) -> str:
 
 
 def hours_words(profile: RecipientProfile) -> str:
-    """Say at which hours a recipient gets messages, when a digest, and in which zone."""
+    """Say at which hours a recipient gets messages, when a digest, and in which zone if any."""
+    if not profile.active and profile.digest is None:
+        return "at any hour"
     hours = ", ".join(map(str, profile.active)) or "at any hour"
     digest = "" if profile.digest is None else f"; digest {profile.digest}"
     return f"{hours}{digest} ({profile.zone or 'time zone of [mail]'})"
