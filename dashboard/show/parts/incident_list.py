@@ -60,10 +60,7 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None) -> N
     with card("incidents", "Open incidents"):
         many = queries.incidents.open_counts(network_id).many
         if not many:
-            empty(
-                "No incident is open",
-                "No rule reports anything now. What ended lately is below.",
-            )
+            empty("No incident is open", "No rule reports anything now.")
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
         for each in queries.incidents.open(network_id, _ROWS, offset):
