@@ -222,11 +222,11 @@ def _stale(
                 text, headline = _last_answer(old, now), f"{profile.name}{what or ' is'} stale."
                 yield Attention(headline, text, Remedy.SOURCES, profile, advice=advice)
             continue
-        is_all = len(stale) == len(networks)
+        is_all, are = len(stale) == len(networks), what or " are"
         who = f"All {len(stale)}" if is_all else f"{len(stale)} of {len(networks)}"
         is_short = not is_all and len(stale) <= _MOST_NAMED
         text = f"{listed([profile.name for profile, _ in stale])}." if is_short else ""
-        yield Attention(f"{who} networks{what} stale.", text, Remedy.SOURCES, advice=advice)
+        yield Attention(f"{who} networks{are} stale.", text, Remedy.SOURCES, advice=advice)
 
 
 def _last_answer(old: OperationHealth, now: datetime) -> str:

@@ -321,7 +321,7 @@ def test_several_stale_networks_make_one_line(queries: Application) -> None:
 
     needed = health_troubles(replace(health, networks=stale), NOW)
 
-    assert needed[-1].headline == "All 3 networks stale."
+    assert needed[-1].headline == "All 3 networks are stale."
     assert not needed[-1].text
 
 
