@@ -25,6 +25,7 @@ from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
+from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
 from dashboard.store.engine.replica import ReplicaState
@@ -173,12 +174,12 @@ def is_disk_short(measured: StoreSize) -> bool:
     return measured.full_in is not None and measured.full_in < DISK_SHORT_WITHIN
 
 
-def is_mail_late(mail: MailState, now: datetime) -> bool:
+def is_mail_late(counts: NotificationCounts, now: datetime) -> bool:
     """Whether a notification has been in delivery for longer than delivery takes.
 
     A notification that waits for the hourly cap, quiet hours or a worker is not late.
     """
-    oldest = mail.counts.in_delivery_since
+    oldest = counts.in_delivery_since
     return oldest is not None and now - oldest > LATE_AFTER
 
 

@@ -290,7 +290,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
 def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
     """Yield the notifications that are due but not sent."""
     last = mail.last_attempt
-    if is_mail_late(mail, now):
+    if is_mail_late(mail.counts, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
         yield Attention(

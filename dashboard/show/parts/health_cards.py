@@ -116,7 +116,7 @@ def _recipients(health: NotificationHealth) -> list[Markup]:
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
     if mail.counts.dead:
         return badge("bad", "✕", "Some dead")
-    if is_mail_late(mail, now):
+    if is_mail_late(mail.counts, now):
         return badge("busy", "!", "Late")
     if mail.counts.held:
         return badge("busy", "!", "Some held")

@@ -66,7 +66,7 @@ _CONDITION_STATES: Final = {
 }
 _DELIVERY_STATES: Final = {
     NotificationState.SENT: ("calm", "✓", "Sent"),
-    NotificationState.PENDING: ("busy", "…", "Pending"),
+    NotificationState.PENDING: ("mute", "…", "Pending"),
     NotificationState.DEAD: ("bad", "✕", "Dead"),
     NotificationState.HELD: ("stale", "‖", "Held"),
 }

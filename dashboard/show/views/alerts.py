@@ -17,8 +17,9 @@ from dashboard.application.deliveries import (
     notification_filter,
     pending_changes_words,
 )
+from dashboard.application.health import is_mail_late
 from dashboard.application.incident_words import withheld_words
-from dashboard.application.text import age, moment_near, sentence
+from dashboard.application.text import age, sentence
 from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, element, join, visible
@@ -240,14 +241,14 @@ class _Tile(Struct, frozen=True):
 
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
-    pending = "none" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
-    sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
+    pending = "" if oldest is None else f"oldest {age(oldest, now)}"
+    sent = "in 30 days" if last is None else f"in 30 days, last {age(last, now)}"
     held = "since a backup was restored: `linewatch release` decides"
     tiles = (
-        _Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
+        _Tile("Pending", counts.pending, pending, is_wrong=is_mail_late(counts, now)),
+        _Tile("Sent", counts.sent, sent),
         _Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
         *([_Tile("Held", counts.held, held, is_wrong=True)] if counts.held else []),
-        _Tile("Sent", counts.sent, sent),
     )
     st.html(element("dl", *map(_tile, tiles), class_="lw-figures lw-tiles"))
 
