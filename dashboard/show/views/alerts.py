@@ -56,6 +56,7 @@ from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE, leave_form
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
+from dashboard.show.parts.table import time_ago
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.notification_search import NotificationFilter
 
@@ -241,8 +242,8 @@ class _Tile(Struct, frozen=True):
 
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
-    pending = "" if oldest is None else f"oldest {age(oldest, now)}"
-    sent = "in 30 days" if last is None else f"in 30 days, last {age(last, now)}"
+    pending = "" if oldest is None else join("oldest ", time_ago(oldest, now))
+    sent = "in 30 days" if last is None else join("in 30 days, last ", time_ago(last, now))
     held = "since a backup was restored: `linewatch release` decides"
     tiles = (
         _Tile("Pending", counts.pending, pending, is_wrong=is_mail_late(counts, now)),
