@@ -198,7 +198,7 @@ class UsualSpells(Struct, frozen=True):
     def in_words(self) -> str:
         """Say how long they last, in the same words on pages and in messages."""
         which = "around this hour" if self.is_of_hour else "at any hour"
-        return f"spells that begin {which} usually last {span(self.middle)}"
+        return f"busy spells that begin {which} usually last {span(self.middle)}"
 
 
 class UsualFee(Struct, frozen=True):

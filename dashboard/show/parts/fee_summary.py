@@ -384,6 +384,6 @@ def cheap_in_words(
         else week.cheapest.in_words(now, *zone)
     )
     beside = None if fee_now is None else week.beside_now(fee_now)
-    busy = None if usual.spells is None else capitalized(f"busy {usual.spells.in_words()}.")
+    busy = None if usual.spells is None else capitalized(f"{usual.spells.in_words()}.")
     weeks = None if week.weeks is None else capitalized(week.weeks.in_words())
     return [each for each in (cheap, beside, busy, weeks) if each is not None]

@@ -333,7 +333,7 @@ def test_verdict_says_state_since_usual_length_and_incidents(
     usual = UsualNow(spells=UsualSpells(5, 4 * MINUTE, 9 * MINUTE, is_of_hour=True))
 
     assert verdict_in_words(busy, usual, 2, NOW) == (
-        "Busy for 9 min, since 11:51:00 UTC. Spells that begin around this hour usually last "
+        "Busy for 9 min, since 11:51:00 UTC. Busy spells that begin around this hour usually last "
         "4 min. 2 incidents are open."
     )
 
