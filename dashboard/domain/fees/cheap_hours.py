@@ -95,14 +95,12 @@ class WeekChange(Struct, frozen=True):
     last: Wei
 
     def in_words(self) -> str:
-        """Compare this week with the last one."""
-        medians = (
-            f"the median of the last 7 days is {' '.join(printed(self.this))}, of the 7 before "
-            f"{' '.join(printed(self.last))}"
+        """Compare the last seven days with those before."""
+        this, last = (" ".join(printed(each)) for each in (self.this, self.last))
+        compared = _compared((self.this - self.last) / self.last) if self.last else "after"
+        return (
+            f"the median of the last 7 days is {this}, {compared} the {last} of the 7 days before."
         )
-        if not self.last:
-            return f"{medians}."
-        return f"{medians}: {_compared((self.this - self.last) / self.last, ' last week')}."
 
 
 class UsualWeek(Struct, frozen=True):
@@ -131,10 +129,9 @@ class UsualWeek(Struct, frozen=True):
         if len(self.this_hour) < _FEWEST:
             return None
         below = sum(each < fee for each in self.this_hour)
-        return (
-            f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on "
-            f"{below or 'none'} of {len(self.this_hour)} days."
-        )
+        than = "higher than at this hour on"
+        how = f"{than} {below}" if below else f"no {than} any"
+        return f"The fee now, {' '.join(printed(fee))}, is {how} of {len(self.this_hour)} days."
 
 
 def usual_week(hours: Sequence[HourFee], zone: tzinfo, now: datetime) -> UsualWeek:
@@ -190,7 +187,7 @@ def _weeks(hours: Sequence[HourFee], now: datetime) -> WeekChange | None:
     return WeekChange(Wei(median_low(this)), Wei(median_low(last)))
 
 
-def _compared(difference: float, to: str = "") -> str:
+def _compared(difference: float) -> str:
     """Describe a difference, to be followed by what it refers to, such as ``18% below``."""
     words = difference_in_words(difference)
-    return f"{'as high as' if words == 'as usual' else words.removesuffix(' usual')}{to}"
+    return "as high as" if words == "as usual" else words.removesuffix(" usual")

@@ -128,7 +128,7 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
     assert week.cheapest is not None
     assert not week.cheapest.is_clear
     assert week.weeks is not None
-    assert week.weeks.in_words().endswith("of the 7 before 0 wei.")
+    assert week.weeks.in_words().endswith("0 wei, after the 0 wei of the 7 days before.")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_now_is_compared_with_the_same_hour_of_the_days_before() -> None:
         "The fee now, 3 wei, is higher than at this hour on 3 of 5 days."
     )
     assert week.beside_now(Wei(0)) == (
-        "The fee now, 0 wei, is higher than at this hour on none of 5 days."
+        "The fee now, 0 wei, is no higher than at this hour on any of 5 days."
     )
 
 
@@ -190,10 +190,11 @@ def test_week_is_compared_with_a_whole_one_before() -> None:
 
     assert week.weeks == WeekChange(Wei(3 * GWEI), Wei(4 * GWEI))
     assert week.weeks.in_words() == (
-        "the median of the last 7 days is 3 gwei, of the 7 before 4 gwei: 25% below last week."
+        "the median of the last 7 days is 3 gwei, 25% below the 4 gwei of the 7 days before."
     )
 
-    assert WeekChange(Wei(3), Wei(3)).in_words().endswith(": as high as last week.")
+    same = WeekChange(Wei(3), Wei(3))
+    assert same.in_words().endswith(" as high as the 3 wei of the 7 days before.")
     assert usual_week(hours(9, cheap_at_night), UTC, NOW).weeks is None
 
 

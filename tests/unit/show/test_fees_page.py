@@ -197,8 +197,8 @@ def test_page_says_when_it_is_cheaper(queries: Application, store: Store) -> Non
 
     assert chart_count(page) == 2
     assert "Usually below 10 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
-    assert "is higher than at this hour on " in words
-    assert "of the 7 before" in words
+    assert "higher than at this hour on " in words
+    assert "of the 7 days before" in words
 
 
 def test_fee_that_is_stale_is_not_compared_as_that_of_now(
