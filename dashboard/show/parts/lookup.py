@@ -334,7 +334,7 @@ def _cause(group: FindingGroup) -> Markup:
     if reason is None:
         return Markup()
     factor = overrun(reason)
-    times = Markup() if factor is None else element("small", f" {factor:,.1f}× the limit")
+    times = Markup() if factor is None else element("small", f" {factor:,.2f}× the limit")
     said = in_brief(reason) if factor is None else name_of((reason.kind, reason.module))
     return join(element("span", breakable(said), title=group.cause()), times)
 

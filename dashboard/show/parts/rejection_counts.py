@@ -203,7 +203,7 @@ def overruns_part(queries: Application, narrowing: Narrowing) -> None:
 
 
 def _overruns_in_words(overruns: Overruns) -> str:
-    largest = "" if overruns.largest is None else f" Largest: {overruns.largest:,.1f}×."
+    largest = "" if overruns.largest is None else f" Largest: {overruns.largest:,.2f}×."
     reasons = counted(overruns.of, "reason")
     latest = f"the latest {reasons}" if overruns.of >= LATEST_SORTED else reasons
     if overruns.total == overruns.of:

@@ -275,7 +275,7 @@ def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
         f"open-{tx_hash(2)}"
     ]
     assert page.query_params["open"] == str(tx_hash(2))
-    assert "34.3× the limit" in words_of(page)
+    assert "34.31× the limit" in words_of(page)
     assert f"Transaction: {tx_hash(2)}" in page.code[-1].value
 
 
