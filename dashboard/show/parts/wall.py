@@ -14,8 +14,9 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.application.attention import Attention
-from dashboard.application.network_status import Activity
+from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.overview import above_usual, lasting
+from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.formatting import capitalized, counted
@@ -158,7 +159,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
         element("p", head, class_="lw-row"),
         reason,
         element("p", fee_markup(row), class_="lw-wall-fee"),
-        element("p", difference_in_words(difference), class_="lw-wall-usual")
+        element("p", _beside_usual(status, difference), class_="lw-wall-usual")
         if difference is not None
         else Markup(),
         day_picture(row),
@@ -166,6 +167,12 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
     )
     old = " is-old" if row.is_stale else ""
     return element("section", inner, class_=f"lw-wall-tile is-{kind}{severity}{old}")
+
+
+def _beside_usual(status: NetworkStatus, difference: float) -> str:
+    """Compare the fee with the usual one, and name it where it is not the base fee."""
+    signal, words = status.figures.signal, difference_in_words(difference)
+    return words if signal is Signal.BASE_FEE else f"{signal.capitalize()} {words}"
 
 
 def rejected_words(row: NetworkRow) -> str:
