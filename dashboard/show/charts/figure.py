@@ -157,7 +157,7 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
             "automargin": True,
             "nticks": 5,
             "ticklabelstandoff": 6,
-            "ticksuffix": f" {unit}",
+            "ticksuffix": unit if unit == "%" else f" {unit}",
             "tickformat": ",~g",
         },
     }
