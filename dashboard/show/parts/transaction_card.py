@@ -58,7 +58,7 @@ def transaction_card(
     queries: Application, summary: TransactionSummary, context: AnswerContext
 ) -> None:
     """Show the answer, beside it the text to pass on, and folded what both are based on."""
-    answer, text = st.columns([7, 6], gap="medium")
+    answer, text = st.columns([7, 6], gap="small")
     with answer, st.container(key=f"card-{summary.tx_hash}", gap="small"):
         _answer(summary, context)
         _acts(queries, summary)

@@ -107,7 +107,7 @@ def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
     profile = status.profile
     with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)
-    chart, newest = st.columns([8, 5], gap="medium")
+    chart, newest = st.columns([8, 5], gap="small")
     card = chart.container(key=f"card-network-{profile.network_id}", gap="small")
     with card, store_errors_shown():
         _chart_card(queries, status, now)

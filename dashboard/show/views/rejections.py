@@ -125,7 +125,7 @@ def _live() -> None:
                 quiet(note)
         _acts(queries, chosen)
         narrowing = _narrowing(queries, chosen)
-        listed, over_time = st.columns([7, 6], gap="medium")
+        listed, over_time = st.columns([7, 6], gap="small")
         rows = listed.container(key="card-rejections", gap="small", height="stretch")
         with (
             over_time,
@@ -311,7 +311,7 @@ def _download(queries: Application, chosen: _Chosen, summary: RejectionSummary) 
 def _breakdowns(queries: Application, narrowing: Narrowing) -> None:
     """Show what is counted by module, overrun, stage, network and sender; each fails alone."""
     parts = (modules_part, overruns_part, _stages_and_networks)
-    for column, part in zip(st.columns(3, gap="medium"), parts, strict=True):
+    for column, part in zip(st.columns(3, gap="small"), parts, strict=True):
         with column, store_errors_shown():
             part(queries, narrowing)
     with store_errors_shown():
