@@ -48,7 +48,7 @@ from dashboard.show.parts.list_page import (
     choice_filter,
     opened,
 )
-from dashboard.show.parts.network_card import verdict
+from dashboard.show.parts.network_card import unbroken, verdict
 from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import coverage, rejection_markup, rejection_row
@@ -273,8 +273,10 @@ def _drawn_line(
     def draw() -> Markup:
         name = queries.network_name(stored.network_id) if is_named else ""
         reason = queries.context.reason_of(stored)
-        times = element("span", f" · {found.versions:,} times") if found.versions > 1 else Markup()
-        mark = element("span", " ◉", role="img", aria_label="Tracked", title="Tracked")
+        many = unbroken(f"· {found.versions:,} times")
+        times = element("span", f" {many}") if found.versions > 1 else Markup()
+        space = "\N{NO-BREAK SPACE}" if times else " "
+        mark = element("span", f"{space}◉", role="img", aria_label="Tracked", title="Tracked")
         also = join(times, mark) if is_tracked else times
         return rejection_markup(stored, reason, name, now, also=also)
 
