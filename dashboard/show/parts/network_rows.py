@@ -304,7 +304,7 @@ def comparison_row(row: NetworkRow) -> None:
 def _transfer(row: NetworkRow) -> Markup:
     suggested, profile = row.status.figures.suggested, row.status.profile
     if suggested is None:
-        return element("small", "not known yet")
+        return element("small", "not known")
     amount = cost_of(suggested.value.medium.suggested_max_fee_per_gas)
     coins = in_coin(amount, profile.coin)
     if profile.coin_price is None:
@@ -315,7 +315,7 @@ def _transfer(row: NetworkRow) -> Markup:
 def _cheapest(row: NetworkRow) -> Markup:
     cheapest = None if row.week is None else row.week.cheapest
     if cheapest is None:
-        return element("small", "not known yet")
+        return element("small", "not known")
     if not cheapest.is_clear:
         return element("small", "no clear difference")
     return element("span", cheapest.hours, " ", element("small", cheapest.compared))

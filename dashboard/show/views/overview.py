@@ -251,7 +251,7 @@ def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: dat
     elif not newest:
         empty(
             "No rejection seen yet",
-            "Track a transaction on the page Lookup; its rejection appears here.",
+            "Track a transaction on the page Tracked; its rejection appears here.",
         )
     tracked = queries.tracked_among(*(each.latest.record.tx_hash for each in newest))
     for each in newest:
