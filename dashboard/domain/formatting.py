@@ -21,7 +21,7 @@ from dashboard.errors import InputError, WireError
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
-_MINUTES_BELOW: Final = 90 * _MINUTE
+_MINUTES_BELOW: Final = 2 * _HOUR
 _SIGNIFICANT: Final = 4
 _FEW_DIGITS: Final = 3
 _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))

@@ -36,8 +36,8 @@ FEES = st.integers(0, LARGEST_FEE).map(Wei)
         (59.94, "59 s"),
         (59.96, "1 min"),
         (60, "1 min"),
-        (5399, "89 min"),
-        (5400, "1 h"),
+        (7199, "119 min"),
+        (7200, "2 h"),
         (172_799, "47 h"),
         (172_800, "2 days"),
     ],
@@ -129,7 +129,7 @@ def test_fees_that_differ_are_printed_differently(first: Wei, second: Wei) -> No
     ("seconds", "said"),
     [
         *((0.25, "0.25 s"), (4, "4 s"), (59.5, "59.5 s"), (60, "1 min"), (75, "1 min 15 s")),
-        *((120, "2 min"), (5399, "89 min 59 s"), (5401, "1 h"), (7200, "2 h")),
+        *((120, "2 min"), (7199, "119 min 59 s"), (7200, "2 h")),
     ],
 )
 def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: str) -> None:
