@@ -82,6 +82,7 @@ def stale(operation: Operation, ago: float, period: float) -> Reading:
         (1, 120.001, None, stale(MARK, 120.001, 60)),
         (9, 400, None, stale(MARK, 400, 60)),  # the one that is stale longest
         (52, 60, 50, None),  # the outage of its source is reported already
+        (50, 60, 50, None),
         (60, 310, 300, stale(FEES, 60, 4)),  # a node answered in place of the source
     ],
 )

@@ -92,6 +92,7 @@ def test_what_is_no_span_is_refused_with_an_example(text: str) -> None:
         # One that is skipped comes a week later.
         ("sun 02:10-02:50", "2026-03-29T00:00", "2026-04-05T00:10"),
         ("mon-fri 08:00-18:00", "2026-11-20T17:00", "2026-11-23T07:00"),
+        ("sun 02:30-02:45", "2026-10-25T00:50", "2026-10-25T01:30"),  # again, when clocks go back
     ],
 )
 def test_hours_begin_when_clocks_show_so(span: str, at: str, begins: str) -> None:

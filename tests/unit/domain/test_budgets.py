@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.health.budgets import Budget, BudgetState, factor, stretch_for
+from dashboard.domain.health.budgets import FREE, Budget, BudgetState, factor, stretch_for
 from dashboard.domain.health.transport_state import Transport, TransportState
 from tests.builders import A_MOMENT
 
@@ -23,6 +23,7 @@ def test_methods_cost_what_is_said_of_them_with_any_prefix() -> None:
     assert budget.cost(f"linea_{STATUS}", 3) == 15
     assert budget.cost("eth_feeHistory") == 20
     assert budget.cost("busyThreshold", 2) == 160
+    assert FREE.cost("busyThreshold") == 0
 
 
 def test_factor_has_a_tenth_below_ten() -> None:

@@ -160,7 +160,7 @@ def test_expected_delay_is_that_of_every_record_weighed() -> None:
 
     late = (100 - 10) * 0.005  # between 1 s and 100 s, age^-1.5 has a mean of 10 s
     assert found.mean / seconds(1) == pytest.approx(50 * 0.995 + late, rel=0.01)
-    assert found.p99 / seconds(1) == pytest.approx(99, rel=0.01)
+    assert found.p99 / seconds(1) == pytest.approx(99, abs=0.5)
 
 
 def test_more_calls_find_records_sooner_in_proportion() -> None:

@@ -126,6 +126,7 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
     week = usual_week(hours(15, lambda _: 0), UTC, NOW)
 
     assert week.cheapest is not None
+    assert week.cheapest.difference == 0
     assert not week.cheapest.is_clear
     assert week.weeks is not None
     assert week.weeks.in_words().endswith("0 wei, after the 0 wei of the 7 days before.")
@@ -182,6 +183,7 @@ def test_now_is_compared_with_the_same_hour_of_the_days_before() -> None:
 
 def test_now_is_not_compared_with_two_days() -> None:
     assert usual_week(hours(2, cheap_at_night), UTC, NOW).beside_now(Wei(1)) is None
+    assert usual_week(hours(3, cheap_at_night), UTC, NOW).beside_now(Wei(1)) is not None
 
 
 def test_week_is_compared_with_a_whole_one_before() -> None:

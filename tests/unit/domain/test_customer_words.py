@@ -104,6 +104,14 @@ def test_customer_reads_what_was_reviewed(golden: GoldenTexts) -> None:
     )
 
 
+def test_rejection_may_still_be_reported_at_the_very_end_of_two_hours() -> None:
+    asked = replace(ASKED, attempted_at=A_MOMENT - 2 * HOUR)
+
+    said = plain_answer(KINDS.NO_REJECTION_ON_RECORD, asked, "Linea")
+
+    assert "a rejection can still be reported until 2026-11-20 12:00:00 UTC." in said
+
+
 def test_customer_reads_why(golden: GoldenTexts) -> None:
     golden.check(
         "customer_causes", {ascii(each): plain_cause(parse_reason(each)) for each in CAUSES}

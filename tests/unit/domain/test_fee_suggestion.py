@@ -197,7 +197,7 @@ def test_suggestion_takes_a_share_of_the_lower_median_reward() -> None:
 
 def test_suggestion_looks_at_the_last_five_blocks() -> None:
     old = [a_block(number, 7, (90 * GWEI,) * 5) for number in range(5)]
-    new = [a_block(number, 7, (5 * GWEI,) * 5) for number in range(5, 10)]
+    new = [a_block(5 + number, 7, (number * GWEI,) * 5) for number in (7, 3, 5, 4, 6)]
 
     fees = suggest([*old, *new], Wei(7), a_window(7), POLICY)
 

@@ -102,6 +102,7 @@ def test_percentiles_lie_where_the_answers_do() -> None:
     assert most is not None
     assert 5 * MS < half < 10 * MS
     assert 100 * MS < most < 250 * MS
+    assert taking(7, 7).percentile(0.5) == 7.5 * MS
 
 
 def test_slowest_answers_are_taken_for_the_deadline_at_most() -> None:
@@ -146,9 +147,9 @@ def hours(begins: float, ends: float) -> tuple[datetime, datetime]:
 
 
 def test_what_was_missed_of_a_time_is_joined_and_cut_to_it() -> None:
-    missed = [hours(5, 6), hours(3, 4), hours(-2, 1), hours(3.5, 3.8), hours(-3, -2), hours(9, 12)]
+    missed = [hours(5.5, 6), hours(5, 5.5), hours(3, 4), hours(-2, 1), hours(3.5, 3.8)]
 
-    time = WatchedTime.of(*hours(0, 10), missed)
+    time = WatchedTime.of(*hours(0, 10), [*missed, hours(-3, -2), hours(9, 12)])
 
     assert time.missed == (hours(0, 1), hours(3, 4), hours(5, 6), hours(9, 10))
     assert time.watched == 6 * HOUR

@@ -103,6 +103,12 @@ def stuck(waiting: int, minutes: float) -> RecipientTraffic:
             [*due(1, 2, late=3 * MINUTE), *due(3)], NOTHING, [[1, 2, 3]], id="held up, as one"
         ),
         pytest.param(
+            [replace(each, was_held=True) for each in (*due(1), *reminders(2))],
+            NOTHING,
+            [[1, 2]],
+            id="what was held comes as one with its reminders",
+        ),
+        pytest.param(
             due(1, 2, late=2 * MINUTE), NOTHING, [[1], [2]], id="held up for hardly two minutes"
         ),
         pytest.param(
@@ -161,6 +167,12 @@ def stuck(waiting: int, minutes: float) -> RecipientTraffic:
             sent_before(*[1] * 12, is_urgent=True),
             [[1, 2]],
             id="one urgent message a minute",
+        ),
+        pytest.param(
+            due(*range(1, 10), is_urgent=True),
+            sent_before(*[1] * 9, is_urgent=True),
+            [[1], [2], [3, 4, 5, 6, 7, 8, 9]],
+            id="the urgent go one by one below the cap",
         ),
         pytest.param(due(1), stuck(FEW - 1, 0), [[1]], id="few wait to be delivered"),
         pytest.param(due(1), stuck(FEW, 9), [], id="enough wait to be delivered"),

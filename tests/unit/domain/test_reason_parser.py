@@ -80,10 +80,16 @@ def test_reason_of_a_known_form_is_read(
 
 
 @pytest.mark.parametrize(
-    ("end", "is_cached"), [("_CACHED", True), ("_CACHED(MMU)", True), ("", False)]
+    ("text", "is_cached"),
+    [
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED", True),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(MMU)", True),
+        (f"Transaction {HASH} was already identified to go over line count limit", True),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW", False),
+    ],
 )
-def test_reason_of_a_remembered_check_is_cached(end: str, *, is_cached: bool) -> None:
-    assert parse_reason(f"TX_MODULE_LINE_COUNT_OVERFLOW{end}").is_cached is is_cached
+def test_reason_of_a_remembered_check_is_cached(text: str, *, is_cached: bool) -> None:
+    assert parse_reason(text).is_cached is is_cached
 
 
 @pytest.mark.parametrize("name", ["rpc_stage", "p2p_stage", "sequencer_stage"])

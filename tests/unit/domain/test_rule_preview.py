@@ -144,6 +144,7 @@ def test_condition_that_ends_within_the_pending_period_never_fires() -> None:
 @example([5, 5, 6, 6, 9, 12, 12], 4, 7, 3, 0)
 @example([0, 3, 20], 0, 1, 0, 2)
 @example([0, 0, 9], 1, 9, 0, 0)
+@example([0, 9], 1, 9, 0, 0)
 def test_rate_fires_as_if_it_had_been_measured_each_second(
     arrivals: list[int], more_than: int, window: int, pending: int, keep_firing: int
 ) -> None:

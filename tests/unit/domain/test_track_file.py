@@ -114,6 +114,7 @@ def test_braces_without_end_are_not_read_again_and_again(line: str) -> None:
 
 @pytest.mark.parametrize("text", ["{\n", "a\n"])
 def test_file_of_nothing_usable_is_refused_before_it_takes_memory(text: str) -> None:
+    assert len(read_paste("a\n" * MOST_PIECES).wrong) == MOST_PIECES
     with pytest.raises(InputError, match="more than 100,000 hashes and other pieces"):
         read_track_file(text * (MOST_PIECES + 1), A_MOMENT)
 

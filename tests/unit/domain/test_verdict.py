@@ -16,7 +16,7 @@ from dashboard.domain.rejections.exclusion import (
     RejectionStage,
 )
 from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
-from dashboard.domain.tracking.verdict import Evidence, Verdict, VerdictKind, conclude
+from dashboard.domain.tracking.verdict import WATCHED_FOR, Evidence, Verdict, VerdictKind, conclude
 from tests.golden_texts import GoldenTexts
 
 HASH: Final = TxHash(bytes(32))
@@ -48,6 +48,10 @@ def a_record(
     stage: RejectionStage = RejectionStage.RPC, at: datetime | None = AN_HOUR_AGO
 ) -> RejectedTransaction:
     return RejectedTransaction(HASH, Address(bytes(20)), 1, stage, "<b>hostile</b>", at)
+
+
+def test_transaction_is_watched_for_as_long_as_a_record_of_it_can_appear() -> None:
+    assert timedelta(days=7, hours=2) == WATCHED_FOR
 
 
 def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:

@@ -109,6 +109,7 @@ def test_block_has_the_members_that_clients_ask_for() -> None:
     names = set(json.loads(encode_block(HEADER, [])))
 
     assert names >= {"logsBloom", "miner", "extraData", "stateRoot", "uncles", "mixHash", "nonce"}
+    assert names >= {"sha3Uncles", "transactionsRoot", "receiptsRoot", "difficulty", "size"}
 
 
 @pytest.mark.parametrize(
