@@ -18,6 +18,7 @@ from dashboard.domain.people.access import (
     UNLIMITED,
     ApiKey,
     KeyLimits,
+    digest,
     format_rate,
     parse_key_name,
     parse_rate,
@@ -96,6 +97,14 @@ NODES = ApiKey.of("nodes", Secret("k3y-of-nodes"), network_ids=[NetworkId(59144)
 
 def test_stored_key_without_a_rate_has_no_limit_unless_the_settings_give_one() -> None:
     assert KeyLimits().rate_in_force(NO_KEYS.default_rate) == (None, None)
+
+
+def test_key_is_known_by_a_digest_of_its_own() -> None:
+    digests = {WALLETS.key_digest, WALLETS.secret_digest, NODES.key_digest}
+
+    assert WALLETS.key_digest == digest("k3y-of-wallets")
+    assert {each and len(each) for each in digests} == {32}
+    assert len(digests) == 3
 
 
 def test_key_opens_every_network_unless_some_are_named() -> None:
@@ -212,6 +221,7 @@ def test_what_is_no_link_is_forged(text: str) -> None:
         ("k3y-0123%2F456789ab", True),
         ("cut off: 3y-0123/4567", True),
         ("cut off: k3y-0123/45", False),
+        ("its end: 123/456789ab", True),
         ("Basic bWU6azN5LTAxMjMvNDU2Nzg5YWI=", True),
         ("v1 \ud800", False),
     ],
@@ -219,6 +229,11 @@ def test_what_is_no_link_is_forged(text: str) -> None:
 def test_text_that_repeats_a_secret_or_gives_it_away_is_found(text: str, *, is_found: bool) -> None:
     assert quotes(text, ["", "v1", "k3y-0123/456789ab"]) is is_found
     assert quotes(text, ["k3y-0123%2f456789ab"]) is is_found
+
+
+@pytest.mark.parametrize(("secret", "is_found"), [("k3y-01", True), ("k3y-0", False)])
+def test_secret_of_six_characters_is_searched_for(secret: str, *, is_found: bool) -> None:
+    assert quotes(f"unknown key {secret}", [secret]) is is_found
 
 
 def test_address_with_a_login_is_told_from_a_mail_address() -> None:
