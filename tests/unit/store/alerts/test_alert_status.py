@@ -234,6 +234,7 @@ def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
         claimed = notification_counts(connection, A_MOMENT)
 
     assert (before.pending_changes, before.pending) == (1, 0)
+    assert before.is_any_pending
     assert (groups.pending_changes, groups.pending, groups.in_delivery) == (0, 1, 0)
     assert (claimed.pending, claimed.in_delivery) == (1, 1)
     assert claimed.in_delivery_since == A_MOMENT + seconds(9)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind
 from dashboard.store.alerts.conditions import (
     current_state,
+    measured_conditions,
     record_inclusion,
     record_rejection,
     record_transition,
@@ -43,6 +44,17 @@ def test_transition_that_is_stored_already_is_not_stored_again(store: Store) -> 
         record_transition(connection, a_transition(), None)
         assert not record_transition(connection, back, None)
         assert current_state(connection, SUBJECT) is State.REJECTED
+
+
+def test_conditions_of_one_kind_are_found_by_their_subjects(store: Store) -> None:
+    rate = Subject.of_rule(SubjectKind.REJECTION_RATE, "many", "ADD")
+    with store.write() as connection:
+        for number, subject in enumerate((rate, SUBJECT), 1):
+            record_transition(connection, a_transition(number, subject=subject), None)
+
+        found = measured_conditions(connection, [SubjectKind.REJECTION_RATE])
+
+    assert found == {rate: Condition(State.REJECTED, A_MOMENT)}
 
 
 def test_rejected_transaction_is_found_included_once(store: Store) -> None:

@@ -16,7 +16,7 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
-from tests.builders import A_MOMENT, a_transition, an_id
+from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id
 from tests.delivery_checks import claim_for_all, notifications, reject, take_lease
 
 MAIL = Subject(SubjectKind.DELIVERY, INSTALLATION, rule="delivery", dimension="mail")
@@ -76,6 +76,20 @@ def test_end_is_withheld_from_whom_the_beginning_reached_when_it_was_over(
     found = notified_of_the_end(store)
     assert {each for each in found if not found[each]} == {HOOK}
     assert "came by mail" in found[ANN]
+
+
+def test_other_channel_that_fails_says_nothing_of_mail(store: Store) -> None:
+    token = take_lease(store)
+    calm = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.CALM)
+    with store.write() as connection:
+        assert record_transition(connection, calm, None)
+    turn(store, 101, None, State.FAILING)
+    attempt(store, token, HOOK)
+
+    turn(store, 102, State.FAILING, State.DELIVERING)
+
+    found = notified_of_the_end(store)
+    assert {each for each in found if not found[each]} == {HOOK}
 
 
 def test_end_reaches_whom_mails_reached_while_those_to_others_failed(store: Store) -> None:

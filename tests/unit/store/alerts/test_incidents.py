@@ -31,6 +31,7 @@ from dashboard.store.alerts.incidents import (
     OpenCounts,
     count_changes,
     count_open_incidents,
+    count_opened,
     due_incidents,
     insert_incident,
     is_incident_due,
@@ -289,6 +290,16 @@ def test_what_is_over_is_found_by_each_of_its_properties(
     assert many == len(numbers)
 
 
+def test_incidents_are_counted_that_opened_after_one_moment_and_up_to_another(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(4):
+            opened = {"incident_id": an_id(number + 1), "opened_at": A_MOMENT + seconds(number)}
+            insert_incident(connection, an_incident(**opened, group=group_of(number)))
+
+        assert count_opened(connection, A_MOMENT) == 3
+        assert count_opened(connection, A_MOMENT, A_MOMENT + seconds(2)) == 2
+
+
 def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Store) -> None:
     with store.write() as connection:
         tell_rejection(connection, a_record(), a_transition())
@@ -303,3 +314,4 @@ def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Sto
 
         assert incidents_within(connection, first) == [second]
         assert change_times(connection, first.incident_id, 10) == [entry.transition.at]
+        assert change_times(connection, an_id(99), 10) == []

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from dashboard.detect.routing import routes_of
 from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.delivery import BounceGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import ObservedChange, Rule, Severity
@@ -19,7 +20,9 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
+    AddressOff,
     ConfiguredRecipients,
+    OffCause,
     RecipientProfile,
     mailbox_of,
 )
@@ -27,13 +30,17 @@ from dashboard.domain.people.verification import Verification, delivered, reques
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.outbox import catch_up, expand, pending_expansion
 from dashboard.store.alerts.recipients import (
+    bounced_addresses,
+    digested_until,
     last_sent_to,
     locked_verification,
+    note_digest,
     pending_to,
     read_directory,
     recipient_of_verification,
     save_profile,
     save_verification,
+    turn_off,
     verified_without_summary,
 )
 from dashboard.store.engine.engine import Store
@@ -103,6 +110,23 @@ def test_profile_is_stored_beside_the_verification(store: Store) -> None:
         directory = read_directory(connection, ConfiguredRecipients(zones=ZoneInfo))
     assert directory.profile(NEW) == wanted
     assert directory.withheld(NEW) == ""
+
+
+def test_digest_is_noted_for_a_mailbox_of_which_nothing_is_known_yet(store: Store) -> None:
+    with store.write() as connection:
+        note_digest(connection, NEW, A_MOMENT)
+
+        assert digested_until(connection) == {mailbox_of(NEW): A_MOMENT}
+        assert digested_until(connection, ONCALL) == {}
+
+
+def test_address_that_a_person_turned_off_did_not_bounce(store: Store) -> None:
+    with store.write() as connection:
+        for each, cause in ((ONCALL, OffCause.BOUNCED), (NEW, OffCause.UNSUBSCRIBED)):
+            assert turn_off(connection, AddressOff(each, cause, A_MOMENT, "Ann", "550 unknown"))
+        bounced = bounced_addresses(connection)
+
+    assert bounced == {ONCALL.address: BounceGrounds(A_MOMENT, "550 unknown", is_off=True)}
 
 
 def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> None:
