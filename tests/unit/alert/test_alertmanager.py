@@ -21,9 +21,18 @@ from dashboard.alert.message_writer import load_templates
 from dashboard.alert.payload import payload_of
 from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.people.access import Actor
 from dashboard.domain.secret import Secret
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_notification,
+    a_record,
+    a_transition,
+    seconds,
+)
 from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
@@ -76,6 +85,21 @@ def test_rejection_is_an_alert_of_its_hash_that_ends_by_itself() -> None:
     assert (alert["labels"]["tx_hash"], alert["labels"]["stage"]) == (str(a_hash(2)), "RPC")
     assert alert["endsAt"] == "2026-11-20T12:16:00Z"
     assert seconds(900) == REJECTION_FIRES_FOR
+
+
+def test_each_of_many_changes_is_described_by_itself() -> None:
+    notification = a_notification(member_count=2)
+    busy = NotifiedChange(a_transition(2, subject=BUSY, before=State.CALM, after=State.BUSY))
+    message = Message("2 changes", "Two changes.\n", "")
+    templates = load_templates(NETWORKS, Links())
+
+    payload = payload_of(notification, message, templates, [notification.first, busy])
+
+    headline = "ADD over limit 1.14 × · 0x00000000…000001 · devnet"
+    assert [each.annotations for each in alerts_of(payload, LATER)] == [
+        {"summary": headline, "description": a_record().reason_message},
+        dict.fromkeys(("summary", "description"), "devnet: fees changed to busy"),
+    ]
 
 
 def test_what_is_about_the_installation_has_no_label_of_a_network() -> None:

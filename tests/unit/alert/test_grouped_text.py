@@ -166,6 +166,14 @@ def test_messages_of_several_changes_read_as_they_were_reviewed(golden: GoldenTe
     golden.check("messages_of_several", texts)
 
 
+def test_reminders_are_of_incidents_that_nobody_owns() -> None:
+    beside = [an_incident(), an_incident(), an_incident(owner="Ada")]
+
+    message = compose_grouped(grouped([BUSY]), SILENT, iter([BUSY]), beside)
+
+    assert message.subject.split(" · ")[1] == "2 reminders, 1 other incident"
+
+
 def rows_of(message: Message) -> list[dict[str, str]]:
     (table,) = message.attachments
     return list(csv.DictReader(table.content.decode("utf-8-sig").splitlines()))

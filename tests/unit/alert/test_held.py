@@ -122,6 +122,21 @@ def test_what_another_window_holds_as_well_waits_for_its_end(watch: Watch) -> No
     assert told(watch) == [ONCALL]
 
 
+def test_group_waits_for_the_last_window_about_one_of_its_changes(watch: Watch) -> None:
+    watch.label(1, "vip")
+    number = open_window(watch, 2 * HOUR)
+    for each in (1, 2):
+        reject(watch.store, each)
+    watch.wait()
+    open_window(watch, 4 * HOUR, Matcher(MatchedProperty.LABEL, "vip"), 2)
+
+    end_window(watch, number)
+    assert told(watch) == []
+    watch.wait(4 * HOUR)
+
+    assert told(watch) == [ONCALL]
+
+
 def test_acknowledgement_waits_with_what_maintenance_holds(watch: Watch) -> None:
     number = open_window(watch, 2 * HOUR)
     watch.turn(1, State.CALM, State.BUSY)

@@ -15,7 +15,7 @@ from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.alerts.incident import IncidentState, acknowledge
+from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState, acknowledge
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
@@ -61,6 +61,7 @@ def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(
     watch.wait(HOUR / 2)
 
     assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    assert watch.story()[-1] == f"{IncidentEventKind.REMINDED} to {ONCALL.address}"
     watch.wait(HOUR)
     assert len(watch.taken()) == 1
 

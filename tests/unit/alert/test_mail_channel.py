@@ -213,6 +213,7 @@ def test_messages_become_mails_that_readers_know_each_once_and_whole(tmp_path: P
 
     mails = mails_of(tmp_path / "mail")
     assert len(mailbox.Maildir(tmp_path / "mail", create=False)) == len(mails) == len(answers) == 2
+    assert {each.stat().st_mode & 0o777 for each in (tmp_path / "mail").iterdir()} == {0o700}
     assert {(each["Subject"], each["To"]) for each in mails} == {
         (MESSAGE.subject, "oncall@example.org")
     }

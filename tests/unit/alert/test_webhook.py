@@ -11,7 +11,9 @@ import pytest
 from dashboard.alert.channels.apprise_service import inert
 from dashboard.alert.channels.http_to_public_addresses import (
     HttpAnswer,
+    HttpRequest,
     HttpRules,
+    exchange,
     judge,
     parse_target,
 )
@@ -23,16 +25,17 @@ from dashboard.alert.channels.webhook import (
     signature,
 )
 from dashboard.alert.deliver import Deliverer, Sending
-from dashboard.alert.message import Channel
+from dashboard.alert.message import Channel, Message, Stage, always
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.secret import Secret
-from dashboard.errors import DeliveryBlocked, InputError
+from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import HASTY, make_pending, notifications, take_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import be_silent, rude_server
-from tests.recording_channel import ONCALL, RecordingChannel, message_about
+from tests.recording_channel import ONCALL, RecordingChannel, message_about, some_headers
 from tests.waiting import PATIENCE
+from tests.webhook_server import Receiver, http_receiver
 
 PUBLISHED = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 """The secret, the message and the signature that implementations are compared by."""
@@ -209,6 +212,49 @@ def test_foreign_text_calls_nobody_and_hides_no_link(hostile: str, shown: str) -
 
 HOOK = Recipient("hook", "hook")
 SECRET = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+
+def test_each_step_is_told_and_nothing_of_the_body_of_what_was_accepted() -> None:
+    receiver, stages = Receiver(200, body=b"thanks"), list[Stage]()
+    with http_receiver(receiver) as port:
+        rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True, watch=stages.append)
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/"))
+        answer = exchange(target, HttpRequest(lambda: (b"{}", {})), rules, always)
+
+    assert answer == HttpAnswer(200, "200 OK")
+    steps = (("resolve", "127.0.0.1"), ("connect", "127.0.0.1"), ("answer", "200 OK"))
+    assert stages == [Stage(*each) for each in steps]
+    [request] = receiver.requests
+    assert request.headers["User-Agent"] == "Linewatch"
+    assert request.headers["Accept-Encoding"] == "identity"
+
+
+def test_server_that_hangs_up_is_said_to_have_done_so() -> None:
+    with rude_server(lambda line, _: line.close()) as port:
+        rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/"))
+        with pytest.raises(DeliveryBlocked, match="closed the connection"):
+            exchange(target, HttpRequest(lambda: (b"", {})), rules, always)
+
+
+def test_next_attempt_goes_on_with_the_part_that_was_not_accepted() -> None:
+    huge = [{"reason": "x" * LARGEST_PART, "hash": number} for number in range(3)]
+    message = Message("s", "t", "", payload={"data": {"members": huge}})
+    receiver = Receiver(200)
+    with http_receiver(receiver) as port:
+        rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/"))
+        hook = WebhookChannel(target, [SECRET], lambda: AT, rules)
+        sent = iter([True, False])
+        with pytest.raises(DeliveryWithheld):
+            hook.send(message, some_headers(), lambda: next(sent))
+        answer = hook.send(message, some_headers())
+
+    parts = [json.loads(each.body)["data"]["hash"] for each in receiver.requests]
+    assert parts == [0, 1, 2]
+    ids = [each.headers["webhook-id"].rpartition("-")[2] for each in receiver.requests]
+    assert ids[1:] == ["2", "3"]
+    assert answer.endswith(", 3 parts")
 
 
 def test_black_hole_leaves_the_other_channels_to_send_at_once(
