@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import timedelta
 
 import pytest
 
+from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
+from dashboard.alert.compose import Links
 from dashboard.alert.message import MaySend, always
-from dashboard.alert.side_tasks import Heartbeat, SideTask, SideTasks
+from dashboard.alert.side_tasks import AlertRepeater, Heartbeat, SideTask, SideTasks
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.upkeep import LastHeartbeat, last_heartbeat
+from tests.alert_watch import PLAIN, Watch
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL
 from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
 SOON = timedelta(seconds=PATIENCE)
+RULES = HttpRules(SOON, allow_private=True)
 
 
 class CountingWork:
@@ -87,7 +94,24 @@ def test_task_that_fails_is_done_again(fake_clock: FakeClock, error: Exception) 
     assert work.rounds == 2
 
 
-def watch(store: Store, silence: Gap | None = None) -> None:
+def test_open_alert_is_pushed_again_until_it_is_over(watch: Watch) -> None:
+    receiver = Receiver(200)
+    with http_receiver(receiver) as port:
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/"))
+        channel = AlertmanagerChannel(target, watch.clock.now, RULES)
+        repeater = AlertRepeater(watch.store, ONCALL, channel, {}, Links(), watch.clock.now)
+        watch.begin(PLAIN)
+        repeater.work(always)
+        watch.wait(seconds(60))
+        watch.turn(2, State.BUSY, State.CALM)
+        for _ in range(2):
+            repeater.work(always)
+
+    ends = [json.loads(each.body)[0]["endsAt"] for each in receiver.requests]
+    assert ends == ["2026-11-20T12:05:01Z", "2026-11-20T12:01:01Z"]
+
+
+def answer(store: Store, silence: Gap | None = None) -> None:
     held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT, silence)
     with store.write() as connection:
         save_coverage(connection, None, CoverageChange(held, ()))
@@ -95,14 +119,13 @@ def watch(store: Store, silence: Gap | None = None) -> None:
 
 def heartbeat(store: Store, clock: FakeClock, port: int = 9) -> Heartbeat:
     target = parse_target(Secret(f"http://127.0.0.1:{port}/ping/canary-key"))
-    rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
-    return Heartbeat(store, [A_NETWORK], target, rules, clock.now)
+    return Heartbeat(store, [A_NETWORK], target, RULES, clock.now)
 
 
 def test_heartbeat_is_sent_while_networks_are_answered_by_a_worker_with_its_lease(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    watch(store)
+    answer(store)
     receiver = Receiver(200)
 
     with http_receiver(receiver) as port:
@@ -122,7 +145,7 @@ def test_heartbeat_is_withheld_while_nobody_asks_or_answers(
 ) -> None:
     beat = heartbeat(store, fake_clock)
     before = beat.why_withheld()
-    watch(store)
+    answer(store)
     fake_clock.wait(seconds(120))
     lately = beat.why_withheld()
     fake_clock.wait(seconds(1))
@@ -136,7 +159,7 @@ def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(
     store: Store, fake_clock: FakeClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gap = Gap(A_NETWORK, Watched.FEES, A_MOMENT, None, GapCause.NOT_ANSWERED, "503")
-    watch(store, gap)
+    answer(store, gap)
     receiver = Receiver(200)
 
     with http_receiver(receiver) as port:
@@ -149,7 +172,7 @@ def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(
 def test_network_that_is_not_watched_here_withholds_nothing(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    watch(store)
+    answer(store)
     other = Covered(ANOTHER_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT - seconds(9999), None)
     with store.write() as connection:
         save_coverage(connection, None, CoverageChange(other, ()))
@@ -166,7 +189,7 @@ def test_page_learns_when_the_heartbeat_was_taken_and_what_kept_the_latest(
 
     heartbeat(store, fake_clock).work(always)
     never = last()
-    watch(store)
+    answer(store)
     with http_receiver(Receiver(200)) as port:
         heartbeat(store, fake_clock, port).work(always)
     taken = last()

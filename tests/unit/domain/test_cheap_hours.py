@@ -239,6 +239,13 @@ def test_money_is_shown_to_the_hundredth_or_to_two_digits(wei: int, shown: str) 
     assert in_money(Wei(wei), PRICE) == shown
 
 
+def test_least_amount_is_shown_and_what_is_below_it_is_called_so() -> None:
+    price = CoinPrice(1_000_000, "EUR")
+
+    assert in_money(Wei(10**14), price) == "0.0001 EUR"
+    assert in_money(Wei(10**14 - 1), price) == "< 0.0001 EUR"
+
+
 def test_price_is_read_exactly() -> None:
     assert read_coin_price("3150.5 USD") == PRICE
     assert read_coin_price("3150 EUR") == CoinPrice(3_150_000_000, "EUR")

@@ -54,6 +54,12 @@ def test_transaction_is_watched_for_as_long_as_a_record_of_it_can_appear() -> No
     assert timedelta(days=7, hours=2) == WATCHED_FOR
 
 
+def test_record_says_what_it_does_not_hold() -> None:
+    record = RejectedTransaction(HASH, None, None, RejectionStage.RPC, "no", NOW)
+
+    assert record.in_words(None).endswith(" The sender and nonce are not known.")
+
+
 def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     record, hour = (a_record(),), timedelta(hours=1)
     silent: dict[str, Any] = {"failing_since": NOW, "failure": REFUSED}
