@@ -26,8 +26,8 @@ from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.schema import notification_members
-from tests.alert_watch import ANN, BUSY, HOUR, REMINDING, Watch
-from tests.builders import a_hash, an_id, seconds
+from tests.alert_watch import ANN, BUSY, HOUR, MINUTE, REMINDING, Watch
+from tests.builders import a_hash, a_transition, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -167,6 +167,21 @@ def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch, back: timede
     watch.wait(HOUR)
 
     assert sorted(kind.value for _, kind in watch.taken()) == ["change", "reminder"]
+
+
+def test_reminder_of_one_incident_keeps_back_none_of_another(watch: Watch) -> None:
+    often = timedelta(minutes=10)
+    watch.begin(
+        replace(REMINDING, remind_every=often),
+        Rule("rejections", RuleKind.REJECTED, remind_every=often),
+    )
+    watch.wait(3 * MINUTE)
+    reject(watch.store, transition=a_transition(at=watch.clock.now()))
+    watch.wait()
+    watch.wait(7 * MINUTE)
+    watch.wait(3 * MINUTE)
+
+    assert watch.kinds() == ["change", "change", "reminder", "reminder"]
 
 
 def test_edited_reminder_interval_counts_for_what_is_open(watch: Watch) -> None:

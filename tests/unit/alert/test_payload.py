@@ -130,6 +130,16 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
     }
 
 
+def test_type_of_several_changes_is_that_of_the_last() -> None:
+    turns = [(State.CALM, State.BUSY), (State.BUSY, State.CALM)]
+    members = [NotifiedChange(a_transition(before=each, after=after)) for each, after in turns]
+    notification = a_notification(transition=members[0].transition, member_count=2)
+
+    found = payload_of(notification, MESSAGE, TEMPLATES, members)
+
+    assert found["type"] == "incident.resolved"
+
+
 def test_what_somebody_did_happened_when_they_did_it() -> None:
     acted = a_notification(kind=NotificationKind.ACKNOWLEDGED, created_at=A_MOMENT + seconds(90))
 

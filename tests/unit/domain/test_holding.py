@@ -101,6 +101,15 @@ def test_maintenance_that_ends_outside_of_hours_leaves_the_message_to_the_next_o
     assert held.held_until == at(20, days=1)
 
 
+def test_of_overlapping_windows_the_one_that_ends_last_is_named() -> None:
+    first, last = a_window(NOON, at(14)), replace(a_window(at(13), at(15)), silence_id=5)
+
+    held = route_for(OPS, a_route(windows=(last, first)), directory("mon-sun 00:00-24:00"), NOON)
+
+    assert (held.held_until, held.held_by) == (at(15), "window-4 window-5")
+    assert held.held_for == "maintenance window 5 by Ann: new node"
+
+
 def test_window_at_all_hours_of_a_recipient_leaves_the_message_to_the_first_ones_after_it() -> None:
     by_day = WeeklyHours(ActiveHours((WeekSpan.parse("mon-sun 08:00-19:00"),)), UTC)
     request = SilenceRequest(
