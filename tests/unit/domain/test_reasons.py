@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -22,6 +24,7 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits, ModuleLimits
 from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
 from dashboard.domain.rejections.reasons import (
+    KNOWN_MODULES,
     ReasonKind,
     explain,
     in_brief,
@@ -70,6 +73,14 @@ def test_reason_is_said_in_brief(text: str, said: str) -> None:
 def test_purpose_names_the_operations_that_take_lines() -> None:
     assert purpose_of("MOD") == "divisions and remainders (DIV, MOD, SDIV, SMOD)"
     assert purpose_of("MADE_UP") is None
+
+
+def test_each_module_with_a_purpose_is_one_that_nodes_limit() -> None:
+    table = Path(__file__).parents[3] / "config" / "module_limits" / "linea-dev-v4.4.toml"
+
+    limits = tomllib.loads(table.read_text(encoding="utf-8"))["traces-limits"]
+
+    assert limits.keys() >= {*KNOWN_MODULES}
 
 
 def test_table_of_limits_can_be_part_of_a_key() -> None:
