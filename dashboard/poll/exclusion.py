@@ -215,9 +215,10 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         return all(each.operation is not self.operation for each in failures)
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[ExclusionAnswer]:
-        """Ask about all their hashes at once; if none is answered, about one that lately was.
+        """Ask about all their hashes at once.
 
-        So hashes at which the API always fails are no outage of it.
+        If none is answered, ask about one that was answered recently: hashes for which the API
+        always fails are not an outage.
         """
         hashes = _hashes(questions)
         answers = await self._asker.ask(hashes)
@@ -225,9 +226,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         if len(failures) < len(hashes) or OF_ONE_HASH.isdisjoint(each.kind for each in failures):
             return answers
         answered = await run_sync(self._answered_hash)
-        if answered is None or answered in hashes:
-            return answers
-        return [*answers, *await self._asker.ask([answered])]
+        beside = [] if answered is None or answered in hashes else await self._asker.ask([answered])
+        return [*answers, *(each for each in beside if each.failure is None)]
 
     def _answered_hash(self) -> TxHash | None:
         with self.store.read() as connection:
@@ -308,7 +308,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     ) -> None:
         """Schedule what was asked by its result; what is no longer tracked is dropped."""
         for each, result in recorded.results:
-            self._schedule.reschedule(each, result, now, now, is_outage=self._has_outage)
+            self._schedule.reschedule(each, result, now, now)
         self._put(recorded.left)
 
     def _save(

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from dashboard.domain.health.observation import OF_ONE_HASH
 from dashboard.domain.tracking.cadence import (
     RENEWED_FOR,
     SELDOM,
@@ -43,8 +42,7 @@ class ExclusionQueue:
 
     Transactions born after line limits ended are asked about by `after_limits`; without that,
     never. `epoch` is a moment that is the same in every process, so that a restart keeps the
-    phases. Intervals are `stretch` times as long as the policy says, to keep to a budget. A cohort
-    that fails while the API answers others is retried after a pause that doubles.
+    phases. Intervals are `stretch` times as long as the policy says, to keep to a budget.
     """
 
     def __init__(
@@ -59,7 +57,6 @@ class ExclusionQueue:
         self.stretch = 1.0
         self._heap: list[int] = []
         self._renewed: dict[int, timedelta] = {}
-        self._failed: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -77,18 +74,11 @@ class ExclusionQueue:
         return None if at is None or now - at >= RENEWED_FOR else at
 
     def reschedule(
-        self,
-        cohort: ScheduledCohort,
-        last: PollResult,
-        asked: timedelta,
-        now: timedelta,
-        *,
-        is_outage: bool = False,
+        self, cohort: ScheduledCohort, last: PollResult, asked: timedelta, now: timedelta
     ) -> None:
         """Schedule the next question after one that was asked then; none after the last one.
 
         If it should have been asked before `now`, while this process was down, it is due at once.
-        In an outage a failure says nothing of the cohort.
         """
         policy = self._policy_of(cohort)
         if policy is None:
@@ -96,7 +86,6 @@ class ExclusionQueue:
         asked = min(asked, now)  # stored by a clock that was ahead
         age, renewed_at = asked - cohort.born, self.renewed_at(cohort, now)
         if last.is_answered:
-            self._failed.pop(cohort.cohort_id, None)
             wait = next_check(
                 age,
                 policy,
@@ -104,12 +93,8 @@ class ExclusionQueue:
                 is_included=last.is_included,
                 renewed=None if renewed_at is None else asked - renewed_at,
             )
-        elif is_outage or last.failure not in OF_ONE_HASH:
-            wait = next_try(age, policy)
         else:
-            failed = self._failed.get(cohort.cohort_id, 0)
-            self._failed[cohort.cohort_id] = failed + 1
-            wait = next_try(age, policy, failed)
+            wait = next_try(age, policy)
         if wait is None:
             return
         longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
@@ -172,7 +157,6 @@ class ExclusionQueue:
     def clear(self) -> None:
         self._heap.clear()
         self._renewed.clear()
-        self._failed.clear()
 
 
 def _number(time: timedelta) -> int:

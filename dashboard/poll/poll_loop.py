@@ -171,7 +171,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
     async def ask(self, questions: Sequence[QuestionT]) -> Sequence[AnswerT]:
         """Return one answer for each hash that is asked about; a failure is part of it.
 
-        If there is none but failures, the API has an outage.
+        If all of them are failures, the API has an outage.
         """
 
     @abstractmethod

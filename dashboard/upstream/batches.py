@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
 from math import isqrt
 from typing import Final, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dashboard.domain.health.observation import (
-    OF_ONE_HASH,
-    ExclusionAnswer,
-    Failure,
-    FailureKind,
-)
+from dashboard.domain.health.observation import OF_ONE_HASH, ExclusionAnswer, Failure
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, StatusClaim
 from dashboard.errors import UpstreamError, UpstreamThrottled, UpstreamUnreadable, WireError
@@ -97,36 +91,25 @@ class BatchSize:
 
 Places: TypeAlias = Sequence[int]
 
-_MOST_APART: Final = 4
-"""How many hashes that the server fails at are asked in one round, at once: each may time out."""
-
-_NOT_ASKED: Final = Failure(
-    FailureKind.THROTTLED, "the server fails at several hashes, and others of these are asked first"
-)
-
 
 class Round:
     """The hashes of one `ask` by index: what is left to do, and the answers so far.
 
-    A few of those among `apart` are asked alone, after the others; the rest is not asked now.
+    Those among `apart` are asked alone, after the others.
     """
 
     def __init__(self, hashes: Sequence[TxHash], apart: Collection[TxHash] = ()) -> None:
         self.hashes = hashes
-        self.search_until = timedelta.max
         self.not_null: dict[int, ExclusionAnswer] = {}
         self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
         self._again: list[int] = []
         self._is_second = False
         self._proof: int | None = None
         self._tried: int | None = None
-        alone = [place for place, each in enumerate(hashes) if each in apart] if apart else []
-        if alone:
-            others = sorted({*range(len(hashes))}.difference(alone))
-            asked = (others, *([each] for each in alone[:_MOST_APART]))
-            self._todo = deque(each for each in asked if each)
-        for place in alone[_MOST_APART:]:
-            self.not_null[place] = ExclusionAnswer(hashes[place], failure=_NOT_ASKED)
+        if apart:
+            alone = [place for place, each in enumerate(hashes) if each in apart]
+            others = [place for place, each in enumerate(hashes) if each not in apart]
+            self._todo = deque(each for each in (others, *([one] for one in alone)) if each)
 
     def take(self, size: int, most: int) -> list[Places]:
         """Return the hashes for the next requests; empty when the round is over.
@@ -180,10 +163,6 @@ class Round:
         """Record one failure for several hashes; they are asked once more."""
         for place in places:
             self._keep(place, ExclusionAnswer(self.hashes[place], failure=failure))
-
-    def fail_last(self, place: int, failure: Failure) -> None:
-        """Record the failure of one hash, which is not asked once more."""
-        self.not_null[place] = ExclusionAnswer(self.hashes[place], failure=failure)
 
     def end(self, failure: Failure) -> None:
         """End the round: all remaining hashes get this failure."""

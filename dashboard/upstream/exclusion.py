@@ -23,7 +23,6 @@ from dashboard.errors import (
     UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
-    UpstreamUnavailable,
     UpstreamUnreadable,
     WireError,
 )
@@ -44,9 +43,6 @@ from dashboard.wire.rejection_report import encode_report
 
 _TRIES: Final = 2
 """How many times a request is sent if its answer cannot be read."""
-
-_LONGEST_SEARCH: Final = timedelta(seconds=45)
-"""How long one round searches for hashes that the server fails at, which may take long at each."""
 
 _MOST_APART: Final = 1000
 """How many hashes are remembered that the server fails at."""
@@ -111,8 +107,7 @@ class ExclusionClient:
         """Return one answer for each hash, in order; any trouble is a failure in its answer.
 
         If nobody answers or the endpoint refuses, the rest is not asked and fails too. A hash that
-        the server fails at costs the others little: from then on it is asked alone, within one
-        time-out, and shows nothing of the endpoint.
+        the server fails at costs the others nothing: from then on it is asked alone.
         """
         work = Round(hashes, self._apart)
         while parts := work.take((line := self._transports.best()).size.now, line.in_flight):
@@ -150,20 +145,12 @@ class ExclusionClient:
         )
         count, began = len(places), self._elapsed()
         charge = Charge(GET_STATUS, count)
-        patience = line.asker.endpoint.timeout.total_seconds()  # with all retries, if it is apart
         try:
             question = batch.question(self._get_status)
-            async with asyncio.timeout(patience if self._is_apart(work, places) else None):
-                body = await line.asker.post_json(question, body_limit(count), charge)
+            body = await line.asker.post_json(question, body_limit(count), charge)
             return _Outcome(dict(batch.read(body)), took=self._elapsed() - began)
-        except TimeoutError:
-            silence = f"{line.asker.endpoint.name}: no answer within {patience:g} s"
-            return _Outcome(error=UpstreamUnavailable(silence), took=self._elapsed() - began)
         except UpstreamError as error:
             return _Outcome(error=error, took=self._elapsed() - began)
-
-    def _is_apart(self, work: Round, places: Places) -> bool:
-        return len(places) == 1 and work.hashes[places[0]] in self._apart
 
     def _judge(self, line: Line, work: Round, outcomes: Sequence[tuple[Places, _Outcome]]) -> None:
         """Record the answers of concurrent requests, and learn from what went wrong."""
@@ -198,9 +185,7 @@ class ExclusionClient:
         """Try a smaller batch or another transport, or retry; otherwise end the round."""
         error, count = outcome.error, len(places)
         assert error is not None  # noqa: S101 - only failed requests come here
-        if isinstance(error, UpstreamUnavailable) and self._is_apart(work, places):
-            work.fail_last(places[0], failure_of(error))
-        elif type(error) is UpstreamUnreadable and line.unread < _TRIES - 1:
+        if type(error) is UpstreamUnreadable and line.unread < _TRIES - 1:
             line.unread += 1
             work.put_back(places)
         elif count > 1 and isinstance(error, UpstreamRefused | UpstreamUnreadable):
@@ -223,19 +208,13 @@ class ExclusionClient:
         *,
         is_answered: bool,
     ) -> None:
-        """Search for the hash that the server fails at, once one hash shows that it answers.
-
-        After a while all that may be the one fail, and the next round goes on among these.
-        """
-        now = self._elapsed()
-        work.search_until = min(work.search_until, now + _LONGEST_SEARCH)
-        if len(places) > 1 and now < work.search_until:
+        """Search for the hash that the server fails at, once one hash shows that it answers."""
+        if len(places) > 1:
             work.split(places)
         else:
-            for place in places:
-                work.fail_last(place, failure_of(error))
-            if len(places) == 1:
-                self._apart[work.hashes[places[0]]] = None
+            tx_hash = work.hashes[places[0]]
+            self._apart[tx_hash] = None
+            work.not_null[places[0]] = ExclusionAnswer(tx_hash, failure=failure_of(error))
         if len(self._apart) > _MOST_APART:
             del self._apart[next(iter(self._apart))]
         if not is_answered:

@@ -43,9 +43,8 @@ class CadencePolicy(Struct, frozen=True):
     `included_stretch` times as long, apart from a question two hours after the attempt, when late
     reports are in: this one, two later ones and the last remain. No interval is below
     `shortest_interval`. A question without an answer is retried after `longest_retry` at the
-    latest, the last one after `late_retry`; so is, in the end, one that alone fails. `last_age` is
-    the age at the last question: a record is dated at most two hours after the attempt, and
-    answered for seven days.
+    latest, the last one after `late_retry`. `last_age` is the age at the last question: a record is
+    dated at most two hours after the attempt, and answered for seven days.
 
     If somebody tracks the transaction again or looks it up, or its sender has just been rejected,
     the age starts anew for `RENEWED_FOR`, at most `MOST_RENEWALS` times, and not once it is in a
@@ -104,13 +103,8 @@ def next_check(
     return left if left < _LAST_INTERVAL * wait else wait
 
 
-def next_try(age: timedelta, policy: CadencePolicy, failed: int = 0) -> timedelta:
-    """Return how long to wait before retrying a question at `age` that got no answer.
-
-    The pause doubles if the question has `failed` several times while others were answered.
-    """
-    if failed:
-        return min(policy.longest_retry * (1 << min(failed, 20)), policy.late_retry)
+def next_try(age: timedelta, policy: CadencePolicy) -> timedelta:
+    """Return how long to wait before retrying a question at `age` that got no answer."""
     wait = next_check(age, policy)
     return policy.late_retry if wait is None else min(wait, policy.longest_retry)
 

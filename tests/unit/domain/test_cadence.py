@@ -145,13 +145,6 @@ def test_unanswered_question_is_put_again_within_a_minute_or_an_hour_at_the_end(
     assert timedelta() < wait <= (timedelta(minutes=1) if age < END else timedelta(hours=1))
 
 
-@given(AGES)
-def test_question_that_alone_fails_is_put_again_less_and_less_often(age: timedelta) -> None:
-    waits = [next_try(age, POLICY, failed) for failed in (1, 2, 3, 8, 10_000)]
-
-    assert waits == [seconds(30), seconds(60), seconds(120), *[timedelta(hours=1)] * 2]
-
-
 def test_expected_delay_is_that_of_every_record_weighed() -> None:
     policy = CadencePolicy(calls=2, last_age=seconds(100))
     law = (DelayPart(0.995, 0, 100, 0), DelayPart(0.005, 1, 100, 1.5))

@@ -129,9 +129,11 @@ class Played:
 
     def take_in(self) -> None:
         for network_id, upstream in self.upstreams.items():
-            for asked in upstream.asked:
+            for number, asked in enumerate(upstream.asked):
                 for tx_hash in asked:
                     is_failing = upstream.is_down or tx_hash in upstream.failing
+                    if number and is_failing:
+                        continue  # only asked to see whether the API answers, which it does not
                     failure = upstream.silence if is_failing else None
                     record = None if is_failing else upstream.records.get(tx_hash)
                     self.note(network_id, ExclusionAnswer(tx_hash, record, failure))
