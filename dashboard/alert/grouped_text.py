@@ -51,7 +51,7 @@ _TONES: Final = ("alarm", "notable", "relief")
 
 
 class ChangeLine(NamedTuple):
-    """One change in the text: when it was noticed, whom it concerns, what happened, and where.
+    """One change in the text: since when it holds, whom it concerns, what happened, and where.
 
     `link` is empty if there is none. A rejection has a `stage`, any other change a `state`.
     """

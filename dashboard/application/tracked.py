@@ -128,14 +128,18 @@ def tracked_form(entry: TrackedEntry) -> dict[str, Json]:
 
 
 def tracked_filter(
-    context: ApplicationContext, network_id: NetworkId | None, text: str
+    context: ApplicationContext, network_id: NetworkId | None, text: str, label: str = ""
 ) -> TrackedFilter:
-    """Parse what a person types to find tracked transactions, of one network or all."""
-    if label := label_in(text):
-        return TrackedFilter(network_id, label=label)
+    """Parse what a person types to find tracked transactions with a label, of one network or all.
+
+    Without a label and a network, the text may name them.
+    """
+    typed = label_in(text)
+    if typed and label in {"", typed}:
+        return TrackedFilter(network_id, label=typed)
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text)
-    return TrackedFilter(network_id, tx_hashes=found.named, search=words)
+    return TrackedFilter(network_id, tx_hashes=found.named, search=words, label=label)
 
 
 class TrackedTransactions(ApplicationSubject):

@@ -250,6 +250,7 @@ def act(
         if press.done is None:
             who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
             result = change(who)  # until the next line Streamlit cuts nothing short
+            press.done = Done("")
             press.done = _done(done, result)
         if done is not None:
             st.session_state.pop(_UNDO_PRESSED, None)

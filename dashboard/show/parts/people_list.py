@@ -166,7 +166,7 @@ def _role(queries: Application, each: Account) -> None:
     chosen = Role(st.selectbox("Role", _ROLES, _ROLES.index(person.role.value), key=key))
     if chosen is person.role:
         return
-    label, button = f"Make them {chosen.with_article}", f"give-{key}"
+    label, button = f"Make them {chosen.with_article}", f"give-{key}-{chosen.value}"
     if pressed(queries, label, button, type="primary"):
         people = queries.people
         back = partial(people.change_role, person.name, person.role)

@@ -30,7 +30,7 @@ from dashboard.domain.tracking.remarks import (
 )
 from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
 from dashboard.domain.tracking.verdict import UNANSWERED_AFTER, UNANSWERED_KINDS, Need, VerdictKind
-from dashboard.show.parts.acting import Done, act, pressed, trouble_shown
+from dashboard.show.parts.acting import Done, act, trouble_shown
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.frame import in_line, link
 from dashboard.show.parts.list_page import file_button
@@ -110,7 +110,9 @@ def _is_needed(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime)
     finding, ends_at = _first(entry), entry.transaction.ends_at
     if finding is None or ends_at is None or ends_at <= now:
         return False
-    kind, is_old = finding.verdict.kind, entry.since(finding) <= now - UNANSWERED_AFTER
+    never = finding.evidence.last_answered_at is None
+    since = entry.transaction.tracked_at if never else entry.since(finding)
+    kind, is_old = finding.verdict.kind, since <= now - UNANSWERED_AFTER
     return kind is VerdictKind.REJECTED or (kind in UNANSWERED_KINDS and is_old)
 
 
@@ -270,13 +272,22 @@ def acts(
         ):
             if len(picked) == 1:
                 _edit_one(queries, picked[0].transaction)
-            else:
+            elif can_act:
                 _edit_many(queries, chosen)
         with st.popover(
             "Stop tracking", icon=":material/visibility_off:", disabled=not can_act, help=hint
         ):
-            _stop(queries, chosen, whom)
+            if can_act:
+                _stop(queries, chosen, whom)
         files(queries, wanted)
+
+
+def _key(act: str, chosen: Chosen) -> str:
+    """Return the key of an act for these alone.
+
+    Once it is done, nothing is chosen, and a second click would apply to all that match.
+    """
+    return f"{act}-all" if isinstance(chosen, TrackedFilter) else f"{act}-{hash(tuple(chosen))}"
 
 
 def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
@@ -301,7 +312,7 @@ def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
 
 def _edit_many(queries: Application, chosen: Chosen) -> None:
     """Change what is filled in, and leave the rest of each transaction as it is."""
-    with st.form("edit_many", border=False):
+    with st.form(_key("edit_many", chosen), border=False):
         left, right = st.columns(2)
         label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="As it is")
         case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID, placeholder="As it is")
@@ -347,13 +358,11 @@ def _stop(queries: Application, chosen: Chosen, whom: str) -> None:
         f"Stop tracking {whom}? They are asked about no more, and nobody is notified of them. "
         "Rejections that were seen stay stored."
     )
-    key = "stop-tracking"
-    if pressed(queries, "Stop tracking", key, type="primary"):
+    if st.button("Stop tracking", key=_key("stop-tracking", chosen), type="primary"):
         act(
             queries,
             partial(queries.tracked.stop, chosen),
             lambda many: _done("no longer tracked", many),
-            button=key,
         )
 
 

@@ -202,14 +202,15 @@ def _live() -> None:
 
 
 def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter:
-    found = tracked_filter(queries.context, network_id, value_of(SEARCH))
+    label = value_of(FIELDS[GroupedBy.LABEL][0])
+    found = tracked_filter(queries.context, network_id, value_of(SEARCH), label)
     need = chosen_need()
     return TrackedFilter(
         found.network_id,
         _STATUSES.get(value_of(RECORD)),
         found.tx_hashes,
         found.search,
-        label=value_of(FIELDS[GroupedBy.LABEL][0]) or found.label,
+        label=found.label,
         case_id=value_of(FIELDS[GroupedBy.CASE_ID][0]),
         owner=value_of(FIELDS[GroupedBy.OWNER][0]),
         tag=_tag(value_of(FIELDS[GroupedBy.TAG][0])),

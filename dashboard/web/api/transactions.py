@@ -137,10 +137,8 @@ def tracked(asked: Asked) -> Reply:
     query: TrackedQuery = asked.query
     if query.cursor and not (query.cursor.isascii() and query.cursor.isdecimal()):
         raise bad_cursor()
-    found = tracked_filter(asked.context, asked.network_id, query.search)
     wanted = replace(
-        found,
-        label=query.label or found.label,
+        tracked_filter(asked.context, asked.network_id, query.search, query.label),
         case_id=query.case_id,
         owner=query.owner,
         tag=query.tag,
