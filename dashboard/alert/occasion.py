@@ -1,6 +1,6 @@
 """Why a message comes now, as its subject and first sentences say: a reminder, an action, a delay.
 
-If somebody owns the incident, they say who.
+They also name the owner of the incident, if there is one.
 """
 
 from __future__ import annotations

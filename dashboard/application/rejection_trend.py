@@ -1,4 +1,4 @@
-"""Whether rejections get more or fewer: a time compared with the time before, in one sentence."""
+"""Whether rejections are increasing or decreasing: a time compared with the one before it."""
 
 from __future__ import annotations
 

@@ -343,9 +343,7 @@ def test_one_chosen_transaction_is_edited_in_full_and_another_stopped(
     page.checkbox(key=f"choose-1-{tx_hash(2)}").check().run()
     press(page, "stop-tracking")
     assert listed(page) == [str(tx_hash(9))]
-    assert not [
-        each for each in page.button if "stop-tracking" in str(each.key)
-    ]  # for a second click
+    assert not [each for each in page.button if "stop-tracking" in str(each.key)]  # a second click
 
 
 def test_filter_is_saved_for_everybody_applied_and_removed(queries: Application) -> None:
