@@ -48,7 +48,7 @@ _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
 _UNCHANGED: Final = "Nothing was changed."
 _SAID_FOR: Final = timedelta(minutes=5)
-_HEEDED_FOR: Final = timedelta(seconds=30)
+HEEDED_FOR: Final = timedelta(seconds=30)
 """For how long a press counts that a run which was cut short lost."""
 
 _LONGEST: Final = 400
@@ -96,7 +96,7 @@ def pressed(queries: Application, label: str, key: str, **look: Unpack[ButtonLoo
 
 def _known_press(queries: Application, key: str) -> _Press | None:
     press: _Press | None = st.session_state.get(_press_of(key))
-    return press if press is not None and queries.now() - press.at < _HEEDED_FOR else None
+    return press if press is not None and queries.now() - press.at < HEEDED_FOR else None
 
 
 def forget_press(key: str) -> None:

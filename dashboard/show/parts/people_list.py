@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from dashboard.application.text import age
 from dashboard.domain.formatting import capitalized, counted, moment
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
-from dashboard.show.parts.acting import IDENTITY, Done, act, act_button, may, pressed
+from dashboard.show.parts.acting import HEEDED_FOR, IDENTITY, Done, act, act_button, may, pressed
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import card, popover
 from dashboard.show.parts.list_page import filter_bar, page_of_rows, search_filter
@@ -26,6 +27,7 @@ from dashboard.store.access.people import Person, Session
 SEARCH: Final = "person"
 ROWS: Final = 20
 _INVITED: Final = "invitation_made"
+_ASKED: Final = "invitation_asked_for"
 _READ: Final = "people_and_sessions_read"
 _LONGEST: Final = 160
 _Item = TypeVar("_Item")
@@ -210,15 +212,23 @@ def _invite(queries: Application) -> None:
         st.expander("Invite somebody", key="invite"),
         st.form("invite-form", border=False, clear_on_submit=True),
     ):
-        name = st.text_input("Name", key="invited_name", max_chars=LONGEST_NAME)
-        role = st.selectbox("Role", _ROLES, key="invited_role")
-        is_asked = st.form_submit_button("Make a link", type="primary")
-    if is_asked:
-        _make_link(queries, name or "", Role(role))
+        st.text_input("Name", key="invited_name", max_chars=LONGEST_NAME)
+        st.selectbox("Role", _ROLES, key="invited_role")
+        st.form_submit_button("Make a link", type="primary", on_click=_note, args=(queries,))
+    asked: tuple[datetime, str, str] | None = st.session_state.get(_ASKED)
+    if asked is not None and queries.now() - asked[0] < HEEDED_FOR:
+        _make_link(queries, asked[1], Role(asked[2]))
+
+
+def _note(queries: Application) -> None:
+    """Remember whom to invite: a run that is cut short loses what a form returned."""
+    said = st.session_state
+    said[_ASKED] = (queries.now(), said["invited_name"] or "", said["invited_role"])
 
 
 def _make_link(queries: Application, name: str, role: Role) -> None:
     def invite(by: Actor) -> None:
+        st.session_state.pop(_ASKED, None)
         link = queries.people.invitation(name, role, by, _here())
         st.session_state[_INVITED] = (" ".join(name.split()), link)
 
