@@ -30,7 +30,7 @@ PERIOD: Final = timedelta(seconds=10)
 _FAILING: Final = "mail.failing"
 _WORKING: Final = "mail.working"
 _NEXT_STEPS: Final = (
-    "None is lost: each stays pending until the server accepts it. `linewatch alerts test-send` "
+    "Each is tried again for seven days. `linewatch alerts test-send` "
     "shows each answer of the server; `linewatch alerts --state pending` lists what is pending."
 )
 _IDS: Final = UUID("0c6f2a2e-6f0b-4b57-9d1e-3f1f0f9b7a10")

@@ -249,8 +249,8 @@ def act(
     with trouble_shown(failed), _forgetting(button):
         if press.done is None:
             who = signed_in(queries) or _unsigned(queries) if needs_name else known_actor(queries)
-            result = change(who)  # until the next line Streamlit cuts nothing short
-            press.done = Done("")
+            result = change(who)
+            press.done = Done("")  # at once, since a run may be cut short within `done`
             press.done = _done(done, result)
         if done is not None:
             st.session_state.pop(_UNDO_PRESSED, None)
