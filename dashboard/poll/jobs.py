@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 import anyio
-from anyio.to_thread import run_sync
+from anyio.to_thread import current_default_thread_limiter, run_sync
 from msgspec import Struct, field
 
 from dashboard.detect.start_and_end_of_conditions import ConditionRules
@@ -225,8 +225,14 @@ GRACE: Final = timedelta(seconds=4)
 _loop_log = get_logger("watch")
 
 
+_MOST_THREADS: Final = 12
+"""How many threads use the store at once. Writers take turns, so more of them only wait, each with
+a connection and with memory of its own: with anyio's 40, a busy worker took 10 MB more."""
+
+
 async def run_polling_worker(worker: PollingWorker, stop: asyncio.Event) -> None:
     """Stand by until the lease is ours, work until it is lost, and repeat until `stop`."""
+    current_default_thread_limiter().total_tokens = _MOST_THREADS
     while (term := await _stand_by(worker, stop)) is not None:
         _loop_log.info("this worker is active", token=term.token)
         over = asyncio.Event()
