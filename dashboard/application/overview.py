@@ -248,7 +248,7 @@ def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
         if found:
             others = " others" * bool(parts)
             who = found[0].profile.name if len(found) == 1 else f"{len(found)}{others}"
-            parts.append(f"{who} {word}")
+            parts.append(f"{who} is {word}" if is_one and not parts else f"{who} {word}")
     if parts:
         return f"{' · '.join(parts)}."
     if any(each.activity is not Activity.CALM for each in statuses):

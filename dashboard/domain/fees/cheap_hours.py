@@ -85,7 +85,7 @@ class CheapHours(Struct, frozen=True):
             begins -= _DAY
         if begins + CHEAP_LENGTH * _HOUR <= local:
             begins += _DAY
-        return "that is now" if begins <= local else f"next in {span(begins.astimezone(UTC) - now)}"
+        return "now" if begins <= local else f"next in {span(begins.astimezone(UTC) - now)}"
 
 
 class WeekChange(Struct, frozen=True):

@@ -66,18 +66,16 @@ def costs(suggested: PolledValue[SuggestedGasFees], profile: NetworkProfile, now
             _cost("High", fees.high, profile),
         ),
     )
-    stale = "stale, " if suggested.is_stale(now) else ""
+    is_stale = suggested.is_stale(now)
     note = (
-        f"Suggested {stale}{age(suggested.asked_at, now)}. Base fee trend: "
+        f"{'Stale: suggested' if is_stale else 'Suggested'} {age(suggested.asked_at, now)}. "
+        f"Base fee trend: "
         f"{_trend(fees.base_fee_trend)}; priority fees: {_trend(fees.priority_fee_trend)}. "
         "Some roll-ups add a charge for data."
     )
-    st.html(
-        join(
-            list_table(listing, USUAL_ACTIONS, "What usual actions cost at most"),
-            element("p", note, class_="lw-quiet lw-spaced"),
-        )
-    )
+    table = list_table(listing, USUAL_ACTIONS, "What usual actions cost at most")
+    costs = element("div", table, class_="lw-table-old") if is_stale else table
+    st.html(join(costs, element("p", note, class_="lw-quiet lw-spaced")))
 
 
 def _trend(word: str) -> str:

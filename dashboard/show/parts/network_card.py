@@ -98,7 +98,8 @@ def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
     if held is None:
         return figure(name, Markup("–"), "not seen yet")
     median, asked = figures.base_fee_percentile, f"Asked {age(held.asked_at, now)}"
-    note = age(held.asked_at, now) if median is None else f"median {' '.join(fee(median.value))}"
+    usual = "" if median is None else unbroken(" ".join(fee(median.value)))
+    note = f"median {usual}" if usual else age(held.asked_at, now)
     why = f"{asked}, {moment(held.asked_at)}."
     return figure(name, _fee(held.value), note, why, is_stale=held.is_stale(now))
 

@@ -136,8 +136,8 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
     ("at", "said"),
     [
         (NOW, "from 03:00 to 06:00 UTC (next in 14 h)"),
-        (NOW.replace(hour=3, minute=0), "from 03:00 to 06:00 UTC (that is now)"),
-        (NOW.replace(hour=4), "from 03:00 to 06:00 UTC (that is now)"),
+        (NOW.replace(hour=3, minute=0), "from 03:00 to 06:00 UTC (now)"),
+        (NOW.replace(hour=4), "from 03:00 to 06:00 UTC (now)"),
         (NOW.replace(hour=6, minute=0), "from 03:00 to 06:00 UTC (next in 21 h)"),
         (NOW.replace(hour=2), "from 03:00 to 06:00 UTC (next in 40 min)"),
     ],
@@ -148,7 +148,7 @@ def test_cheap_hours_are_said_with_when_they_come(at: datetime, said: str) -> No
     )
 
 
-@pytest.mark.parametrize(("hour", "said"), [(0, "that is now"), (22, "next in 40 min")])
+@pytest.mark.parametrize(("hour", "said"), [(0, "now"), (22, "next in 40 min")])
 def test_cheap_hours_across_midnight_are_known_after_it(hour: int, said: str) -> None:
     words = replace(CHEAP, hour=23).in_words(NOW.replace(hour=hour), UTC, "UTC")
 

@@ -91,7 +91,8 @@ def test_stale_fees_are_said_to_be_stale(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea"))
 
     assert "Linea stale." in words
-    assert "Suggested stale, 6 min ago." in words
+    assert "Stale: suggested 6 min ago." in words
+    assert words.count("lw-table-old") == 1
 
 
 def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: Application) -> None:
@@ -311,7 +312,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     assert "The base fee never moves here: 7 wei." in words
     assert "3 gwei is above 1 gwei, the 90th percentile of its last 24 h." in words
     assert "Priority fee, last 1 h" in words
-    assert "Flat busy." in words
+    assert "Flat is busy." in words
     assert "Flat fee" in words
     assert "How long it was busy is not known: nobody watched then." in words
 
