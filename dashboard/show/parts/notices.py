@@ -18,6 +18,10 @@ from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading, quiet
 
+STORE_REMEDY: Final = (
+    "This page tries again automatically; if it lasts, look at the log of the worker and at the "
+    "disk."
+)
 _SEEN: Final = "simulated_notice_seen"
 
 
@@ -84,8 +88,7 @@ def store_errors_shown(
         notice(
             "bad",
             "The store cannot be read.",
-            f"{sentence(capitalized(str(trouble)))} This page tries again automatically; "
-            "if it lasts, look at the log of the worker and at the disk.",
+            f"{sentence(capitalized(str(trouble)))} {STORE_REMEDY}",
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -16,15 +17,18 @@ from streamlit.components.v2.types import ComponentRenderer
 from dashboard.application.attention import Attention
 from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.overview import above_usual, lasting
+from dashboard.application.text import sentence
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.quantity import NetworkId
+from dashboard.errors import StoreError
 from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.network_rows import NetworkRow, age_markup, day_picture, fee_markup
+from dashboard.show.parts.notices import STORE_REMEDY
 
 WALL: Final = "wall"
 """The parameter of the address that shows the wall: `?wall=1`."""
@@ -33,6 +37,7 @@ _SCRIPT: Final = Path(__file__).parents[1] / "wall.js"
 MOST_TILES: Final = 40
 _LONGEST_NAME: Final = 40
 _LONGEST_HEADLINE: Final = 120
+_LONGEST_TROUBLE: Final = 400
 _WIDEST: Final = 7
 """How many calm tiles are beside each other, below larger ones."""
 
@@ -60,6 +65,20 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     more = len(rows) - len(shown)
     rest = element("p", f"{more:,} more, none of them worse", class_="lw-wall-rest")
     st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
+
+
+@contextmanager
+def wall_errors_shown() -> Iterator[None]:
+    """Show an error of the store as large as a wall shows what is wrong."""
+    try:
+        yield
+    except StoreError as trouble:
+        with in_line("wall-bar", "content"):
+            st.button("Leave", key="wall-leave", type="tertiary", on_click=_leave)
+        headline = element("h1", "The store cannot be read", class_="lw-wall-bad")
+        text = f"{sentence(capitalized(str(trouble)))} {STORE_REMEDY}"
+        said = element("p", visible(text, _LONGEST_TROUBLE), class_="lw-wall-trouble")
+        st.html(element("div", element("header", headline), said, class_="lw-wall", role="alert"))
 
 
 def wall_button() -> None:

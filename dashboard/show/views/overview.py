@@ -52,7 +52,7 @@ from dashboard.show.parts.network_card import unbroken, verdict
 from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
 from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import coverage, rejection_markup, rejection_row
-from dashboard.show.parts.wall import WALL, wall, wall_button
+from dashboard.show.parts.wall import WALL, wall, wall_button, wall_errors_shown
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8
@@ -75,12 +75,13 @@ class NetworksShown(StrEnum):
 def page() -> None:
     """Show the page, all of which refreshes by itself."""
     queries = application.current()
-    with store_errors_shown("Overview"):
+    is_wall = st.query_params.get(WALL) == "1"
+    with wall_errors_shown() if is_wall else store_errors_shown("Overview"):
         chosen = chosen_networks(queries.networks)
         now, known = queries.statuses_as_of()
         statuses = [each for each in known if each.profile in chosen]
         needed = queries.needed_attention(statuses, now)
-        if st.query_params.get(WALL) == "1" and statuses:
+        if is_wall and statuses:
             ranked = _ranked(queries, statuses, needed)
             wall([_row(queries, each, now) for each in ranked], needed, now)
             return

@@ -42,6 +42,17 @@ def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
     assert [each.count("The store cannot be read.") for each in opened] == [1, 1 + inside]
 
 
+def test_wall_without_a_store_stays_a_wall_and_says_what_to_do() -> None:
+    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
+
+    page = visit("overview", queries, wall="1")
+
+    words = words_of(page)
+    assert '<h1 class="lw-wall-bad">The store cannot be read</h1>' in words
+    assert words.count("look at the log of the worker and at the disk.") == 1
+    assert [each.label for each in page.button] == ["Leave"]
+
+
 @pytest.mark.parametrize("name", ["overview", "fees", "tracked", "health"])
 def test_page_without_networks_says_how_to_add_one(store: Store, name: str) -> None:
     queries = Application(store, (), None, lambda: NOW)
