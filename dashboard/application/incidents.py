@@ -106,9 +106,10 @@ class Incidents(ApplicationSubject):
 
     @shared_for(_SHARED_FOR, until_write=True)
     def count_open(self, network_id: NetworkId) -> int:
-        """Count the open incidents of a network, and those of the installation."""
+        """Count the open incidents of a network; with the only one, Linewatch's own as well."""
+        is_only = len(self._context.networks) == 1
         with self._context.store.read() as connection:
-            return count_open_incidents(connection, network_id)
+            return count_open_incidents(connection, network_id, is_only=is_only)
 
     @shared_for(_SHARED_FOR, until_write=True)
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:

@@ -16,7 +16,7 @@ from dashboard.application.attention import Attention, Remedy
 from dashboard.application.health import WorkerHealth
 from dashboard.application.health_troubles import health_troubles
 from dashboard.application.incidents import MOST_UNATTENDED
-from dashboard.application.network_status import NetworkStatus
+from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import (
     LINE_STEPS,
     UsualNow,
@@ -277,12 +277,15 @@ def test_incident_behind_many_silenced_ones_still_needs_somebody(
     assert [each.rule for each in queries.incidents.unattended()] == ["late"]
 
 
-def test_incident_of_linewatch_itself_is_counted_with_every_network(
-    store: Store, queries: Application
+@pytest.mark.parametrize(("networks", "counted"), [((SIMULATED,), 1), ((SIMULATED, SILENT), 0)])
+def test_incident_of_linewatch_itself_is_counted_with_the_only_network(
+    store: Store, networks: tuple[NetworkProfile, ...], counted: int
 ) -> None:
     firing(store, an_incident(group=(("network", str(INSTALLATION)),)))
 
-    assert queries.incidents.count_open(SIMULATED.network_id) == 1
+    queries = Application(store, networks, None, lambda: NOW)
+
+    assert queries.incidents.count_open(SIMULATED.network_id) == counted
 
 
 def test_what_another_process_wrote_shows_after_a_second(store: Store, tmp_path: Path) -> None:
