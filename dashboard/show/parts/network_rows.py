@@ -127,7 +127,9 @@ def fee_markup(row: NetworkRow, of: str = "") -> Markup:
     if value is None:
         return Markup("–")
     number, unit = fee(value)
-    return element("span", number, " ", element("small", f"{unit}{of}"), title=exact_fee(value))
+    whole = element("span", number, " ", element("small", unit), class_="lw-whole")
+    kind = element("small", of) if of else ""
+    return element("span", whole, kind, title=exact_fee(value))
 
 
 def _against_usual(row: NetworkRow) -> Markup:

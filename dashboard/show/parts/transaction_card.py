@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import streamlit as st
@@ -52,6 +54,7 @@ from dashboard.show.parts.table import table
 from dashboard.store.tracking.saved import ShareLink
 
 _VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)")
 
 
 def transaction_card(
@@ -113,7 +116,14 @@ def _said(group: FindingGroup, *marks: Markup) -> Markup:
         if cause
         else Markup()
     )
-    return join(head, element("p", group.plain(), class_="lw-lede lw-said"), why)
+    return join(head, element("p", _whole_moments(group.plain()), class_="lw-lede lw-said"), why)
+
+
+def _whole_moments(text: str) -> Markup:
+    """Keep each moment on one line: browsers break a date at its hyphens."""
+    said, *rest = _MOMENT.split(text)
+    moments = (element("span", each, class_="lw-whole") for each in rest[::2])
+    return join(said, *chain.from_iterable(zip(moments, rest[1::2], strict=True)))
 
 
 def _steps(steps: Sequence[str], networks: str) -> Markup:
