@@ -289,7 +289,7 @@ def pending_changes_words(counts: NotificationCounts) -> str:
     many = counts.pending_changes
     changes = counted(many, "change is", "changes are")
     them = "it" if many == 1 else "them"
-    return f"{changes} pending: the worker makes notifications of {them}." if many else ""
+    return f"{changes} pending: the worker turns {them} into notifications." if many else ""
 
 
 def attempts_words(count: int) -> str:

@@ -53,7 +53,7 @@ def list_(*, output: Output) -> None:
 def verify(*, address: str, code: str | None, name: str | None) -> None:
     """Verify ADDRESS by the CODE of its verification mail; without CODE, send a new mail.
 
-    An address that only rules name gets nothing else before it is verified. The mail has a link as
+    An address named only in rules gets nothing else before it is verified. The mail has a link as
     well, if public_url of [pages] is set. Addresses in the settings need no verification.
     """
     with open_installation() as here:

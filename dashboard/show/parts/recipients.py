@@ -55,7 +55,7 @@ def recipients_part(queries: Application) -> None:
     with card(
         "recipients",
         "Recipients",
-        "An address that only rules name gets nothing until it is verified.",
+        "An address named only in rules gets nothing until it is verified.",
     ):
         for each in listed:
             _row(queries, each, queries.now())

@@ -108,7 +108,7 @@ def _times(silence: Silence, now: datetime) -> str:
     start, end = part.request.starts_at, part.over_at
     match silence.state(now):
         case SilenceState.PLANNED:
-            return f"from {moment(start)} for {span(end - start)}{_weekly(silence)}"
+            return f"from {moment_near(start, now)} for {span(end - start)}{_weekly(silence)}"
         case SilenceState.ACTIVE:
             left = span(end - now)
             return f"until {moment_near(end, now)}, {left} left{_weekly(silence)}"

@@ -134,7 +134,7 @@ def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> Non
     assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []
     card = str(mail_part(mail, NOW))
     assert "Late" not in card
-    assert "1 change is pending: the worker makes notifications of it." in card
+    assert "1 change is pending: the worker turns it into notifications." in card
     assert headline(counts, NOW) == "5 notifications pending, 1 change pending"
 
 
@@ -145,7 +145,7 @@ def test_change_that_no_worker_took_up_is_pending_here_and_on_health(empty_store
 
     words = words_of(visit("alerts", queries, section="Deliveries"))
 
-    said = "1 change is pending: the worker makes notifications of it."
+    said = "1 change is pending: the worker turns it into notifications."
     assert words.count(said) == 1
     assert "nothing to send" not in words
     assert said in words_of(visit("health", queries))
