@@ -368,7 +368,7 @@ def cheapest_figure(week: UsualWeek, zone: tuple[tzinfo, str], now: datetime) ->
         return figure(name, Markup("none"), "no hours are clearly cheaper", why)
     hours = element("span", cheapest.hours.replace(" to ", "–"), class_="lw-hours")
     when = unbroken(cheapest.when(now, zone[0]))
-    return figure(name, hours, f"{cheapest.compared} the median, {when}", why)
+    return figure(name, hours, f"{cheapest.compared} median, {when}", why)
 
 
 def cheap_in_words(
