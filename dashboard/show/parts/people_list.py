@@ -14,7 +14,7 @@ from dashboard.application.accounts import INVITED_FOR, Account
 from dashboard.application.application import Application
 from dashboard.application.text import age
 from dashboard.domain.formatting import capitalized, counted, moment
-from dashboard.domain.markup import Markup, breakable, element, visible
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.people.access import LEAST_ROLES, LONGEST_NAME, Action, Actor, Role
 from dashboard.show.parts.acting import HEEDED_FOR, IDENTITY, Done, act, act_button, may, pressed
 from dashboard.show.parts.badges import badge
@@ -53,8 +53,13 @@ def people_part(queries: Application) -> None:
         notice(
             "busy",
             "Nobody has to sign in.",
-            "Everybody who reaches these pages may do everything. Set accounts = true in "
-            "[sign_in] and restart the pages to let only these people in.",
+            join(
+                "Everybody who reaches these pages may do everything. Set ",
+                element("code", "accounts = true", class_="lw-whole"),
+                " in ",
+                element("code", "[sign_in]"),
+                " and restart the pages to let only these people in.",
+            ),
         )
     with filter_bar():
         words = search_filter(SEARCH, "Name, role or device").lower()
