@@ -23,7 +23,7 @@ from dashboard.domain.health.observation import (
     FailureKind,
     not_null,
 )
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId, TxHash, TxHashes
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.store.engine.batching import grouped, rows_among
@@ -48,9 +48,10 @@ def record_statements(
     nulls = answers if isinstance(answers, ExclusionAnswers) else ExclusionAnswers(())
     others = list(not_null(answers))
     own = {each.tx_hash for each in others}
+    asked = TxHashes.of([[*own], nulls.hashes])  # one by one, they would cost more than all else
     held = {
         tx_hash: {each.endpoint: each for each in known}
-        for (tx_hash, on), known in statements_among(connection, [*own, *nulls.hashes]).items()
+        for (tx_hash, on), known in statements_among(connection, asked).items()
         if on == network_id
     }
     others += map(nulls.null, held.keys() - own)  # a null matters where something was said before

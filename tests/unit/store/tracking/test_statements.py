@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import func, select
 
@@ -14,6 +14,7 @@ from dashboard.domain.health.observation import (
     Failure,
     FailureKind,
 )
+from dashboard.domain.quantity import TxHashes
 from dashboard.domain.rejections.exclusion import StatusClaim
 from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.domain.tracking.verdict import VerdictKind, conclude
@@ -21,7 +22,12 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.schema import endpoint_statements
-from dashboard.store.tracking.statements import EndpointState, endpoint_states, statements_among
+from dashboard.store.tracking.statements import (
+    EndpointState,
+    endpoint_states,
+    record_statements,
+    statements_among,
+)
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import read_evidence
 from tests.saved_record import save_record
@@ -60,6 +66,22 @@ def test_nulls_and_the_records_of_a_lone_endpoint_write_nothing(store: Store) ->
     ask(store, A_MOMENT, an_answer())
     ask(store, A_MOMENT, an_answer(record=a_record()))
     ask(store, A_MOMENT, an_answer("first"), an_answer("second"))
+
+    assert statements(store) == ()
+
+
+class PackedHashes(TxHashes):
+    """Hashes that nobody may make one by one."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError("a poll of thousands of nulls must not make each hash")
+
+
+def test_nulls_of_a_poll_stay_packed_while_no_endpoint_said_anything(store: Store) -> None:
+    nulls = ExclusionAnswers(PackedHashes(b"".join(map(a_hash, range(3)))))
+
+    with store.write() as connection:
+        record_statements(connection, A_NETWORK, A_MOMENT, nulls)
 
     assert statements(store) == ()
 
