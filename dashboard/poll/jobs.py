@@ -227,7 +227,8 @@ _loop_log = get_logger("watch")
 
 _MOST_THREADS: Final = 12
 """How many threads use the store at once. Writers take turns, so more of them only wait, each with
-a connection and with memory of its own: with anyio's 40, a busy worker took 10 MB more."""
+a connection and memory of its own: with anyio's 40, a busy worker of twelve networks had 33 threads
+instead of 16, and 2 MB more after eight minutes."""
 
 
 async def run_polling_worker(worker: PollingWorker, stop: asyncio.Event) -> None:
