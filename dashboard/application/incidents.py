@@ -17,6 +17,7 @@ from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.detect.routing import timers_of
+from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
@@ -108,8 +109,9 @@ class Incidents(ApplicationSubject):
     def count_open(self, network_id: NetworkId) -> int:
         """Count the open incidents of a network; with the only one, Linewatch's own as well."""
         is_only = len(self._context.networks) == 1
+        counted = {network_id, INSTALLATION} if is_only else {network_id}
         with self._context.store.read() as connection:
-            return count_open_incidents(connection, network_id, is_only=is_only)
+            return count_open_incidents(connection, counted)
 
     @shared_for(_SHARED_FOR, until_write=True)
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:

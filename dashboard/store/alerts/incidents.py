@@ -27,7 +27,6 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import URGENCY, Severity
@@ -125,13 +124,10 @@ def open_counts(connection: Connection, network_id: NetworkId | None = None) -> 
     return OpenCounts(*row.one())
 
 
-def count_open_incidents(connection: Connection, network_id: NetworkId, *, is_only: bool) -> int:
-    """Count the unresolved incidents of a network, and of no network.
-
-    If it is the only network, those of Linewatch itself count as well.
-    """
-    column, ids = incidents.c, {network_id, INSTALLATION} if is_only else {network_id}
-    is_its = or_(column.network_id.in_(ids), column.network_id.is_(None))
+def count_open_incidents(connection: Connection, network_ids: Collection[NetworkId]) -> int:
+    """Count the unresolved incidents of these networks, and of no network."""
+    column = incidents.c
+    is_its = or_(column.network_id.in_(network_ids), column.network_id.is_(None))
     query = select(func.count()).where(column.open_key.is_not(None), is_its)
     return connection.scalar(query) or 0
 

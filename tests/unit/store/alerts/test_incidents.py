@@ -162,7 +162,7 @@ def test_incidents_of_a_network_are_found_however_many_others_are_open(store: St
     with store.read() as connection:
         mine = open_incident_stories(connection, 2, A_NETWORK)
         unattended = unattended_incidents(connection, 2, A_NETWORK)
-        assert count_open_incidents(connection, A_NETWORK, is_only=False) == 2
+        assert count_open_incidents(connection, {A_NETWORK}) == 2
         assert open_counts(connection) == OpenCounts(8, 8, A_MOMENT)
         assert open_counts(connection, A_NETWORK) == OpenCounts(1, 1, one.opened_at)
     assert [each.incident for each in mine] == unattended == [one]
