@@ -69,8 +69,8 @@ def costs(suggested: PolledValue[SuggestedGasFees], profile: NetworkProfile, now
     is_stale = suggested.is_stale(now)
     note = (
         f"{'Stale: suggested' if is_stale else 'Suggested'} {age(suggested.asked_at, now)}. "
-        f"Base fee trend: "
-        f"{_trend(fees.base_fee_trend)}; priority fees: {_trend(fees.priority_fee_trend)}. "
+        f"Base fee trend: {_trend(fees.base_fee_trend)}; "
+        f"priority fees: {_trend(fees.priority_fee_trend)}. "
         "Some roll-ups add a charge for data."
     )
     table = list_table(listing, USUAL_ACTIONS, "What usual actions cost at most")

@@ -18,10 +18,6 @@ from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading, quiet
 
-STORE_REMEDY: Final = (
-    "This page tries again automatically; if it lasts, look at the log of the worker and at the "
-    "disk."
-)
 _SEEN: Final = "simulated_notice_seen"
 
 
@@ -85,11 +81,15 @@ def store_errors_shown(
                 heading(title, "Nothing can be shown now.")
         if is_said_below:
             return
-        notice(
-            "bad",
-            "The store cannot be read.",
-            f"{sentence(capitalized(str(trouble)))} {STORE_REMEDY}",
-        )
+        notice("bad", "The store cannot be read.", store_trouble(trouble))
+
+
+def store_trouble(error: StoreError) -> str:
+    """Say why the store cannot be read, and what helps."""
+    return (
+        f"{sentence(capitalized(str(error)))} This page tries again automatically; "
+        "if it lasts, look at the log of the worker and at the disk."
+    )
 
 
 def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) -> None:

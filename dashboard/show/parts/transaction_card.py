@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain
 from typing import Final
 
 import streamlit as st
@@ -121,9 +120,8 @@ def _said(group: FindingGroup, *marks: Markup) -> Markup:
 
 def _whole_moments(text: str) -> Markup:
     """Keep each moment on one line: browsers break a date at its hyphens."""
-    said, *rest = _MOMENT.split(text)
-    moments = (element("span", each, class_="lw-whole") for each in rest[::2])
-    return join(said, *chain.from_iterable(zip(moments, rest[1::2], strict=True)))
+    pieces = enumerate(_MOMENT.split(text))  # every second one is a moment
+    return join(*(element("span", it, class_="lw-whole") if at % 2 else it for at, it in pieces))
 
 
 def _steps(steps: Sequence[str], networks: str) -> Markup:

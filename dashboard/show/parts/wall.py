@@ -17,7 +17,6 @@ from streamlit.components.v2.types import ComponentRenderer
 from dashboard.application.attention import Attention
 from dashboard.application.network_status import Activity, NetworkStatus
 from dashboard.application.overview import above_usual, lasting
-from dashboard.application.text import sentence
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.busy_spells import difference_in_words
@@ -28,7 +27,7 @@ from dashboard.errors import StoreError
 from dashboard.show.parts.badges import network_badges, severity_kind, severity_sign
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.network_rows import NetworkRow, age_markup, day_picture, fee_markup
-from dashboard.show.parts.notices import STORE_REMEDY
+from dashboard.show.parts.notices import store_trouble
 
 WALL: Final = "wall"
 """The parameter of the address that shows the wall: `?wall=1`."""
@@ -54,7 +53,7 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     """
     with in_line("wall-bar", "content"):
         _component()(key="wall-asks", data={"critical": critical(needed)})
-        st.button("Leave", key="wall-leave", type="tertiary", on_click=_leave)
+        _leave_button()
     whys = {each.network.network_id: each for each in reversed(needed) if each.network is not None}
     shown = rows[:MOST_TILES]
     urgent = [each for each in shown if _is_urgent(each, whys)]
@@ -74,16 +73,20 @@ def wall_errors_shown() -> Iterator[None]:
         yield
     except StoreError as trouble:
         with in_line("wall-bar", "content"):
-            st.button("Leave", key="wall-leave", type="tertiary", on_click=_leave)
+            _leave_button()
         headline = element("h1", "The store cannot be read", class_="lw-wall-bad")
-        text = f"{sentence(capitalized(str(trouble)))} {STORE_REMEDY}"
-        said = element("p", visible(text, _LONGEST_TROUBLE), class_="lw-wall-trouble")
+        text = visible(store_trouble(trouble), _LONGEST_TROUBLE)
+        said = element("p", text, class_="lw-wall-trouble")
         st.html(element("div", element("header", headline), said, class_="lw-wall", role="alert"))
 
 
 def wall_button() -> None:
     """Offer the wall. A link from the page to itself would leave the browser's address alone."""
     st.button("Wall mode", key="wall-enter", type="tertiary", on_click=_enter)
+
+
+def _leave_button() -> None:
+    st.button("Leave", key="wall-leave", type="tertiary", on_click=_leave)
 
 
 def _enter() -> None:
