@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.page_checks import SIZE, texts_cut, visit, wait_for_refresh
 from tests.browser.seeded_store import tx_hash
@@ -303,10 +304,9 @@ def test_time_that_is_dragged_stands_in_the_address_until_back_or_a_double_click
     drag(page)
     expect(page).to_have_url(re.compile("from=.*&to="))
     expect(part).to_be_visible()
-    page.locator(".js-plotly-plot .nsewdrag").first.dblclick()
+    double_click(page, page.locator(".js-plotly-plot .nsewdrag").first)
 
     expect(all_of_it).to_be_visible()
-    expect(page).not_to_have_url(re.compile("from="))
 
 
 def drag(page: Page) -> None:
@@ -321,6 +321,18 @@ def drag(page: Page) -> None:
     page.mouse.up()
 
 
+def double_click(page: Page, chart: Locator) -> None:
+    """Show all of the time again; a busy browser may take a double click for two clicks."""
+
+    def is_whole() -> bool:
+        chart.dblclick()
+        with contextlib.suppress(AssertionError):
+            expect(page).not_to_have_url(re.compile("from="), timeout=10_000)
+        return "from=" not in page.url
+
+    eventually(is_whole, "a double click")
+
+
 def test_bar_of_rejections_shows_its_time_alone_and_a_double_click_all(
     page: Page, site: str
 ) -> None:
@@ -331,8 +343,7 @@ def test_bar_of_rejections_shows_its_time_alone_and_a_double_click_all(
 
     expect(page).to_have_url(re.compile("from=.*&to="))
     expect(page.get_by_role("button", name=re.compile("^Time"))).to_be_visible()
-    chart.locator(".nsewdrag").first.dblclick()
-    expect(page).not_to_have_url(re.compile("from="))
+    double_click(page, chart.locator(".nsewdrag").first)
 
 
 def test_name_of_a_compared_network_leads_to_its_chart_within_the_page(
