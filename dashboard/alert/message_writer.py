@@ -73,6 +73,9 @@ _LATEST: Final = timedelta(minutes=10)
 """Suggested fees older than this say nothing about now."""
 
 _CODE: Final = re.compile(r"`([^`]+)`")
+_BEFORE_UNIT: Final = re.compile(
+    r"(?<=\d) (?=(?:gwei|kwei|wei|ETH|µETH|s|min|h|d|kB|MB|GB|UTC|lines)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +236,7 @@ def load_templates(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["with_code"] = _with_code
+    environment.filters |= {"with_code": _with_code, "kept": _kept}
     return MessageTemplates(
         change=_pair(environment, "change"),
         grouped=_pair(environment, "grouped"),
@@ -246,6 +249,11 @@ def load_templates(
 def _with_code(text: str) -> str:
     """Return a sentence as HTML, with the text between backticks as code."""
     return _CODE.sub(r'<span class="code">\1</span>', escape(text))
+
+
+def _kept(text: str) -> str:
+    """Keep each number and its unit on one line."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _pair(environment: Environment, name: str) -> TemplatePair:

@@ -283,7 +283,7 @@ def test_quiet_hours_end_in_one_summary_of_all_that_waited(
     message = MessageWriter(store, templates).write(summary)
     assert message.subject.endswith("2 rejections, down · 1 reminder · Linea")
     assert "nobody has acknowledged it for 8 h" in message.text
-    assert "nobody has acknowledged it for 8 h" in message.html
+    assert "nobody has acknowledged it for 8\N{NO-BREAK SPACE}h" in message.html
 
 
 def test_what_waited_for_the_mail_server_comes_as_one(store: Store, fake_clock: FakeClock) -> None:
