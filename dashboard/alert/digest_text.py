@@ -13,7 +13,7 @@ from dashboard.domain.formatting import (
     counted,
     moment,
     moment_in,
-    share,
+    share_or_less,
     span,
     unnamed_network,
 )
@@ -79,7 +79,7 @@ def _figures(digest: NetworkDigest) -> Iterator[str]:
     if digest.rejections is not None:
         yield seen_rejections(digest.rejections, is_whole=digest.is_whole)
     if digest.busy is not None:
-        yield f"busy for {share(digest.busy)} of the time watched"
+        yield f"busy for {share_or_less(digest.busy)} of the time watched"
     if digest.gaps:
         yield f"{counted(digest.gaps, 'gap')}, {span(digest.unwatched)} not watched"
     else:

@@ -28,7 +28,7 @@ from dashboard.application.listing import (
     time_for_programs,
 )
 from dashboard.application.text import since_when
-from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.incident_list import WithheldChanges
@@ -179,7 +179,8 @@ def _verification_form(mail: VerificationMail) -> Json:
 def _open_sentence(each: OpenIncident, context: ApplicationContext) -> str:
     network = context.label(each.subject.network_id)
     since = since_when(each.as_condition(), context.rule_of(each.subject), context.now())
-    return f"{network}, {each.subject.kind}: {each.state} {since}."
+    kind = "fee source" if each.subject.kind is SubjectKind.GAS_API else each.subject.kind
+    return f"{network}, {kind}: {each.state.word} {since}."
 
 
 def _open_form(each: OpenIncident, context: ApplicationContext) -> Json:

@@ -22,7 +22,7 @@ from dashboard.application.network_status import (
 from dashboard.application.text import age, exact_fee
 from dashboard.domain.fees.busy_spells import Spell
 from dashboard.domain.fees.gas import FeeSuggestion
-from dashboard.domain.formatting import fee, share
+from dashboard.domain.formatting import fee, share, share_or_less
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.histograms import Integers
@@ -132,7 +132,7 @@ STEPS: Final[Listing[ListedStep]] = Listing(
         for_programs("longestGap", lambda each: each.step.longest_gap // timedelta(milliseconds=1)),
         Column(
             "busy",
-            lambda each: "" if math.isnan(each.busy) else share(each.busy),
+            lambda each: "" if math.isnan(each.busy) else share_or_less(each.busy),
             "busyShare",
             lambda each: None if math.isnan(each.busy) else each.busy,
         ),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.domain.fees.busy_spells import BusyTime
-from dashboard.domain.formatting import counted, share
+from dashboard.domain.formatting import counted, share, share_or_less
 from dashboard.domain.health.coverage import Stretch
 from dashboard.domain.quantity import Wei
 from dashboard.store.fees.histograms import Integers
@@ -156,10 +156,10 @@ def busy_in_words(timeline: FeeTimeline) -> str | None:
     seen = watched.watched / watched.length
     of = "the time"
     if share(seen) != share(1.0):
-        of = f"the time that was watched ({_share_or_less(seen)} of this range)"
+        of = f"the time that was watched ({share_or_less(seen)} of this range)"
     spells = f", in {counted(len(timeline.busy.spells), 'spell')}" if timeline.busy.spells else ""
     peaks = " Brief peaks above the threshold do not count." if timeline.has_brief_peaks else ""
-    return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
+    return f"Busy for {share_or_less(part)} of {of}{spells}.{peaks}"
 
 
 def busy_shares(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
@@ -190,11 +190,6 @@ def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Intege
         return found
 
     return until(ends) - until(begins)
-
-
-def _share_or_less(part: float) -> str:
-    """Format a share; it is 0% only if it is exactly zero."""
-    return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
 def pause_edges(

@@ -245,7 +245,7 @@ class InstallationHealth(ApplicationSubject):
                 stored_revision(connection) or "",
             )
 
-    @shared_for(_SHARED_FOR)
+    @shared_for(_SHARED_FOR, until_write=True)
     def notifications(self) -> NotificationHealth:
         now, configured = self._context.now(), self._context.settings.recipients
         with self._context.store.read() as connection:

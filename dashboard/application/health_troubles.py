@@ -13,6 +13,7 @@ from typing import Final
 from dashboard.application.attention import Attention, Remedy, most_urgent_first
 from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import notifications_are
+from dashboard.application.failing_sources import failing_in_words, failing_of_health
 from dashboard.application.health import (
     FREE_SPACE_ADVICE,
     SOURCES,
@@ -34,7 +35,7 @@ from dashboard.application.source_health import (
     OperationHealth,
     plan_in_words,
 )
-from dashboard.application.text import age, down_in_words, moment_near, sentence
+from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -169,28 +170,26 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
 
 def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
     """Yield each source of a network that does not answer, with its longest failure."""
-    found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
-    for each in health.operations:
-        if each.failure is not None:
-            found[health.profile.source_of(each.operation)].append(each)
-    for name, failing in found.items():
-        longest = min(
-            (each.failure for each in failing if each.failure is not None),
-            key=lambda each: each.failing_since,
-        )
-        since = longest.failing_since
-        advice = REMEDIES[longest.failure.kind]
+    profile = health.profile
+    for source in failing_of_health(health):
+        failing = [
+            each
+            for each in health.operations
+            if each.failure is not None and profile.source_of(each.operation) == source.name
+        ]
+        failure = source.failure.failure
+        advice = REMEDIES[failure.kind]
         instead = [each.operation for each in failing if each.is_from_node]
         if instead:
             names = ", ".join(OPERATION_NAMES[each] for each in instead)
             what = "" if len(instead) == len(failing) else f": {names}"
             advice += f" Meanwhile the network's node answers instead{what}."
+        said = failing_in_words(profile.name, [source], now)
         yield Attention(
-            f"{down_in_words(health.profile.name, [name], since, now)}, "
-            f"since {moment_near(since, now)}.",
-            sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
+            f"{said}, since {moment_near(source.since, now)}.",
+            sentence(visible(failure.message, _LONGEST_FAILURE)),
             Remedy.SOURCES,
-            health.profile,
+            profile,
             advice=advice,
         )
     for headline, why, advice in health.left_endpoints(now):
@@ -290,11 +289,13 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
 def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
     """Yield the notifications that are due but not sent."""
     last = mail.last_attempt
-    if is_mail_late(mail.counts, now):
+    oldest = mail.counts.in_delivery_since
+    if oldest is not None and is_mail_late(mail.counts, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
         yield Attention(
-            f"{notifications_are(mail.counts.in_delivery)} pending for longer than sending takes.",
+            f"{notifications_are(mail.counts.in_delivery)} pending, the oldest for "
+            f"{span(now - oldest)}.",
             said,
             Remedy.PENDING,
             advice=_advice_on(mail.failing),

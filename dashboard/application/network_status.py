@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -129,7 +129,8 @@ class NetworkFigures(Struct, frozen=True):
     """The latest value of each figure of a network; None if it was never seen.
 
     `recent` are the bounds of the base fees of the last hour. `failures` are the operations that
-    fail now; their messages are safe to show. `gas_source` reported the latest base fee. `priority`
+    fail now; their messages are safe to show. `fees_answered_at` is the last answer of the first
+    source asked for fees. `gas_source` reported the latest base fee. `priority`
     is the priority fee and its usual highest, which decide busyness if the base fee never moves.
     `busyness` is the condition that alerts use, if one was concluded.
     """
@@ -142,6 +143,7 @@ class NetworkFigures(Struct, frozen=True):
     suggested: PolledValue[SuggestedGasFees] | None = None
     recent: FeeBounds = NO_FEES
     failures: Sequence[StandingFailure] = ()
+    fees_answered_at: datetime | None = None
     gas_source: GasSource = GasSource.GAS_API
     priority: FeeGrounds | None = None
     busyness: Condition | None = None
@@ -183,21 +185,10 @@ class NetworkFigures(Struct, frozen=True):
             case GasSource.DEMO_HISTORY:
                 return "linewatch demo-history, which makes them up"
 
-    def failing_sources(self) -> tuple[str, ...]:
-        """Name the sources that do not answer now, the longest silence first."""
-        asked = (each.operation for each in self.failures)
-        return tuple(dict.fromkeys(map(self.profile.source_of, asked)))
-
-    def gas_failure(self) -> StandingFailure | None:
-        """Return the fee operation that has failed for the longest time."""
-        return self._longest(FEE_OPERATIONS)
-
-    def exclusion_failure(self) -> StandingFailure | None:
-        return self._longest({Operation.EXCLUSION_STATUS})
-
-    def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
-        of_kind = (failure for failure in self.failures if failure.operation in operations)
-        return min(of_kind, key=lambda failure: failure.failing_since, default=None)
+    @property
+    def are_fees_failing(self) -> bool:
+        """Whether any question about fees is not answered."""
+        return any(each.operation in FEE_OPERATIONS for each in self.failures)
 
 
 class NetworkStatus(Struct, frozen=True):
@@ -262,6 +253,7 @@ def _figures(
         busy_threshold=_polled_value(latest.busy_threshold, profile.threshold_period),
         recent=latest.recent,
         failures=latest.failures,
+        fees_answered_at=latest.answered_by_first_source_at,
         busyness=busyness,
     )
     if fees is None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dashboard.application.attention import Attention, Remedy, most_urgent_first
 from dashboard.application.context import ApplicationSubject, shared_for
+from dashboard.application.failing_sources import failing_in_words, failing_of
 from dashboard.application.fee_timeline import busy_shares
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.network_status import (
@@ -21,7 +22,7 @@ from dashboard.application.network_status import (
     NetworkProfile,
     NetworkStatus,
 )
-from dashboard.application.text import down_in_words, moment_near, since_when
+from dashboard.application.text import moment_near, since_when
 from dashboard.domain.alerts.condition import Signal, State, SubjectKind
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
@@ -241,7 +242,7 @@ def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
     stale = [each for each in statuses if each.activity is Activity.STALE]
     unknown = [each for each in statuses if each.activity is Activity.UNKNOWN]
     for word, found in (
-        ("stale", [each for each in stale if is_one or each.figures.gas_failure() is None]),
+        ("stale", [each for each in stale if is_one or not each.figures.are_fees_failing]),
         ("busy", [each for each in statuses if each.activity is Activity.BUSY]),
         ("not known yet", [each for each in unknown if each.profile.has_gas]),
     ):
@@ -262,12 +263,9 @@ def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator
     if not failing:
         return
 
-    def since(status: NetworkStatus) -> datetime:
-        return min(each.failing_since for each in status.figures.failures)
-
-    longest = min(failing, key=since)
-    sources = longest.figures.failing_sources()
-    yield down_in_words(longest.profile.name, sources, since(longest), now)
+    found = ((each.profile.name, failing_of(each.figures)) for each in failing)
+    name, longest = min(found, key=lambda each: each[1][0].since)
+    yield failing_in_words(name, longest, now)
     if others := len(failing) - 1:
         yield counted(others, "other failing", "others failing")
 

@@ -89,13 +89,14 @@ class LinkActions(ApplicationSubject):
         """Return what the page shows before it asks for confirmation."""
         if link.incident_id is None:
             return self._about_recipient(link)
-        incident = self._incidents.find(link.incident_id)
-        if incident is None:
+        story = self._incidents.story(link.incident_id)
+        if story is None:
             return LinkSubject(link, "An incident that is no longer stored")
+        incident = story.incident
         return LinkSubject(
             link,
             self._incidents.title_of(incident),
-            state=str(incident.state),
+            state=str(story.state),
             severity=incident.severity,
             since=moment_in(incident.opened_at, self._zone(link.recipient)),
             changes=incident.transitions,

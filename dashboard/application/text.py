@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -79,9 +79,3 @@ def since_when(held: Condition, rule: HoldPeriods, now: datetime) -> str:
     ends = held.turning_since + (rule.keep_firing if held.state.is_open else rule.pending)
     when = f"at {moment_near(ends, now)} if that lasts" if ends > now else "with the next answer"
     return f"{since}; {seen} for {span(now - held.turning_since)}, {outcome} {when}"
-
-
-def down_in_words(network: str, sources: Iterable[str], since: datetime, now: datetime) -> str:
-    """Say how long sources of a network, named as within a sentence, have been down."""
-    who = " and ".join(each.removeprefix("the ") for each in sources)
-    return f"{network}: {who} down {span(now - since)}"

@@ -92,9 +92,9 @@ def alerts(  # noqa: PLR0913 - one for each option
     sets_exit_status: bool,
     output: Output,
 ) -> None:
-    """List open incidents and notifications, or act on them by a command below.
+    """List present conditions and notifications, or act on incidents by a command below.
 
-    First the open incidents of networks, then each notification with recipient, time and the answer
+    First what holds of networks now, then each notification with recipient, time and the answer
     of the channel, the latest first. With --exit-code the status is 3 if there are notifications,
     so that --state dead --exit-code watches the mail. With --tx and a whole hash it also says who
     was not notified of it, and why.

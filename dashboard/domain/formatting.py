@@ -170,6 +170,11 @@ def share(part: float) -> str:
     return f"{part:.0%}"
 
 
+def share_or_less(part: float) -> str:
+    """Format a share; it is 0% only if it is exactly zero."""
+    return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
+
+
 def size(octets: int) -> str:
     """Format a number of bytes in a suitable unit."""
     for unit, name in _SIZES:

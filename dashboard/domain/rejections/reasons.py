@@ -173,7 +173,7 @@ def module_trouble(kind: ReasonKind, limit: int | None = None) -> str:
     """Say what is wrong with the module of a reason, to follow its name."""
     if kind is ReasonKind.MODULE_UNDEFINED:
         return "unknown to the limits file"
-    return "cannot be proved" if limit == 0 else "over limit"
+    return "over limit 0" if limit == 0 else "over limit"
 
 
 _WITHOUT_MODULE: Final = {
@@ -231,5 +231,5 @@ def _explain_over_limit(reason: Reason) -> str:
         )
     return (
         f"The transaction needs {count:,} lines in the prover module {module}, "
-        f"{count / limit:.2f} times the limit of {limit:,}."
+        f"{count / limit:,.2f} times the limit of {limit:,}."
     )

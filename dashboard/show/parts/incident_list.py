@@ -60,7 +60,8 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None) -> N
     with card("incidents", "Open incidents"):
         many = queries.incidents.open_counts(network_id).many
         if not many:
-            empty("No incident is open", "No rule reports anything now.")
+            of = "" if network_id is None else " of this network"
+            empty("No incident is open", f"No rule reports anything{of} now.")
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
         for each in queries.incidents.open(network_id, _ROWS, offset):

@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application.failing_sources import FailingSource, failing_of
 from dashboard.application.network_status import (
     Activity,
     NetworkFigures,
@@ -23,7 +24,6 @@ from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
-from dashboard.store.monitoring.answer_counts import StandingFailure
 
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
@@ -172,18 +172,18 @@ def _source(status: NetworkStatus, now: datetime) -> Markup:
 
 
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
-    gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
-    source = status.profile.gas_source
-    if gas is not None and gas.failure.message in status.activity_reason:
-        gas = None  # the reason above says so where no fee was ever seen
     return join(
-        _trouble(capitalized(source), gas, now) if gas else "",
-        _trouble("The exclusion API", exclusion, now) if exclusion else "",
+        *(
+            _trouble(each, now)
+            for each in failing_of(status.figures)
+            # where no fee was ever seen, the reason above says so
+            if each.failure.failure.message not in status.activity_reason
+        )
     )
 
 
-def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
-    since = moment_near(failure.failing_since, now)
-    headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
-    text = f" {sentence(failure.failure.message)} It is asked again automatically."
+def _trouble(failing: FailingSource, now: datetime) -> Markup:
+    of, since = capitalized(failing.subject), moment_near(failing.since, now)
+    headline = f"{of}: no answer since {since} ({age(failing.since, now)})."
+    text = f" {sentence(failing.failure.failure.message)} It is asked again automatically."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")

@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 from msgspec import Struct
 
+from dashboard.application.failing_sources import failing_of
 from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import (
@@ -23,7 +24,7 @@ from dashboard.application.text import age, exact_fee
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.busy_spells import difference_in_words
 from dashboard.domain.fees.cheap_hours import UsualWeek
-from dashboard.domain.formatting import fee, moment, name_order, share
+from dashboard.domain.formatting import fee, listed, moment, name_order, share, share_or_less
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges, severity_sign
@@ -89,7 +90,7 @@ def day_picture(row: NetworkRow) -> Markup:
         return element("span", "no full minute yet", class_="lw-quiet")
     what = row.status.figures.signal.capitalize()
     busy = row.line.busy_share
-    said = "how busy is not known" if busy is None else f"busy for {share(busy)}"
+    said = "how busy is not known" if busy is None else f"busy for {share_or_less(busy)}"
     return sparkline(row.line, f"{what} of the last 24 h; {said}.")
 
 
@@ -112,8 +113,8 @@ def _state(row: NetworkRow) -> Markup:
 
 def _reason(status: NetworkStatus) -> str:
     """Say what does not answer, and what the activity is based on."""
-    silent = status.figures.failing_sources()
-    missing = f"No answer from {' and '.join(silent)}. " if silent else ""
+    failing = [each.subject for each in failing_of(status.figures)]
+    missing = f"Not answered: {listed(failing)}. " if failing else ""
     return f"{missing}{status.activity_reason}"
 
 

@@ -138,7 +138,7 @@ def about(kind: SubjectKind, network: str) -> str:
     """Describe the subject of a condition, in words that follow its badge."""
     sides = {
         SubjectKind.FEES: f"fees of {network}",
-        SubjectKind.GAS_API: f"gas API of {network}",
+        SubjectKind.GAS_API: f"fee source of {network}",
         SubjectKind.EXCLUSION_API: f"exclusion API of {network}",
         SubjectKind.LINE_LIMITS: f"on {network}",
         SubjectKind.DISK: f"disk of {network}",

@@ -122,7 +122,8 @@ def _verdict(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -
         return element("small", "No network to ask")
     where = ""
     if len(entry.transaction.network_ids) != 1 or len(entry.summary.findings) >= _SEVERAL:
-        others = len(entry.findings) - 1
+        kind = finding.verdict.kind
+        others = sum(each.verdict.kind is kind for each in entry.findings) - 1
         where = f"on {finding.profile.name}" + (f" and {others} more" if others else "")
     brief, why = "", finding.verdict.rests_on
     if finding.versions:
@@ -187,7 +188,7 @@ def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], N
 
 _MEANINGS: Final = {
     Need.REJECTED: "Rejected, still asked about, and neither included nor replaced since",
-    Need.UNANSWERED: "Asked about, but no network has answered for ten minutes",
+    Need.UNANSWERED: "Asked about, but a network has not answered for ten minutes",
     Need.ENDING: "Asked about for less than a day more, without a record or an inclusion",
 }
 

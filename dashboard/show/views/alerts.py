@@ -292,7 +292,7 @@ def _notifications(queries: Application, counts: NotificationCounts) -> None:
             _about_hash(queries, wanted.tx_hashes.only)
         if total:
             page_of_rows(total, ROWS, PAGE_NUMBER, draw)
-        elif counts.last_sent or counts.pending or counts.dead:
+        elif queries.alerts.count(NotificationFilter()):
             empty("No notification matches these filters", "Remove one to see what was sent.")
         elif counts.pending_changes:
             empty("No notification was made yet", pending_changes_words(counts))
@@ -337,9 +337,9 @@ def _about_hash(queries: Application, tx_hash: TxHash) -> None:
     if found or withheld:
         return
     if queries.tracked_among(tx_hash):
-        why = "It is tracked; a notification is sent when a rejection of it is seen."
+        why = "It is tracked; the rules say who is notified if it is rejected."
     else:
-        why = "It is not tracked, so nobody is notified of it."
+        why = "It is not tracked; only a rule for all reports notifies anybody of it."
     notice("empty", "There is no notification about this transaction.", why)
 
 

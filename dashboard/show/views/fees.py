@@ -59,10 +59,10 @@ _DEFAULT: Final = "1 h"
 def page() -> None:
     follow_choice()
     queries = application.current()
-    now = queries.now()
     with store_errors_shown("Fees"):
         chosen = chosen_networks(queries.networks)
-        statuses = [each for each in queries.network_statuses() if each.profile in chosen]
+        now, known = queries.statuses_as_of()
+        statuses = [each for each in known if each.profile in chosen]
         heading("Fees", network_summary(statuses, now), now)
         if not statuses:
             no_network()

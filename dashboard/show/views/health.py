@@ -14,8 +14,9 @@ from dashboard.application.application import Application
 from dashboard.application.attention import Attention
 from dashboard.application.health import Health, SourceRecords
 from dashboard.application.health_troubles import health_troubles
-from dashboard.application.source_health import NetworkHealth, Spending
+from dashboard.application.source_health import NetworkHealth, OperationState, Spending
 from dashboard.domain.formatting import counted
+from dashboard.domain.health.observation import VERDICT_OPERATIONS
 from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
@@ -51,7 +52,7 @@ def page() -> None:
     with store_errors_shown("Health"):
         health = queries.health.health()
         troubles = health_troubles(health, now)
-        heading("Health", headline(troubles), now)
+        heading("Health", headline(troubles, health.networks or (), now), now)
         _attention(queries, troubles)
         if not queries.networks:
             no_network()
@@ -61,8 +62,18 @@ def page() -> None:
         missing_links_shown(queries.context.settings.public_url)
 
 
-def headline(troubles: Sequence[Attention]) -> str:
-    """Say whether all is well, or how much is not."""
+def headline(
+    troubles: Sequence[Attention], networks: Sequence[NetworkHealth], now: datetime
+) -> str:
+    """Say whether all is well, as far as known, or how much is not."""
+    states = (
+        each.state(now)
+        for network in networks
+        for each in network.operations
+        if each.operation in VERDICT_OPERATIONS
+    )
+    if not troubles and OperationState.NOT_ASKED in states:
+        return "Nothing is wrong; some fees have not been asked for yet"
     if not troubles:
         return "All well: worker running, sources answering, notifications on time"
     return f"{counted(len(troubles), 'thing is', 'things are')} wrong"
@@ -138,8 +149,9 @@ def _questions(
 ) -> None:
     st.html(source_table(network, history, now))
     with store_errors_shown():
+        statuses = {each.profile.network_id: each for each in queries.network_statuses()}
         rows = [
-            incident_row(each, queries.context, now)
+            incident_row(each, queries.context, now, statuses.get(network.profile.network_id))
             for each in queries.alerts.open()
             if each.subject.network_id == network.profile.network_id
         ]

@@ -114,7 +114,7 @@ def _live() -> None:
             heading("Rejections", said, queries.now())
             profiles = chosen_networks(queries.networks)
             limits_notes(queries.line_limits.sentences(profiles))
-        if not chosen.everything.total and not chosen.everything.compared.before:
+        if not chosen.everything.total:
             _nothing_yet(queries, profiles)
             return
         if chosen.module:
@@ -331,6 +331,6 @@ def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None
             with card(
                 "unknown-reasons",
                 "Unknown reasons",
-                "Most frequent first. A frequent one may be a new rule.",
+                "Of all time, most frequent first. A frequent one may be a new rule.",
             ):
                 st.html(list_table(unknown_reasons(queries.now()), unknown, "Unknown reasons"))

@@ -159,15 +159,19 @@ def _track_list_form(queries: Application) -> None:
 def _head() -> None:
     queries = application.current()
     with store_errors_shown("Tracked", is_said_below=True):
-        counts = queries.tracked.counts(chosen_network_id(queries.networks))
-        heading("Tracked", headline(counts), queries.now())
+        network_id = chosen_network_id(queries.networks)
+        counts = queries.tracked.counts(network_id)
+        said = headline(counts) if counts.total else nothing_tracked(network_id)
+        heading("Tracked", said, queries.now())
+
+
+def nothing_tracked(network_id: NetworkId | None) -> str:
+    return "Nothing is tracked yet" if network_id is None else "Nothing is tracked on this network"
 
 
 def headline(counts: TrackedCounts) -> str:
     """Say how many are tracked, and how many of them were rejected or have no answer."""
-    if not counts.total:
-        return "Nothing is tracked yet"
-    unanswered = f", {counts.unanswered:,} without an answer" if counts.unanswered else ""
+    unanswered = f", {counts.unanswered:,} without any answer" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
     return f"{counted(counts.total, 'transaction')}: {rejected} rejected{unanswered}."
 
@@ -181,7 +185,7 @@ def _live() -> None:
         if not queries.tracked.counts(network_id).total:
             limits_notes(queries.line_limits.sentences(chosen_networks(queries.networks)))
             empty(
-                "Nothing is tracked yet",
+                nothing_tracked(network_id),
                 "Paste a transaction hash, or choose a CSV or JSON file. Each is asked about at "
                 "once, then less and less often for seven days.",
             )

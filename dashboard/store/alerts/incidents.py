@@ -113,15 +113,13 @@ class OpenCounts(Struct, frozen=True):
 
 
 def open_counts(connection: Connection, network_id: NetworkId | None = None) -> OpenCounts:
-    """Count the unresolved incidents of a network, or of all."""
+    """Count the unresolved incidents that concern a network, or all of them."""
     column = incidents.c
     since = case((column.owner == "", column.opened_at))
     query = select(func.count(), func.count(since), func.min(since)).where(
-        column.open_key.is_not(None),
-        true() if network_id is None else column.network_id == network_id,
+        column.open_key.is_not(None), _concerns(network_id)
     )
-    row = connection.execute(query)
-    return OpenCounts(*row.one())
+    return OpenCounts(*connection.execute(query).one())
 
 
 def count_open_incidents(connection: Connection, network_ids: Collection[NetworkId]) -> int:
@@ -143,7 +141,13 @@ def count_changes(connection: Connection, several: Collection[Incident]) -> int:
 
 
 def of_network(query: Select[Any], network_id: NetworkId | None) -> Select[Any]:
-    return query if network_id is None else query.where(incidents.c.network_id == network_id)
+    return query if network_id is None else query.where(_concerns(network_id))
+
+
+def _concerns(network_id: NetworkId | None) -> ColumnElement[bool]:
+    """Whether an incident is of a network, or of all of them; all are if None is given."""
+    column = incidents.c.network_id
+    return true() if network_id is None else or_(column == network_id, column.is_(None))
 
 
 def opened_between(

@@ -39,6 +39,16 @@ class LatestGas(Struct, frozen=True):
     failures: tuple[StandingFailure, ...] = ()
     recent: FeeBounds = NO_FEES
 
+    @property
+    def answered_by_first_source_at(self) -> datetime | None:
+        """When the first source asked, not a node in its place, last answered about present fees.
+
+        Outages are judged by the same answers.
+        """
+        fees = self.suggested_gas_fees, self.base_fee_percentile, self.busy_threshold
+        own = (each for each in fees if each and each.source is not GasSource.NODE_INSTEAD)
+        return max((each.asked_at for each in own), default=None)
+
 
 def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:
     """Return what is known of a network's fees, each with its own age.

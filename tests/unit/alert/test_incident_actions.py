@@ -264,6 +264,18 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
     assert owners(watch) == {"payouts": "Ann", "rejections": "Ann"}
 
 
+def test_link_says_as_pages_do_that_an_incident_is_silenced(watch: Watch) -> None:
+    incident_id = two_rules(watch)["payouts"]
+    link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, watch.clock.now() + HOUR, incident_id)
+    silence_link = replace(link, purpose=LinkPurpose.SILENCE)
+
+    LinkActions(watch.context).act(silence_link, {"name": "Ann", "for": "1h"})
+
+    story = Incidents(watch.context).story(incident_id)
+    assert story is not None
+    assert LinkActions(watch.context).about(link).state == story.state == IncidentState.SILENCED
+
+
 def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch: Watch) -> None:
     watch.begin(Rule("busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS)))
     until, incident_id = watch.clock.now() + HOUR, watch.incident().incident_id

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import pytest
 from msgspec.structs import replace
 
+from dashboard.application.failing_sources import failing_in_words, failing_of
 from dashboard.application.network_status import (
     Activity,
     NetworkFigures,
@@ -29,6 +30,8 @@ from dashboard.store.monitoring.answer_counts import StandingFailure
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PERIOD = timedelta(seconds=4)
 MINUTE = timedelta(minutes=1)
+FEES, THRESHOLD = Operation.SUGGESTED_GAS_FEES, Operation.BUSY_THRESHOLD
+EXCLUSION = Operation.EXCLUSION_STATUS
 CARD = NetworkProfile(
     NetworkId(1), "Net", is_simulated=False, gas_period=PERIOD, threshold_period=15 * PERIOD
 )
@@ -167,7 +170,7 @@ def test_activity_follows_from_what_is_known(
         ([Operation.EXCLUSION_STATUS], "exclusion API"),
         ([Operation.BUSY_THRESHOLD, Operation.SUGGESTED_GAS_FEES], "gas API"),
         ([Operation.TRANSACTION_RECEIPT], "network's node"),
-        ([Operation.EXCLUSION_STATUS, Operation.BASE_FEE_HISTORY], "exclusion API and gas API"),
+        ([Operation.EXCLUSION_STATUS, Operation.BASE_FEE_HISTORY], "exclusion API"),
     ],
 )
 def test_answer_names_each_api_that_gives_no_answer(
@@ -187,19 +190,29 @@ def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
     assert network_summary([without_gas], NOW) == "No network is busy or stale."
 
 
-def test_longest_failure_of_each_kind_is_told_apart() -> None:
+@pytest.mark.parametrize(
+    ("failing", "answered", "words"),
+    [
+        ({FEES: 50, EXCLUSION: 50}, None, "gas API and exclusion API down 50 min"),
+        ({FEES: 20, EXCLUSION: 50}, None, "exclusion API down 50 min"),
+        ({THRESHOLD: 50}, 0, "busy threshold not answered for 50 min"),
+        ({THRESHOLD: 50, FEES: 20}, 21, "gas API down 20 min"),
+        ({FEES: 50}, 3, "base fee, congestion, suggested fees not answered for 50 min"),
+    ],
+)
+def test_source_is_down_only_if_it_answers_nothing_as_alerts_judge_it(
+    failing: dict[Operation, int], answered: int | None, words: str
+) -> None:
     failures = [
-        StandingFailure(operation, NOW - age, NOW, Failure(FailureKind.UNAVAILABLE, "down"))
-        for operation, age in (
-            (Operation.BUSY_THRESHOLD, PERIOD),
-            (Operation.SUGGESTED_GAS_FEES, 2 * PERIOD),
-            (Operation.EXCLUSION_STATUS, 3 * PERIOD),
+        StandingFailure(
+            each, NOW - many * MINUTE, NOW, Failure(FailureKind.UNAVAILABLE, "no route")
         )
+        for each, many in failing.items()
     ]
-    silent = replace(figures(9), failures=failures)
+    last = None if answered is None else NOW - answered * MINUTE
+    silent = replace(figures(9), failures=failures, fees_answered_at=last)
 
-    assert silent.gas_failure() == failures[1]
-    assert silent.exclusion_failure() == failures[2]
+    assert failing_in_words("Net", failing_of(silent), NOW) == f"Net: {words}"
 
 
 def test_overview_names_the_worst_first() -> None:
@@ -217,7 +230,7 @@ def test_overview_names_the_worst_first() -> None:
 
 def test_network_that_fails_is_not_named_again_as_stale() -> None:
     failure = Failure(FailureKind.UNAVAILABLE, "down")
-    standing = StandingFailure(Operation.BUSY_THRESHOLD, NOW - PERIOD, NOW, failure)
+    standing = StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - PERIOD, NOW, failure)
     old = replace(figures(9), base_fee=seen(9, 9 * PERIOD), failures=[standing])
 
     calm, failing = conclude_status(figures(9), NOW), conclude_status(old, NOW)

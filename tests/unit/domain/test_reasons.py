@@ -57,7 +57,7 @@ def test_reason_is_named_by_its_module_or_else_by_its_kind(
         ("Transaction line count for module HUB=9 is above the limit 2", "HUB over limit"),
         (
             "Transaction line count for module BLAKE=9 is above the limit 0",
-            "BLAKE cannot be proved",
+            "BLAKE over limit 0",
         ),
         ("TX_MODULE_LINE_COUNT_OVERFLOW", "over a line limit"),
         ("Module BIN does not exist in the limits file.", "BIN unknown to the limits file"),

@@ -127,8 +127,8 @@ def test_transaction_without_a_notification_says_why(queries: Application) -> No
     tracked = words_of(visit("alerts", queries, alerts_search=str(tx_hash(9))))
     unknown = words_of(visit("alerts", queries, alerts_search=str(tx_hash(99))))
 
-    assert "a notification is sent when a rejection of it is seen" in tracked
-    assert "It is not tracked, so nobody is notified of it." in unknown
+    assert "It is tracked; the rules say who is notified if it is rejected." in tracked
+    assert "It is not tracked; only a rule for all reports notifies anybody of it." in unknown
 
 
 def test_notifications_are_found_by_recipient_network_and_sender(queries: Application) -> None:

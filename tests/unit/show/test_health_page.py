@@ -227,12 +227,22 @@ def test_worker_is_named_by_its_process(queries: Application, store: Store) -> N
     assert "Monitoring stopped" not in words
 
 
+def test_page_says_that_fees_have_not_been_asked_for_yet(empty_store: Store) -> None:
+    with empty_store.write() as connection:
+        acquire(connection, "worker", "host-1/77/abc", MINUTE)
+        save_gas(connection, GasObservation(SIMULATED.network_id, NOW, busy_threshold=Wei(7)))
+
+    words = words_of(visit("health", Application(empty_store, (SIMULATED,), None, lambda: NOW)))
+
+    assert "Nothing is wrong; some fees have not been asked for yet" in words
+
+
 def test_late_mail_says_what_the_server_said(queries: Application, store: Store) -> None:
     make_pending(store, dead=False)
 
     words = words_of(visit("health", queries))
 
-    assert "1 notification is pending for longer than sending takes." in words
+    assert "1 notification is pending, the oldest for " in words
     assert "451 later" in words
     assert "No mail was accepted since 11:51:00 UTC. The next attempt is in 1 min." in words
     assert "alerts?section=Deliveries&amp;state=Pending" in words

@@ -73,7 +73,7 @@ def test_silence_after_the_end_needs_no_attention_and_health_says_why(ended: App
     states = {each.operation: each.state(NOW) for each in devnet.operations}
     assert states[Operation.EXCLUSION_STATUS] is OperationState.NOT_AWAITED
     assert not any("exclusion" in each.headline for each in ended.needed_attention(statuses, now))
-    assert statuses[0].figures.exclusion_failure() is None
+    assert not statuses[0].figures.failures
     said = "no line limits since 2026-11-19 12:00:00 UTC: transactions first seen later are asked"
     assert f"{said} about once a day" in words_of(visit("health", ended))
 

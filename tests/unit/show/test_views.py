@@ -44,7 +44,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     page = open_page(Application(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
-    assert "Linea: gas API and exclusion API down 5 min · Devnet busy" in words
+    assert "Linea: gas API down 5 min · Devnet busy" in words
     assert "stale, 6\N{NO-BREAK SPACE}min\N{NO-BREAK SPACE}ago" in words
     assert "Simulated data." in words
 
@@ -153,7 +153,7 @@ def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: St
     wall = words_of(visit("overview", queries, wall="1"))
 
     assert ["Failing" in each for each in rows] == [True, False, False]
-    assert re.search(r'title="No answer from [^"]*the gas API', rows[0])
+    assert re.search(r'title="Not answered: the gas API', rows[0])
     assert wall.count('class="lw-wall-tile is-failing needs-busy is-old"') == 1
     assert wall.count("Failing") == 1
 
