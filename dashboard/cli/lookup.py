@@ -120,7 +120,8 @@ def _is_unknown(summary: TransactionSummary) -> bool:
 def _text(texts: Sequence[str]) -> str:
     if not texts:
         raise InputError("lookup needs a transaction hash: linewatch lookup 0x…")
-    return "\n".join(standard_input() if text == "-" else text for text in texts)
+    once = dict.fromkeys(texts)  # a program elsewhere could name one long text 10,000 times
+    return "\n".join(standard_input() if text == "-" else text for text in once)
 
 
 def _read(here: Installation, text: str) -> Paste:

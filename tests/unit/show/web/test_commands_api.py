@@ -223,6 +223,14 @@ def test_name_of_a_file_that_would_stand_in_each_line_is_short(site: Site) -> No
     assert [each.status_code for each in refused] == [400, 400]
 
 
+def test_text_that_was_sent_is_read_once_however_often_it_is_named(site: Site) -> None:
+    headers = site.token()
+
+    asked = run(site, headers, "lookup", "--stored", *["-"] * 3, **{"-": "x" * 1_500_000})
+
+    assert "holds no transaction hash" in asked["errors"]
+
+
 def test_search_of_a_program_is_as_short_as_on_a_page(site: Site) -> None:
     headers, text = site.token(), "x " * 101
 
