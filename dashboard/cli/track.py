@@ -163,7 +163,7 @@ def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple
     named = [text for text in transactions if text != "-"]
     if named:
         yield _ARGUMENTS, "\n".join(named)
-    for path in paths:
+    for path in dict.fromkeys(paths):
         yield str(path), read_by_command(str(path), partial(_text_of, path))
     if "-" in transactions or not (named or paths):
         if waits_for_input():

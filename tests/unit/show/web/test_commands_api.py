@@ -231,6 +231,14 @@ def test_text_that_was_sent_is_read_once_however_often_it_is_named(site: Site) -
     assert "holds no transaction hash" in asked["errors"]
 
 
+def test_file_that_was_sent_is_tracked_once_however_often_it_is_named(site: Site) -> None:
+    headers = site.token(Role.SUPPORT)
+
+    done = run(site, headers, "track", *["--file", "list"] * 3, list=HASH)
+
+    assert done["output"].count(HASH) == 1
+
+
 def test_search_of_a_program_is_as_short_as_on_a_page(site: Site) -> None:
     headers, text = site.token(), "x " * 101
 
