@@ -132,7 +132,7 @@ class IssuerClient:
         except ClaimError as error:
             remedy = ": compare the clocks" if error.claim in {"exp", "iat", "nbf"} else ""
             raise UpstreamUnreadable(f"the token has a wrong {error.claim}{remedy}") from None
-        except (JoseError, ValueError):
+        except (JoseError, ValueError, TypeError):  # TypeError: a header of another form
             raise UpstreamUnreadable("the signature of the token is not valid") from None
         if claims.get("azp", issuer.client_id) != issuer.client_id:
             raise UpstreamUnreadable("the token was made for another client")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import EVERYBODY, Issuer
 from dashboard.domain.secret import Secret
-from dashboard.errors import UpstreamUnavailable
+from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.issuer import IssuerClient
 from tests.waiting import PATIENCE
 
@@ -127,6 +128,15 @@ async def test_answer_of_more_than_an_issuer_needs_is_not_read(talk: Talk) -> No
     async with issuer_that(talk) as issuer:
         with pytest.raises(UpstreamUnavailable, match="compressed, or too large"):
             await client.sign_in_url(issuer, "https://watch.example/", "state", "nonce", "v" * 43)
+
+
+async def test_token_with_a_header_of_another_form_is_refused_as_any_forged_one() -> None:
+    client = IssuerClient(clock, timeout=timedelta(seconds=PATIENCE))
+    header = urlsafe_b64encode(b'{"alg":"RS256","crit":5}').decode().rstrip("=")
+
+    async with issuer_that(answering) as issuer:
+        with pytest.raises(UpstreamUnreadable, match="signature of the token is not valid"):
+            await client.ended(issuer, f"{header}.e30.AA")
 
 
 async def test_issuer_that_drips_is_given_up_in_time() -> None:
