@@ -239,6 +239,14 @@ def test_file_that_was_sent_is_tracked_once_however_often_it_is_named(site: Site
     assert done["output"].count(HASH) == 1
 
 
+def test_command_of_a_program_lists_no_more_than_a_hundred_thousand_rows(site: Site) -> None:
+    headers = site.token()
+
+    for words in ("alerts", "alerts incidents", "audit", "rejections", "senders rank"):
+        done = run(site, headers, *words.split(), "--limit", "100001")
+        assert (done["status"], "not in the range" in done["errors"]) == (2, True), words
+
+
 def test_search_of_a_program_is_as_short_as_on_a_page(site: Site) -> None:
     headers, text = site.token(), "x " * 101
 
