@@ -21,6 +21,7 @@ from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from dashboard.application.text import PAGES
+from dashboard.show.browser_messages import BoundedMessages
 from dashboard.show.parts.frame import view_at
 
 _MEGABYTE: Final = 1_000_000
@@ -37,7 +38,8 @@ def pages_app(
     middleware: Sequence[Middleware],
 ) -> ASGIApp:
     """Return the ASGI app of the pages behind this middleware."""
-    return cast("ASGIApp", st.App(SCRIPT, lifespan=lifespan, middleware=list(middleware)))
+    pieces = [*middleware, Middleware(BoundedMessages)]
+    return cast("ASGIApp", st.App(SCRIPT, lifespan=lifespan, middleware=pieces))
 
 
 def warm_up() -> None:

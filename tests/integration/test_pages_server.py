@@ -13,7 +13,10 @@ import httpx
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
 from tests import plain_http
@@ -68,12 +71,13 @@ def client(installation: Installation) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def a_session(installation: Installation) -> Iterator[str]:
-    """Open a page as a browser does; yield the id of its session."""
+def a_session(installation: Installation, *widgets: WidgetState) -> Iterator[str]:
+    """Open a page as a browser does, with these widgets; yield the id of its session."""
     url = f"ws://127.0.0.1:{installation.pages_port}/_stcore/stream"
     # Without a bound, since a queue that is full keeps the farewell from being read for 10 s.
     with connect(url, max_size=None, max_queue=None, proxy=None) as socket:
-        socket.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+        state = ClientState(widget_states=WidgetStates(widgets=widgets))
+        socket.send(BackMsg(rerun_script=state).SerializeToString())
         while True:
             message = ForwardMsg.FromString(socket.recv(timeout=PATIENCE))
             if message.WhichOneof("type") == "new_session":
@@ -288,6 +292,21 @@ def test_message_that_is_too_long_is_refused_before_it_is_read(client: socket.so
     client.sendall(b"\x82\xff" + (9 * MB).to_bytes(8) + bytes(4))
 
     assert (1009).to_bytes(2) in client.recv(1_000)
+
+
+def test_message_that_would_stop_all_pages_ends_its_connection(installation: Installation) -> None:
+    names = FileURLsRequest(file_names=[""] * 400_000)
+    with connect(f"ws://127.0.0.1:{installation.pages_port}{STREAM}", proxy=None) as socket:
+        socket.send(BackMsg(file_urls_request=names).SerializeToString())
+        with pytest.raises(ConnectionClosedError, match="1008") as closed:
+            socket.recv(timeout=PATIENCE)
+
+    assert "10000 fields" in str(closed.value)
+
+
+def test_paste_of_megabytes_is_taken(installation: Installation) -> None:
+    with a_session(installation, WidgetState(id="a", string_value="x" * 4 * MB)) as session:
+        assert session
 
 
 def test_clients_that_do_not_end_keep_nobody_from_ending_the_pages(running: Running) -> None:
