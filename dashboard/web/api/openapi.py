@@ -23,7 +23,7 @@ _REFUSALS: Final = {
     "415": "The body is no JSON.",
     "422": "It can be read, and cannot be meant so.",
     "428": "If-Match is missing.",
-    "503": "The store cannot be used now.",
+    "503": "The store cannot be used now, or too much is sent at once.",
 }
 
 

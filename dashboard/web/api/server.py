@@ -30,7 +30,15 @@ from dashboard.logs import get_logger
 from dashboard.tracing import tracing
 from dashboard.web.api import access, alerts, commands, installation, transactions
 from dashboard.web.api.authentication import admitted, no_token, token_of
-from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, Problem, Reply
+from dashboard.web.api.endpoint import (
+    LARGEST_TEXT,
+    PREFIX,
+    Asked,
+    Changed,
+    Endpoint,
+    Problem,
+    Reply,
+)
 from dashboard.web.api.openapi import openapi
 from dashboard.wire.decoding import in_plain_words
 
@@ -47,6 +55,9 @@ _LONGEST_KEY: Final = 200
 _MOST_AT_ONCE: Final = 8
 """How many requests are answered at a time: the gate in front of the pages needs threads as well.
 """
+
+_MOST_HELD: Final = _MOST_AT_ONCE * LARGEST_TEXT
+"""How many bytes all bodies together may have that came and are not answered yet."""
 
 _SECONDS_TO_SEND: Final = 30
 _JSON: Final = "application/json"
@@ -72,8 +83,11 @@ _log = get_logger("management-api")
 class ManagementApi:
     """ASGI middleware that answers below `/api/v1`, and passes on everything else."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, most_held: int = _MOST_HELD) -> None:
+        """Stand in front of the app; `most_held`: bytes of all bodies together."""
         self._app = app
+        self._most_held = most_held
+        self._held = 0
         self._routes = [(each.path_pattern(), each) for each in ENDPOINTS]
         self._under_way: set[tuple[int, str]] = set()
         self._lock = Lock()
@@ -114,19 +128,44 @@ class ManagementApi:
         endpoint, path = self._found(request)
         address = "" if request.client is None else request.client.host
         by = admitted(endpoint, token, own, address)
-        body = await _body(request, endpoint.largest)
-        asked = Asked(
-            own,
-            token,
-            by,
-            path,
-            _read(dict(request.query_params), endpoint.query, "the query", strict=False),
-            _read_body(body, endpoint, request),
-            _if_match(endpoint, request),
-            own.context.settings.public_url.rstrip("/") or str(request.base_url).rstrip("/"),
-        )
-        with tracing.span("management API request", route=f"{endpoint.verb} {endpoint.path}"):
-            return await self._reply(endpoint, asked, request, body)
+        body = bytearray()
+        try:
+            await self._receive(request, body, endpoint.largest)
+            asked = Asked(
+                own,
+                token,
+                by,
+                path,
+                _read(dict(request.query_params), endpoint.query, "the query", strict=False),
+                _read_body(body, endpoint, request),
+                _if_match(endpoint, request),
+                own.context.settings.public_url.rstrip("/") or str(request.base_url).rstrip("/"),
+            )
+            with tracing.span("management API request", route=f"{endpoint.verb} {endpoint.path}"):
+                return await self._reply(endpoint, asked, request, body)
+        finally:
+            self._held -= len(body)
+
+    async def _receive(self, request: Request, body: bytearray, largest: int) -> None:
+        """Add to a body what comes, and to the bytes that are held."""
+        try:
+            async with asyncio.timeout(_SECONDS_TO_SEND):
+                async for piece in request.stream():
+                    body += piece
+                    self._held += len(piece)
+                    if len(body) > largest:
+                        raise Problem(
+                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                            f"the body is larger than {largest:,} bytes: send less at once",
+                        )
+                    if self._held > self._most_held:
+                        raise Problem(
+                            HTTPStatus.SERVICE_UNAVAILABLE,
+                            "too much was sent at once: try again in a moment",
+                            **{"Retry-After": "5"},
+                        )
+        except (ClientDisconnect, TimeoutError):
+            raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive") from None
 
     def _found(self, request: Request) -> tuple[Endpoint, Mapping[str, str]]:
         below = request.scope["path"].removeprefix(PREFIX)
@@ -144,7 +183,7 @@ class ManagementApi:
         raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, f"only {verbs} can be used here", Allow=verbs)
 
     async def _reply(
-        self, endpoint: Endpoint, asked: Asked, request: Request, body: bytes
+        self, endpoint: Endpoint, asked: Asked, request: Request, body: bytearray
     ) -> Response:
         key = request.headers.get("idempotency-key", "")
         if not key or endpoint.verb != "POST" or endpoint.action is None:
@@ -191,23 +230,7 @@ def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
     return endpoint.answer(replace(asked, token=token, by=by))
 
 
-async def _body(request: Request, largest: int) -> bytes:
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_SECONDS_TO_SEND):
-            async for piece in request.stream():
-                body += piece
-                if len(body) > largest:
-                    raise Problem(
-                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                        f"the body is larger than {largest:,} bytes: send less at once",
-                    )
-    except (ClientDisconnect, TimeoutError):
-        raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive") from None
-    return bytes(body)
-
-
-def _read_body(body: bytes, endpoint: Endpoint, request: Request) -> Any:  # noqa: ANN401 - what the endpoint takes
+def _read_body(body: bytearray, endpoint: Endpoint, request: Request) -> Any:  # noqa: ANN401 - what the endpoint takes
     if endpoint.body is None:
         if body:
             raise Problem(HTTPStatus.BAD_REQUEST, "no body is taken here: send none")
@@ -253,7 +276,7 @@ def _if_match(endpoint: Endpoint, request: Request) -> str:
     return found
 
 
-def _whole(request: Request, body: bytes) -> str:
+def _whole(request: Request, body: bytearray) -> str:
     """Return the whole request, to compare it with an earlier one."""
     return "\n".join(
         (request.method, request.scope["path"], request.url.query, body.decode("utf-8", "replace"))
